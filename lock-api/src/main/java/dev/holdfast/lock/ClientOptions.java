@@ -1,0 +1,239 @@
+package dev.holdfast.lock;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** How a {@link LockClient} behaves. Immutable; made by {@link #builder()}. */
+public final class ClientOptions {
+    private static final ClientOptions DEFAULTS = builder().build();
+
+    private final String who;
+    private final LockOptions lockOptions;
+    private final Duration requestTimeout;
+    private final Duration unavailableTimeout;
+    private final int handOffLimit;
+    private final Duration handOffTime;
+    private final boolean leakTracing;
+
+    private ClientOptions(Builder builder) {
+        who = builder.who == null ? "" : builder.who;
+        lockOptions = builder.lockOptions == null ? LockOptions.defaults() : builder.lockOptions;
+        requestTimeout = builder.requestTimeout == null ? Duration.ofSeconds(3) : builder.requestTimeout;
+        unavailableTimeout = builder.unavailableTimeout == null ? Duration.ofSeconds(30) : builder.unavailableTimeout;
+        handOffLimit = builder.handOffLimit == null ? 256 : builder.handOffLimit;
+        handOffTime = builder.handOffTime == null ? Duration.ofMillis(10) : builder.handOffTime;
+        leakTracing = Boolean.TRUE.equals(builder.leakTracing);
+    }
+
+    /**
+     * Returns the defaults.
+     *
+     * @return the defaults
+     */
+    public static ClientOptions defaults() {
+        return DEFAULTS;
+    }
+
+    /**
+     * Returns a new builder.
+     *
+     * @return a builder with nothing set
+     */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /**
+     * Returns the name under which {@link LockClient#holder} shows this client.
+     *
+     * @return free text, by default empty
+     */
+    public String who() {
+        return who;
+    }
+
+    /**
+     * Returns the options of locks that have none of their own.
+     *
+     * @return the options
+     */
+    public LockOptions lockOptions() {
+        return lockOptions;
+    }
+
+    /**
+     * Returns how long one request to the server may take.
+     *
+     * @return the time-out; default 3 s
+     */
+    public Duration requestTimeout() {
+        return requestTimeout;
+    }
+
+    /**
+     * Returns for how long an acquisition without a deadline retries while the store fails.
+     *
+     * @return the time; default 30 s
+     */
+    public Duration unavailableTimeout() {
+        return unavailableTimeout;
+    }
+
+    /**
+     * Returns how many times in a row a released lock is handed to the next thread of this client without a round trip.
+     *
+     * @return the number; 0 disables the hand-off; default 256
+     */
+    public int handOffLimit() {
+        return handOffLimit;
+    }
+
+    /**
+     * Returns for how long after its grant by the server a lock may be handed to the next thread of this client, so that
+     * other processes are not starved.
+     *
+     * @return the time; default 10 ms
+     */
+    public Duration handOffTime() {
+        return handOffTime;
+    }
+
+    /**
+     * Returns whether each lease remembers the stack that acquired it, for the warning about a lease that was dropped
+     * without being closed. Costs some microseconds an acquisition.
+     *
+     * @return true if so; default false
+     */
+    public boolean leakTracing() {
+        return leakTracing;
+    }
+
+    @Override
+    public String toString() {
+        return "ClientOptions[who=" + who + ", lockOptions=" + lockOptions + ", requestTimeout=" + requestTimeout
+                + ", unavailableTimeout=" + unavailableTimeout + ", handOffLimit=" + handOffLimit + ", handOffTime="
+                + handOffTime + ", leakTracing=" + leakTracing + "]";
+    }
+
+    /** Builds {@link ClientOptions}; each value may be set once. Not thread-safe. */
+    public static final class Builder {
+        private @Nullable String who;
+        private @Nullable LockOptions lockOptions;
+        private @Nullable Duration requestTimeout;
+        private @Nullable Duration unavailableTimeout;
+        private @Nullable Integer handOffLimit;
+        private @Nullable Duration handOffTime;
+        private @Nullable Boolean leakTracing;
+
+        private Builder() {}
+
+        /**
+         * Sets the name under which the holder is shown.
+         *
+         * @param who free text of at most 128 characters, without control characters
+         * @return this
+         * @throws IllegalArgumentException if longer, or with control characters
+         * @throws IllegalStateException if already set
+         */
+        public Builder who(String who) {
+            if (who.length() > 128 || who.chars().anyMatch(Character::isISOControl)) {
+                throw new IllegalArgumentException("who must have at most 128 characters and no control characters");
+            }
+            this.who = OptionRules.once("who", this.who, who);
+            return this;
+        }
+
+        /**
+         * Sets the options of locks that have none of their own.
+         *
+         * @param lockOptions the options
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder lockOptions(LockOptions lockOptions) {
+            this.lockOptions = OptionRules.once("lockOptions", this.lockOptions, lockOptions);
+            return this;
+        }
+
+        /**
+         * Sets how long one request may take.
+         *
+         * @param requestTimeout the time-out
+         * @return this
+         * @throws IllegalArgumentException if zero or negative
+         * @throws IllegalStateException if already set
+         */
+        public Builder requestTimeout(Duration requestTimeout) {
+            this.requestTimeout = OptionRules.once(
+                    "requestTimeout", this.requestTimeout, OptionRules.positive("requestTimeout", requestTimeout));
+            return this;
+        }
+
+        /**
+         * Sets for how long an acquisition without a deadline retries while the store fails.
+         *
+         * @param unavailableTimeout the time
+         * @return this
+         * @throws IllegalArgumentException if zero or negative
+         * @throws IllegalStateException if already set
+         */
+        public Builder unavailableTimeout(Duration unavailableTimeout) {
+            this.unavailableTimeout = OptionRules.once(
+                    "unavailableTimeout",
+                    this.unavailableTimeout,
+                    OptionRules.positive("unavailableTimeout", unavailableTimeout));
+            return this;
+        }
+
+        /**
+         * Sets how many hand-offs may follow each other.
+         *
+         * @param handOffLimit from 0 (never) to 1023
+         * @return this
+         * @throws IllegalArgumentException if out of range
+         * @throws IllegalStateException if already set
+         */
+        public Builder handOffLimit(int handOffLimit) {
+            if (handOffLimit < 0 || handOffLimit > 1023) {
+                throw new IllegalArgumentException("handOffLimit must be from 0 to 1023, got " + handOffLimit);
+            }
+            this.handOffLimit = OptionRules.once("handOffLimit", this.handOffLimit, handOffLimit);
+            return this;
+        }
+
+        /**
+         * Sets for how long after its grant a lock may be handed on.
+         *
+         * @param handOffTime the time
+         * @return this
+         * @throws IllegalArgumentException if zero or negative
+         * @throws IllegalStateException if already set
+         */
+        public Builder handOffTime(Duration handOffTime) {
+            this.handOffTime = OptionRules.once(
+                    "handOffTime", this.handOffTime, OptionRules.positive("handOffTime", handOffTime));
+            return this;
+        }
+
+        /**
+         * Sets whether leases remember where they were acquired.
+         *
+         * @param leakTracing true to remember
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder leakTracing(boolean leakTracing) {
+            this.leakTracing = OptionRules.once("leakTracing", this.leakTracing, leakTracing);
+            return this;
+        }
+
+        /**
+         * Builds the options.
+         *
+         * @return immutable options
+         */
+        public ClientOptions build() {
+            return new ClientOptions(this);
+        }
+    }
+}

@@ -1,0 +1,191 @@
+package dev.holdfast.lock;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.Lock;
+
+/**
+ * A lock that excludes threads of all processes that use the same store and name.
+ *
+ * <p><b>Ownership.</b> The blocking forms belong to the calling thread and are re-entrant: a thread that holds the lock
+ * acquires it again without asking the server, and it is released when every hold has ended. Each {@code lock} form is
+ * one hold and is ended by {@link #unlock()} on the same thread; each {@code acquire} form is one hold and is ended by
+ * {@link Lease#close()} on any thread. A lease from {@link #acquireAsync} belongs to the lease object alone. Re-entry
+ * never changes the lease's length, its renewal or its token.
+ *
+ * <p><b>Loss.</b> A lease can end before it is released (see {@link LossReason}). From then on {@link Lease#isValid()}
+ * is false, re-entry throws {@link LeaseLostException}, and so does the {@code unlock} or {@code close} of each hold.
+ *
+ * <p><b>Failure.</b> Every form ends with {@link LockUnavailableException} if the store did not give an answer within
+ * the caller's deadline; the forms without a deadline retry for {@link ClientOptions#unavailableTimeout()}. Whatever an
+ * acquisition with an unknown outcome may have left on the server is cleaned up in the background. Every form throws
+ * {@link LockClosedException} once the client is closed.
+ *
+ * <p>Thread-safe.
+ */
+public interface DistributedLock extends Lock {
+
+    /**
+     * Returns the lock's name.
+     *
+     * @return the name as it was given to {@link LockClient#lock(String)}
+     */
+    String name();
+
+    /**
+     * Returns the options of the acquisitions made through this object.
+     *
+     * @return the options
+     */
+    LockOptions options();
+
+    /**
+     * Acquires the lock for the calling thread, waiting as long as it takes. An interrupt does not end the wait; the
+     * interrupt flag is set again on return.
+     *
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is or becomes closed
+     */
+    @Override
+    void lock();
+
+    /**
+     * Acquires the lock for the calling thread, waiting as long as it takes or until the thread is interrupted.
+     *
+     * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is or becomes closed
+     */
+    @Override
+    void lockInterruptibly() throws InterruptedException;
+
+    /**
+     * Acquires the lock for the calling thread if it is free now. Asks the server once, and not at all if another
+     * thread of this client already holds or awaits the lock.
+     *
+     * @return true if the lock was acquired; false if somebody else has it, which may be stale on return
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer within {@link ClientOptions#requestTimeout()}
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is closed
+     */
+    @Override
+    boolean tryLock();
+
+    /**
+     * Acquires the lock for the calling thread, waiting at most that long.
+     *
+     * @param time the longest time to wait; zero or less asks once, like {@link #tryLock()}
+     * @param unit the unit of {@code time}
+     * @return true if the lock was acquired; false if somebody else had it all the time
+     * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer in that time
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is or becomes closed
+     */
+    @Override
+    boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
+
+    /**
+     * Ends the latest {@code lock} hold of the calling thread; the last hold that ends releases the lock. If the server
+     * cannot be reached the release is retried in the background and this method returns after at most
+     * {@link ClientOptions#requestTimeout()}: exclusion was kept, only others may have to wait for the lease's end.
+     *
+     * @throws IllegalMonitorStateException if the calling thread has no {@code lock} hold
+     * @throws LeaseLostException if the lease was lost before this call; the hold has ended nevertheless
+     */
+    @Override
+    void unlock();
+
+    /**
+     * Acquires the lock for the calling thread, waiting as long as it takes.
+     *
+     * @return a hold of its own, to be closed
+     * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is or becomes closed
+     */
+    Lease acquire() throws InterruptedException;
+
+    /**
+     * Acquires the lock for the calling thread, waiting at most that long.
+     *
+     * @param timeout the longest time to wait; zero asks once
+     * @return a hold of its own, to be closed
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws LockTimeoutException if somebody else had the lock all the time
+     * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer in that time
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is or becomes closed
+     */
+    Lease acquire(Duration timeout) throws InterruptedException;
+
+    /**
+     * Acquires the lock for the calling thread if it is free now, like {@link #tryLock()}.
+     *
+     * @return a hold of its own, to be closed; empty if somebody else has the lock
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer within {@link ClientOptions#requestTimeout()}
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is closed
+     */
+    Optional<Lease> tryAcquire();
+
+    /**
+     * Acquires the lock for the calling thread, waiting at most that long.
+     *
+     * @param timeout the longest time to wait; zero asks once
+     * @return a hold of its own, to be closed; empty if somebody else had the lock all the time
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
+     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LockUnavailableException if the store gave no answer in that time
+     * @throws LockConfigurationException if the store refuses the request for good
+     * @throws LockClosedException if the client is or becomes closed
+     */
+    Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException;
+
+    /**
+     * Acquires the lock without a thread. The lease belongs to nobody but its object: it is not re-entrant and any
+     * thread may close it.
+     *
+     * <p>The future completes on a thread of the client. Its exceptions are those of {@link #acquire(Duration)} but for
+     * the interrupt. Cancelling it, or completing it in any other way, abandons the acquisition: nothing is left on the
+     * server, and a grant that arrives later is released at once.
+     *
+     * @param timeout the longest time to wait; zero asks once
+     * @return the future lease
+     * @throws IllegalArgumentException if the timeout is negative
+     * @throws LockClosedException if the client is closed
+     */
+    CompletableFuture<Lease> acquireAsync(Duration timeout);
+
+    /**
+     * Tells whether the calling thread has a hold on this lock whose lease is valid.
+     *
+     * @return true if so by this process's clock; may be stale on return
+     */
+    boolean isHeldByCurrentThread();
+
+    /**
+     * Not offered: a condition would need a queue of its own in every store.
+     *
+     * @throws UnsupportedOperationException always
+     */
+    @Override
+    default Condition newCondition() {
+        throw new UnsupportedOperationException("lock '" + name() + "': a distributed lock has no conditions");
+    }
+}

@@ -1,0 +1,77 @@
+package dev.holdfast.lock;
+
+import java.time.Duration;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * One hold on a granted lock. Closing it ends the hold; the last hold that ends releases the lock.
+ *
+ * <p>A lease is bounded in time and renewed in the background, unless {@link LockOptions#renewal()} says otherwise. Its
+ * validity is counted on this process's monotonic clock from before the last confirmed request was sent, less a margin
+ * for clock drift, so that it ends here before it can end on the server.
+ *
+ * <p>A lease that is dropped without being closed is released when the garbage collector finds it, with a warning.
+ *
+ * <p>Thread-safe: every method may be called from any thread.
+ */
+public interface Lease extends AutoCloseable {
+
+    /**
+     * Returns the lock's name.
+     *
+     * @return the name
+     */
+    String name();
+
+    /**
+     * Returns the fencing token of this grant: strictly greater than that of every earlier grant of the same name, in
+     * this or any other process; the same for all re-entrant holds. Let the guarded resource refuse a token lower than
+     * one it has seen. See the backend's page for what its store can lose.
+     *
+     * @return the token, positive; still readable after the lease has ended
+     */
+    long token();
+
+    /**
+     * Tells whether this hold is open and its lease has not ended by this process's clock. A true result may be stale
+     * on return: a pause between this call and a write cannot be seen by any lock; the token is what protects the write.
+     *
+     * @return true if the lease is valid now
+     */
+    boolean isValid();
+
+    /**
+     * Returns how long the lease stays valid if it is not renewed any more.
+     *
+     * @return remaining validity by this process's monotonic clock; zero if not valid, never negative
+     */
+    Duration remaining();
+
+    /**
+     * Makes sure that the lease stays valid at least so long, renewing it now if it is shorter. Call it before a step
+     * whose length is known. Blocks for at most {@link ClientOptions#requestTimeout()}.
+     *
+     * @param validity the validity needed from now on
+     * @throws IllegalArgumentException if longer than the lease can be, or negative
+     * @throws LeaseLostException if the lease is lost, or could not be renewed so far
+     * @throws IllegalStateException if this hold is closed
+     */
+    void ensure(Duration validity);
+
+    /**
+     * Returns a stage that completes with the reason if the lease is lost. It never completes exceptionally, and not at
+     * all if the lease is released in order. It completes on a thread of the client, once.
+     *
+     * @return the stage; the same at each call
+     */
+    CompletionStage<LossReason> lost();
+
+    /**
+     * Ends this hold. Idempotent: only the first call does anything. See {@link DistributedLock#unlock()} for what
+     * happens if the server cannot be reached.
+     *
+     * @throws LeaseLostException if the lease was lost before this call; the hold has ended nevertheless
+     */
+    @Override
+    void close();
+}

@@ -1,0 +1,98 @@
+package dev.holdfast.lock;
+
+import java.util.Optional;
+
+/**
+ * A connection to one lock store, and the source of {@link DistributedLock}s.
+ *
+ * <p>A client is one contender: within it, threads queue locally and at most one entry a name is on the server. Two
+ * clients in one process exclude each other as two processes would. Keep one client for the life of the application.
+ *
+ * <p>Thread-safe. A client costs nothing while no lock is held or waited for.
+ */
+public interface LockClient extends AutoCloseable {
+
+    /**
+     * Connects with {@link ClientOptions#defaults()}.
+     *
+     * @param uri the store's address; its scheme ({@code redis:}, {@code etcd:}, {@code zookeeper:}, {@code jdbc:},
+     *     {@code memory:}) selects the {@link LockProvider} found on the class or module path
+     * @return an open client that owns its connection and closes it
+     * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme; the message lists the
+     *     schemes that are served
+     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
+     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()}
+     */
+    static LockClient connect(String uri) {
+        return connect(uri, ClientOptions.defaults());
+    }
+
+    /**
+     * Connects with the given options.
+     *
+     * @param uri the store's address, see {@link #connect(String)}
+     * @param options the client's options
+     * @return an open client that owns its connection and closes it
+     * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme
+     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
+     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()}
+     */
+    static LockClient connect(String uri, ClientOptions options) {
+        return Providers.select(uri).connect(uri, options);
+    }
+
+    /**
+     * Returns the lock of that name with the client's {@linkplain ClientOptions#lockOptions() default lock options}.
+     *
+     * @param name any non-blank Unicode text of at most 512 bytes in UTF-8, without NUL and without unpaired surrogates;
+     *     names are compared code point by code point
+     * @return the lock; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if the name is not acceptable
+     */
+    DistributedLock lock(String name);
+
+    /**
+     * Returns the lock of that name with options of its own. All locks of one client and name are the same lock; the
+     * options apply to the acquisitions made through the returned object.
+     *
+     * @param name the lock's name, see {@link #lock(String)}
+     * @param options the options of the acquisitions made through the returned lock
+     * @return the lock; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if the name is not acceptable, or the lease is shorter than the backend can keep
+     */
+    DistributedLock lock(String name, LockOptions options);
+
+    /**
+     * Asks the server who holds a lock. For operators and diagnostics: the answer may be stale on return and must not
+     * be used to decide whether to write.
+     *
+     * @param name the lock's name
+     * @return the holder, or empty if nobody holds the lock
+     * @throws IllegalArgumentException if the name is not acceptable
+     * @throws LockUnavailableException if the store does not answer within {@link ClientOptions#requestTimeout()}
+     * @throws LockClosedException if this client is closed
+     */
+    Optional<HolderInfo> holder(String name);
+
+    /**
+     * Adds a listener to the events of all locks of this client.
+     *
+     * @param listener called in order on one thread of the client, never on a locking thread
+     */
+    void addListener(LockListener listener);
+
+    /**
+     * Removes a listener; does nothing if it was not added.
+     *
+     * @param listener the listener to remove
+     */
+    void removeListener(LockListener listener);
+
+    /**
+     * Releases every lock that this client holds, fails every waiter with {@link LockClosedException}, and frees the
+     * client's threads and, if it owns them, its connections. Returns within {@link ClientOptions#requestTimeout()}
+     * even if the server is away; what could not be released then ends with its lease. Idempotent.
+     */
+    @Override
+    void close();
+}

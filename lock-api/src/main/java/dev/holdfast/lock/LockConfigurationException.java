@@ -1,0 +1,27 @@
+package dev.holdfast.lock;
+
+import org.jspecify.annotations.Nullable;
+
+/** The store refuses the request for good: wrong credentials, a missing table, a missing permission, an unsupported version. Trying again does not help. */
+public class LockConfigurationException extends LockException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates an exception.
+     *
+     * @param message identity, observation and remedy
+     */
+    public LockConfigurationException(String message) {
+        super(message);
+    }
+
+    /**
+     * Creates an exception with its cause.
+     *
+     * @param message identity, observation and remedy
+     * @param cause what led to it, or null
+     */
+    public LockConfigurationException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,27 @@
+package dev.holdfast.lock;
+
+import org.jspecify.annotations.Nullable;
+
+/** The root of what the lock throws by itself. Its message names the lock, what was seen and what to do. */
+public class LockException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    /**
+     * Creates an exception.
+     *
+     * @param message identity, observation and remedy
+     */
+    public LockException(String message) {
+        super(message);
+    }
+
+    /**
+     * Creates an exception with its cause.
+     *
+     * @param message identity, observation and remedy
+     * @param cause what led to it, or null
+     */
+    public LockException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

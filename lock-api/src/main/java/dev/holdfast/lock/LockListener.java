@@ -1,0 +1,65 @@
+package dev.holdfast.lock;
+
+import java.time.Duration;
+
+/**
+ * Hears what happens to the locks of a client, for metrics and logs.
+ *
+ * <p>Calls come in order on one thread of the client, never on a thread that locks or renews: a slow listener delays
+ * other listeners, not locks, and if it falls behind by more than 10,000 events the newest are dropped with a warning.
+ * An exception thrown by a listener is logged and otherwise ignored.
+ */
+public interface LockListener {
+
+    /**
+     * A thread or an async call began to acquire a lock that it did not hold.
+     *
+     * @param name the lock's name
+     */
+    default void attempted(String name) {}
+
+    /**
+     * A lock was granted.
+     *
+     * @param name the lock's name
+     * @param token the grant's fencing token
+     * @param waited the time since the attempt began
+     * @param handedOff true if it came from another thread of this client without a round trip
+     */
+    default void acquired(String name, long token, Duration waited, boolean handedOff) {}
+
+    /**
+     * A lock was released by its holder.
+     *
+     * @param name the lock's name
+     * @param token the grant's fencing token
+     * @param held the time since it was acquired
+     */
+    default void released(String name, long token, Duration held) {}
+
+    /**
+     * A lease was renewed.
+     *
+     * @param name the lock's name
+     * @param token the grant's fencing token
+     */
+    default void renewed(String name, long token) {}
+
+    /**
+     * A renewal failed, or the store's session is in doubt; the lease is retried while it is valid.
+     *
+     * @param name the lock's name
+     * @param token the grant's fencing token
+     * @param detail what was seen
+     */
+    default void suspect(String name, long token, String detail) {}
+
+    /**
+     * A lease was lost.
+     *
+     * @param name the lock's name
+     * @param token the grant's fencing token
+     * @param reason why
+     */
+    default void lost(String name, long token, LossReason reason) {}
+}

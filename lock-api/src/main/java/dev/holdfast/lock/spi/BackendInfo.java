@@ -1,0 +1,25 @@
+package dev.holdfast.lock.spi;
+
+/**
+ * Constant facts about a backend. Immutable.
+ *
+ * @param name short name for messages, such as {@code redis}
+ * @param blocking true if calls work on the calling thread; see {@link LockBackend}
+ * @param fifo true if waiting processes are served strictly in the order of their requests when asked for {@code fair}
+ * @param minLeaseMillis the shortest lease that the backend keeps, in milliseconds
+ * @param pollMinMillis how soon a busy lock is tried again for the first time, in milliseconds; the wait doubles, with
+ *     jitter, up to {@code pollMaxMillis}, and is never longer than the holder's remaining time
+ * @param pollMaxMillis the longest wait between two tries of a busy lock, in milliseconds; a backend whose
+ *     {@link LockBackend#signal} is prompt sets both to the interval of its safety net
+ */
+public record BackendInfo(
+        String name, boolean blocking, boolean fifo, long minLeaseMillis, long pollMinMillis, long pollMaxMillis) {
+
+    /** Validates. */
+    public BackendInfo {
+        if (name.isBlank() || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
+            throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease " + minLeaseMillis
+                    + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+package dev.holdfast.lock.spi;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lock granted by the server. Immutable.
+ *
+ * @param acquisition whose it is
+ * @param token strictly greater than that of every earlier grant of the name; from 1 to 2^53 - 1
+ * @param leaseMillis the lease that the server granted, in milliseconds, counted from the request
+ * @param handle whatever the backend needs to find it again, or null
+ */
+public record Grant(
+        Acquisition acquisition, long token, long leaseMillis, @Nullable Object handle) {
+
+    /** Validates. */
+    public Grant {
+        if (token < 1 || token >= 1L << 53) {
+            throw new IllegalArgumentException("lock '" + acquisition.name() + "': token " + token
+                    + " is out of range 1 to 2^53 - 1; the store's counter cannot be used");
+        }
+        if (leaseMillis < 1) {
+            throw new IllegalArgumentException(
+                    "lock '" + acquisition.name() + "': the server granted a lease of " + leaseMillis + " ms");
+        }
+    }
+}

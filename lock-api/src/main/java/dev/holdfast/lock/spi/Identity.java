@@ -1,0 +1,60 @@
+package dev.holdfast.lock.spi;
+
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+
+/**
+ * Who contends, for {@link LockBackend#holder}. Immutable.
+ *
+ * @param who free text given by the user, possibly empty
+ * @param host the host's name
+ * @param pid the process id
+ */
+public record Identity(String who, String host, long pid) {
+
+    /**
+     * Describes this process.
+     *
+     * @param who free text given by the user
+     * @return the identity
+     */
+    public static Identity ofThisProcess(String who) {
+        return new Identity(who, LocalHost.NAME, ProcessHandle.current().pid());
+    }
+
+    /**
+     * Returns the identity as one line of text, to be stored with a grant.
+     *
+     * @return at most about 400 characters, without line breaks
+     */
+    public String encoded() {
+        return pid + " " + host + " " + who;
+    }
+
+    /**
+     * Reads what {@link #encoded} wrote; anything else becomes an identity whose {@code who} is the whole text.
+     *
+     * @param text the stored text
+     * @return the identity
+     */
+    public static Identity decode(String text) {
+        String[] parts = text.split(" ", 3);
+        if (parts.length == 3 && parts[0].matches("\\d{1,18}")) {
+            return new Identity(parts[2], parts[1], Long.parseLong(parts[0]));
+        }
+        return new Identity(text, "", 0);
+    }
+
+    /** Looked up once, and only if a client is made. */
+    private static final class LocalHost {
+        static final String NAME = name();
+
+        private static String name() {
+            try {
+                return InetAddress.getLocalHost().getHostName().replace(' ', '-');
+            } catch (UnknownHostException e) {
+                return "unknown-host";
+            }
+        }
+    }
+}

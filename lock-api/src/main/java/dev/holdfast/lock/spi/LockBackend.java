@@ -1,0 +1,109 @@
+package dev.holdfast.lock.spi;
+
+import dev.holdfast.lock.HolderInfo;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * One lock store, as the engine uses it.
+ *
+ * <p><b>Outcomes.</b> A stage that completes normally carries what the server said. A stage that fails with
+ * {@link dev.holdfast.lock.LockUnavailableException} means that the outcome is unknown and that trying again may help.
+ * One that fails with any other exception ({@link dev.holdfast.lock.LockConfigurationException} for what the user can
+ * mend) is final for the caller; its outcome on the server is unknown as well, and is cleaned up by {@link #abandon}.
+ *
+ * <p><b>Threads.</b> Thread-safe. If {@link BackendInfo#blocking()}, each method does its work on the calling thread and
+ * returns a completed stage, within the time-out it was given. Otherwise each method returns at once, and stages and
+ * callbacks run on threads on which short, non-blocking code is allowed, calls of this interface among them: a client
+ * library that forbids that on its own threads is left by a hop first. The engine bounds the wait for a stage that never
+ * completes, and copes with one that completes late.
+ *
+ * <p><b>Time-outs.</b> {@code timeoutMillis} is how long the engine waits for that one request; positive.
+ */
+public interface LockBackend extends AutoCloseable {
+
+    /**
+     * Describes this backend.
+     *
+     * @return constant facts
+     */
+    BackendInfo info();
+
+    /**
+     * Gives the backend a way to report a grant that ended or is in doubt before the next renewal would tell. Called
+     * once, before anything else. A backend without such news ignores it.
+     *
+     * @param observer the engine's ear; cheap, non-blocking, callable from any thread
+     */
+    default void observe(GrantObserver observer) {}
+
+    /**
+     * Tries to acquire a lock for an acquisition.
+     *
+     * <p>Idempotent by {@link Acquisition#owner()}: if an earlier attempt of the same acquisition was granted, although
+     * its reply was lost, this one answers {@link Attempt.Granted} with the same token and a lease counted anew.
+     *
+     * <p>With {@link AttemptRequest#waitMillis()} of zero, {@link Attempt.Busy} leaves nothing on the server. Otherwise
+     * it may leave a place in the store's queue, named by its ticket and kept until it is granted or {@link #abandon}ed.
+     *
+     * @param request what is asked for
+     * @return granted or busy
+     */
+    CompletionStage<Attempt> attempt(AttemptRequest request);
+
+    /**
+     * Calls back when the lock may have become free for the ticket's acquisition. It may call too often, too late or,
+     * after trouble with the server, not at all: the engine tries again from time to time in any case. If the lock
+     * became free between the attempt that gave the ticket and this call, it calls back all the same.
+     *
+     * @param ticket from {@link Attempt.Busy}
+     * @param maybeFree cheap and non-blocking; starts the next attempt on the calling thread
+     * @return to be closed by the engine when it is not interested any more
+     */
+    default Subscription signal(Ticket ticket, Runnable maybeFree) {
+        return Subscription.NONE;
+    }
+
+    /**
+     * Removes whatever an acquisition has on the server: a place in the queue, a grant, or nothing. Once the stage has
+     * completed normally, no earlier attempt of that acquisition, not even one that is still on its way, leaves anything
+     * behind for longer than its lease.
+     *
+     * @param acquisition the acquisition to end; never attempted again
+     * @param timeoutMillis how long the engine waits
+     * @return completes when the server has confirmed it
+     */
+    CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis);
+
+    /**
+     * Renews grants to their full lease from now on, all in one trip as far as the store can.
+     *
+     * @param grants the grants that are due; not empty
+     * @param timeoutMillis how long the engine waits
+     * @return one result a grant, in the same order; a failure as a whole means {@link RenewResult.Unknown} for all
+     */
+    CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis);
+
+    /**
+     * Releases a grant if it is still held by its owner. Idempotent.
+     *
+     * @param grant the grant
+     * @param timeoutMillis how long the engine waits
+     * @return whether it was still held
+     */
+    CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis);
+
+    /**
+     * Tells who holds a lock.
+     *
+     * @param name the lock's name
+     * @param timeoutMillis how long the engine waits
+     * @return the holder, its token as in {@link Grant#token()}; empty if nobody holds it
+     */
+    CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis);
+
+    /** Frees the backend's own resources, and the store's client if it made it. Called once, after everything else. */
+    @Override
+    void close();
+}

@@ -1,0 +1,9 @@
+package dev.holdfast.lock.spi;
+
+/** What the server said to a release. */
+public enum ReleaseResult {
+    /** The grant was held and is free now. */
+    RELEASED,
+    /** The grant was not held any more: expired, deleted, taken over, or released before. */
+    NOT_HELD
+}

@@ -1,0 +1,11 @@
+/** The lock API, the backend SPI and the engine that joins them. */
+module dev.holdfast.lock {
+    requires static transitive org.jspecify;
+    requires org.slf4j;
+
+    exports dev.holdfast.lock;
+    exports dev.holdfast.lock.spi;
+    exports dev.holdfast.lock.engine;
+
+    uses dev.holdfast.lock.LockProvider;
+}
