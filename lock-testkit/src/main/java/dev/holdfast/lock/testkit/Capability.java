@@ -1,0 +1,22 @@
+package dev.holdfast.lock.testkit;
+
+/** What a {@link LockFixture} can do to its store beyond making backends. */
+public enum Capability {
+    /** {@link LockFixture#expire} works. */
+    EXPIRE,
+    /**
+     * A grant that nobody renews ends on the server after its lease, even though its backend stays open and connected.
+     * Not so where a session that outlives the single grant keeps it.
+     */
+    LAPSE,
+    /** {@link LockFixture#pause} and {@link LockFixture#resume} work. */
+    PAUSE,
+    /** {@link LockFixture#restart} works. */
+    RESTART,
+    /** {@link LockFixture#partition} and {@link LockFixture#heal} work. */
+    PARTITION,
+    /** {@link LockFixture#entries} works. */
+    ENTRIES,
+    /** {@link LockFixture#commands} works. */
+    COUNT
+}
