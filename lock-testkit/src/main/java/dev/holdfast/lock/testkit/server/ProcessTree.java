@@ -1,0 +1,71 @@
+package dev.holdfast.lock.testkit.server;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Signals a process together with its children: PostgreSQL answers its clients in processes of their own. */
+final class ProcessTree {
+
+    private static final long SIGNAL_SECONDS = 10;
+    private static final long EXIT_SECONDS = 30;
+
+    private ProcessTree() {}
+
+    /** Sends a signal to the process first, so that it starts no more children, then to its descendants. */
+    static void signal(ProcessHandle root, String signal) {
+        send(signal, List.of(root));
+        List<ProcessHandle> children = root.descendants().toList();
+        if (!children.isEmpty()) {
+            send(signal, children);
+        }
+    }
+
+    /** Kills the process and its descendants and waits until they are gone. */
+    static void kill(ProcessHandle root) throws InterruptedException {
+        List<ProcessHandle> all = new ArrayList<>(root.descendants().toList());
+        all.add(0, root);
+        for (ProcessHandle process : all) {
+            process.destroyForcibly();
+        }
+        for (ProcessHandle process : all) {
+            try {
+                process.onExit().get(EXIT_SECONDS, TimeUnit.SECONDS);
+            } catch (ExecutionException | TimeoutException e) {
+                throw new IllegalStateException(
+                        "process " + process.pid() + " is still there " + EXIT_SECONDS + " s after SIGKILL", e);
+            }
+        }
+    }
+
+    /** A watcher that kills the process if this JVM ends without its shutdown hooks: its standard input ends then. */
+    static Process guard(ProcessHandle root) throws IOException {
+        return new ProcessBuilder("sh", "-c", "read _; kill -KILL " + root.pid())
+                .redirectErrorStream(true)
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                .start();
+    }
+
+    private static void send(String signal, List<ProcessHandle> processes) {
+        StringBuilder command = new StringBuilder("kill -" + signal);
+        processes.forEach(process -> command.append(' ').append(process.pid()));
+        try {
+            Process kill = new ProcessBuilder("sh", "-c", command.toString())
+                    .redirectErrorStream(true)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            if (!kill.waitFor(SIGNAL_SECONDS, TimeUnit.SECONDS)) {
+                kill.destroyForcibly();
+                throw new IllegalStateException("'" + command + "' did not end within " + SIGNAL_SECONDS + " s");
+            }
+        } catch (IOException e) {
+            throw new IllegalStateException("cannot run '" + command + "'", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while sending SIG" + signal, e);
+        }
+    }
+}

@@ -1,0 +1,403 @@
+package dev.holdfast.lock.testkit.server;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real server in a process of its own, on free loopback ports, in a temporary folder.
+ *
+ * <pre>{@code
+ * Path binary = ServerBinary.find(List.of("redis-server"));
+ * ServerProcess server = ServerProcess.builder("redis")
+ *     .command(place -> List.of(binary.toString(), "--port", "" + place.port(), "--dir", place.folder().toString()))
+ *     .ready(ServerProcess.acceptsConnections())
+ *     .start();
+ * }</pre>
+ *
+ * <p>The server is killed on {@link #close()}, when this JVM exits, and by a watcher process if this JVM is killed.
+ *
+ * <p>Thread-safe.
+ */
+public final class ServerProcess implements AutoCloseable {
+
+    private static final Duration PROBE_PAUSE = Duration.ofMillis(30);
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Builder builder;
+    private final ServerPlace place;
+    private final List<Integer> ports;
+    private final Thread hook;
+    private @Nullable Process process;
+    private @Nullable Process guard;
+    private boolean closed;
+
+    private ServerProcess(Builder builder) throws IOException {
+        this.builder = builder;
+        this.ports = new ArrayList<>();
+        for (int i = 0; i < builder.ports; i++) {
+            ports.add(LoopbackPorts.next());
+        }
+        Path folder = Files.createTempDirectory("holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-");
+        UnprivilegedUser user = UnprivilegedUser.choose(builder.unprivileged);
+        this.place = new ServerPlace(builder.name, folder, ports, user, builder.environment);
+        this.hook = new Thread(this::killQuietly, "holdfast-server-" + builder.name);
+        Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    /**
+     * Starts to describe a server.
+     *
+     * @param name for messages, such as {@code redis}
+     * @return a new builder
+     */
+    public static Builder builder(String name) {
+        return new Builder(name);
+    }
+
+    /**
+     * A probe that is content when the first port accepts connections.
+     *
+     * @return the probe
+     */
+    public static Step acceptsConnections() {
+        return place -> {
+            try (java.net.Socket socket = new java.net.Socket()) {
+                socket.connect(new java.net.InetSocketAddress(place.host(), place.port()), 1_000);
+            }
+        };
+    }
+
+    /**
+     * Where the server lives; the same for all its starts.
+     *
+     * @return folder and ports
+     */
+    public ServerPlace place() {
+        return place;
+    }
+
+    /**
+     * The address that the server listens on.
+     *
+     * @return {@code 127.0.0.1}
+     */
+    public String host() {
+        return place.host();
+    }
+
+    /**
+     * The server's first port.
+     *
+     * @return the port, the same after a restart
+     */
+    public int port() {
+        return place.port();
+    }
+
+    /**
+     * The process id of the present or last start.
+     *
+     * @return the server's own process id, as the operating system shows it
+     */
+    public long pid() {
+        return current().pid();
+    }
+
+    /**
+     * Tells whether the process exists; a paused one does.
+     *
+     * @return whether it is there
+     */
+    public boolean isAlive() {
+        return current().isAlive();
+    }
+
+    /** Stops the server and its children in their tracks (SIGSTOP): connections stay open and nothing answers. */
+    public void pause() {
+        ProcessTree.signal(current().toHandle(), "STOP");
+    }
+
+    /** Lets a paused server go on (SIGCONT). */
+    public void resume() {
+        ProcessTree.signal(current().toHandle(), "CONT");
+    }
+
+    /**
+     * Kills the server and its children (SIGKILL) and waits until they are gone. Nothing happens if it is dead.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public void kill() throws InterruptedException {
+        lock.lock();
+        try {
+            if (process != null) {
+                ProcessTree.kill(process.toHandle());
+            }
+            if (guard != null) {
+                guard.destroyForcibly();
+                guard = null;
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Starts the server again after {@link #kill()}, on the same ports and in the same folder, and waits until it is
+     * ready.
+     *
+     * @throws IOException if it does not get ready; the message has the end of its log
+     * @throws InterruptedException if interrupted while waiting
+     * @throws IllegalStateException if it is running or closed
+     */
+    public void start() throws IOException, InterruptedException {
+        lock.lock();
+        try {
+            if (closed || (process != null && process.isAlive())) {
+                throw new IllegalStateException(place + " is " + (closed ? "closed" : "running already"));
+            }
+            Process started = place.launch(builder.requiredCommand().of(place));
+            process = started;
+            guard = ProcessTree.guard(started.toHandle());
+            awaitReady(started);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Kills the server and starts it again.
+     *
+     * @throws IOException if it does not get ready; the message has the end of its log
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public void restart() throws IOException, InterruptedException {
+        kill();
+        start();
+    }
+
+    /** Kills the server and deletes its folder. Idempotent. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            closed = true;
+        } finally {
+            lock.unlock();
+        }
+        killQuietly();
+        try {
+            Runtime.getRuntime().removeShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            // The JVM is shutting down and the hook runs in any case.
+        }
+        ports.forEach(LoopbackPorts::giveBack);
+    }
+
+    @Override
+    public String toString() {
+        return place.toString();
+    }
+
+    private Process current() {
+        lock.lock();
+        try {
+            return Objects.requireNonNull(process, "not started");
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void awaitReady(Process started) throws IOException, InterruptedException {
+        long startNanos = System.nanoTime();
+        Exception last = null;
+        while (System.nanoTime() - startNanos < builder.patience.toNanos()) {
+            try {
+                builder.ready.run(place);
+                if (started.isAlive()) {
+                    return;
+                }
+            } catch (InterruptedException e) {
+                throw e;
+            } catch (Exception e) {
+                last = e;
+            }
+            if (started.waitFor(PROBE_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
+                throw new IOException(place + " ended with status " + started.exitValue() + " before it was ready; its log:\n"
+                        + place.logTail(), last);
+            }
+        }
+        String log = place.logTail();
+        kill();
+        throw new IOException(place + " was not ready within " + builder.patience + "; its log:\n" + log, last);
+    }
+
+    private void killQuietly() {
+        try {
+            kill();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            place.delete();
+        }
+    }
+
+    /** Something done with a server's place: preparing a folder, or probing whether the server answers. */
+    @FunctionalInterface
+    public interface Step {
+        /**
+         * Does it.
+         *
+         * @param place folder and ports
+         * @throws Exception if it failed, or for a probe, if the server is not ready yet
+         */
+        void run(ServerPlace place) throws Exception;
+    }
+
+    /** Makes the command line of a server. */
+    @FunctionalInterface
+    public interface Command {
+        /**
+         * Makes it.
+         *
+         * @param place folder and ports
+         * @return the program and its arguments; it must stay in the foreground
+         */
+        List<String> of(ServerPlace place);
+    }
+
+    /** Describes a server. Not thread-safe. */
+    public static final class Builder {
+        private final String name;
+        private final Map<String, String> environment = new LinkedHashMap<>();
+        private @Nullable Command command;
+        private Step prepare = place -> {};
+        private Step ready = acceptsConnections();
+        private Duration patience = Duration.ofSeconds(60);
+        private boolean unprivileged;
+        private int ports = 1;
+
+        private Builder(String name) {
+            this.name = Objects.requireNonNull(name, "name");
+        }
+
+        /**
+         * The server's command line. Required.
+         *
+         * @param command called at each start
+         * @return this
+         */
+        public Builder command(Command command) {
+            this.command = Objects.requireNonNull(command, "command");
+            return this;
+        }
+
+        /**
+         * What to do once before the first start, in the server's folder.
+         *
+         * @param prepare such as {@code initdb}, by {@link ServerPlace#run}
+         * @return this
+         */
+        public Builder prepare(Step prepare) {
+            this.prepare = Objects.requireNonNull(prepare, "prepare");
+            return this;
+        }
+
+        /**
+         * The probe that tells when the server answers, called every 30 ms; by default
+         * {@link ServerProcess#acceptsConnections()}.
+         *
+         * @param ready returns normally when the server is ready
+         * @return this
+         */
+        public Builder ready(Step ready) {
+            this.ready = Objects.requireNonNull(ready, "ready");
+            return this;
+        }
+
+        /**
+         * How long a start may take; by default 60 s.
+         *
+         * @param patience positive
+         * @return this
+         */
+        public Builder patience(Duration patience) {
+            this.patience = Objects.requireNonNull(patience, "patience");
+            return this;
+        }
+
+        /**
+         * Asks for another user than root, for servers that refuse to run as root. Without effect for other users.
+         *
+         * @return this
+         */
+        public Builder unprivileged() {
+            this.unprivileged = true;
+            return this;
+        }
+
+        /**
+         * How many ports the server needs; by default 1.
+         *
+         * @param ports positive
+         * @return this
+         */
+        public Builder ports(int ports) {
+            this.ports = ports;
+            return this;
+        }
+
+        /**
+         * Sets a variable of the server's environment.
+         *
+         * @param variable its name
+         * @param value its value
+         * @return this
+         */
+        public Builder environment(String variable, String value) {
+            environment.put(variable, value);
+            return this;
+        }
+
+        /**
+         * Starts the server and waits until it is ready.
+         *
+         * @return the running server
+         * @throws IOException if it cannot be prepared, or does not get ready; the message has the end of its log
+         * @throws InterruptedException if interrupted while waiting
+         * @throws IllegalStateException if a binary is missing; the message says how to install it
+         */
+        public ServerProcess start() throws IOException, InterruptedException {
+            requiredCommand();
+            ServerProcess server = new ServerProcess(this);
+            try {
+                prepare.run(server.place);
+                server.start();
+                return server;
+            } catch (IOException | InterruptedException | RuntimeException e) {
+                server.close();
+                throw e;
+            } catch (Exception e) {
+                server.close();
+                throw new IOException(server.place + ": cannot prepare it", e);
+            }
+        }
+
+        private Command requiredCommand() {
+            return Objects.requireNonNull(command, "command");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package dev.holdfast.lock.testkit.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class ServerProcessTest {
+
+    private static final int PATIENT_MILLIS = 20_000;
+
+    @Test
+    void start_untilReady_answersAndRestartsOnTheSamePort() throws Exception {
+        try (ServerProcess server = start()) {
+            assertThat(ask(server.port())).isEqualTo("echo hello");
+            long first = server.pid();
+            server.restart();
+            assertThat(server.pid()).isNotEqualTo(first);
+            assertThat(ProcessHandle.of(first).map(ProcessHandle::isAlive)).isNotEqualTo(Optional.of(true));
+            assertThat(ask(server.port())).isEqualTo("echo hello");
+        }
+    }
+
+    @Test
+    void pause_thenResume_answersLate() throws Exception {
+        try (ServerProcess server = start();
+                LineServer.Client client = new LineServer.Client(server.port(), 300)) {
+            assertThat(client.ask("before")).isEqualTo("echo before");
+            server.pause();
+            assertThatThrownBy(() -> client.ask("while paused")).isInstanceOf(SocketTimeoutException.class);
+            server.resume();
+            try (LineServer.Client patient = new LineServer.Client(server.port(), PATIENT_MILLIS)) {
+                assertThat(patient.ask("after")).isEqualTo("echo after");
+            }
+        }
+    }
+
+    @Test
+    void kill_leavesTheFolder_closeDeletesIt() throws Exception {
+        ServerProcess server = start();
+        long pid = server.pid();
+        server.kill();
+        assertThat(server.isAlive()).isFalse();
+        assertThat(Files.exists(server.place().log())).isTrue();
+        server.start();
+        server.close();
+        server.close();
+        assertThat(server.isAlive()).isFalse();
+        assertThat(ProcessHandle.of(pid).map(ProcessHandle::isAlive)).isNotEqualTo(Optional.of(true));
+        assertThat(Files.exists(server.place().folder())).isFalse();
+        assertThatThrownBy(server::start).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+    }
+
+    @Test
+    void kill_whilePaused_ends() throws Exception {
+        try (ServerProcess server = start()) {
+            server.pause();
+            server.kill();
+            assertThat(server.isAlive()).isFalse();
+        }
+    }
+
+    @Test
+    void unprivileged_asRoot_runsAsAnotherUserThatOwnsTheFolder() throws Exception {
+        try (ServerProcess server = ServerProcess.builder("id")
+                .unprivileged()
+                .prepare(place -> {
+                    place.write("conf/a.conf", "x");
+                    place.run("sh", "-c", "echo prepared > conf/b.conf");
+                    assertThat(place.run("id", "-u").trim()).isNotEqualTo("0");
+                })
+                .command(place -> LineServer.command(place.port()))
+                .start()) {
+            assertThat(Files.readString(server.place().folder().resolve("conf/b.conf")))
+                    .isEqualTo("prepared\n");
+            assertThat(Files.readString(server.place().log())).doesNotContain("user root");
+            assertThat(ask(server.port())).isEqualTo("echo hello");
+        }
+    }
+
+    @Test
+    void start_programThatEnds_reportsStatusAndLog() {
+        assertThatThrownBy(() -> ServerProcess.builder("broken")
+                        .command(place -> List.of("sh", "-c", "echo bad configuration; exit 3"))
+                        .start())
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("broken on 127.0.0.1")
+                .hasMessageContaining("ended with status 3")
+                .hasMessageContaining("bad configuration");
+    }
+
+    @Test
+    void start_neverReady_reportsLogAndProbeFailure() {
+        assertThatThrownBy(() -> ServerProcess.builder("deaf")
+                        .command(place -> List.of("sh", "-c", "echo starting; exec tail -f /dev/null"))
+                        .patience(Duration.ofMillis(500))
+                        .start())
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("not ready within PT0.5S")
+                .hasMessageContaining("starting")
+                .hasCauseInstanceOf(IOException.class);
+    }
+
+    @Test
+    void find_missingBinary_saysHowToInstallIt() {
+        assertThatThrownBy(() -> ServerBinary.find(List.of("no-such-server"), "/opt/*/bin"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("'no-such-server' not found")
+                .hasMessageContaining("bin/install-servers");
+    }
+
+    @Test
+    void next_manyPorts_areDifferentAndBelowTheEphemeralRange() {
+        List<Integer> ports = java.util.stream.Stream.generate(LoopbackPorts::next)
+                .limit(50)
+                .toList();
+        assertThat(ports).doesNotHaveDuplicates().allMatch(port -> port < 32_768);
+        ports.forEach(LoopbackPorts::giveBack);
+    }
+
+    private static ServerProcess start() throws Exception {
+        return ServerProcess.builder("line")
+                .command(place -> LineServer.command(place.port()))
+                .start();
+    }
+
+    private static String ask(int port) throws IOException {
+        try (LineServer.Client client = new LineServer.Client(port, PATIENT_MILLIS)) {
+            return client.ask("hello");
+        }
+    }
+}
