@@ -210,8 +210,8 @@ public final class ClientOptions {
          * @throws IllegalStateException if already set
          */
         public Builder handOffTime(Duration handOffTime) {
-            this.handOffTime = OptionRules.once(
-                    "handOffTime", this.handOffTime, OptionRules.positive("handOffTime", handOffTime));
+            this.handOffTime =
+                    OptionRules.once("handOffTime", this.handOffTime, OptionRules.positive("handOffTime", handOffTime));
             return this;
         }
 

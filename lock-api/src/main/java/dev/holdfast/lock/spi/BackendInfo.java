@@ -18,8 +18,8 @@ public record BackendInfo(
     /** Validates. */
     public BackendInfo {
         if (name.isBlank() || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
-            throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease " + minLeaseMillis
-                    + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
+            throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "
+                    + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
         }
     }
 }

@@ -11,7 +11,10 @@ import org.jspecify.annotations.Nullable;
  * @param handle whatever the backend needs to find it again, or null
  */
 public record Grant(
-        Acquisition acquisition, long token, long leaseMillis, @Nullable Object handle) {
+        Acquisition acquisition,
+        long token,
+        long leaseMillis,
+        @Nullable Object handle) {
 
     /** Validates. */
     public Grant {

@@ -54,7 +54,8 @@ public final class LockName {
             return bytes;
         } catch (CharacterCodingException e) {
             throw new IllegalArgumentException(
-                    "lock name of " + name.length() + " characters has an unpaired surrogate; it is not valid Unicode", e);
+                    "lock name of " + name.length() + " characters has an unpaired surrogate; it is not valid Unicode",
+                    e);
         }
     }
 

@@ -2,13 +2,13 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Everything that a lock on any backend promises. A backend's test extends it:
@@ -63,7 +63,8 @@ public abstract class LockContract {
         void namesItself() {
             assertThat(fixture().name()).isNotBlank();
             try (var backend = fixture().newBackend()) {
-                assertThat(fixture().shortLease().toMillis()).isGreaterThanOrEqualTo(backend.info().minLeaseMillis());
+                assertThat(fixture().shortLease().toMillis())
+                        .isGreaterThanOrEqualTo(backend.info().minLeaseMillis());
             }
         }
     }

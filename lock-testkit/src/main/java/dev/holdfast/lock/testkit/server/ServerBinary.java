@@ -74,7 +74,8 @@ public final class ServerBinary {
         StringBuilder result = new StringBuilder();
         for (String part : path.toString().split("(?<=\\D)(?=\\d)|(?<=\\d)(?=\\D)")) {
             boolean number = !part.isEmpty() && Character.isDigit(part.charAt(0));
-            result.append(number ? "0".repeat(Math.max(0, 12 - part.length())) : "").append(part);
+            result.append(number ? "0".repeat(Math.max(0, 12 - part.length())) : "")
+                    .append(part);
         }
         return result.toString();
     }

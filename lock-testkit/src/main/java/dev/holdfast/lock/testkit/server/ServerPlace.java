@@ -159,7 +159,8 @@ public final class ServerPlace {
     private ProcessBuilder processBuilder(List<String> command) {
         List<String> full = new ArrayList<>(user.prefix());
         full.addAll(command);
-        ProcessBuilder builder = new ProcessBuilder(full).directory(folder.toFile()).redirectErrorStream(true);
+        ProcessBuilder builder =
+                new ProcessBuilder(full).directory(folder.toFile()).redirectErrorStream(true);
         builder.redirectInput(new File("/dev/null"));
         builder.environment().putAll(environment);
         return builder;

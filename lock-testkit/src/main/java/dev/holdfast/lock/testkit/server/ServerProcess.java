@@ -236,8 +236,10 @@ public final class ServerProcess implements AutoCloseable {
                 last = e;
             }
             if (started.waitFor(PROBE_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new IOException(place + " ended with status " + started.exitValue() + " before it was ready; its log:\n"
-                        + place.logTail(), last);
+                throw new IOException(
+                        place + " ended with status " + started.exitValue() + " before it was ready; its log:\n"
+                                + place.logTail(),
+                        last);
             }
         }
         String log = place.logTail();

@@ -88,7 +88,8 @@ class FaultProxyTest {
             proxy.resetAll();
             assertThatThrownBy(client::receive).isInstanceOf(SocketException.class);
             await().atMost(Duration.ofSeconds(20))
-                    .untilAsserted(() -> assertThat(server.ends()).singleElement().isInstanceOf(SocketException.class));
+                    .untilAsserted(
+                            () -> assertThat(server.ends()).singleElement().isInstanceOf(SocketException.class));
         }
         try (LineServer.Client client = client(PATIENT_MILLIS)) {
             assertThat(client.ask("after")).isEqualTo("echo after");

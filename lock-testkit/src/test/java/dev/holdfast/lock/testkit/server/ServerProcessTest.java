@@ -54,7 +54,9 @@ class ServerProcessTest {
         assertThat(server.isAlive()).isFalse();
         assertThat(ProcessHandle.of(pid).map(ProcessHandle::isAlive)).isNotEqualTo(Optional.of(true));
         assertThat(Files.exists(server.place().folder())).isFalse();
-        assertThatThrownBy(server::start).isInstanceOf(IllegalStateException.class).hasMessageContaining("closed");
+        assertThatThrownBy(server::start)
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("closed");
     }
 
     @Test
@@ -117,9 +119,8 @@ class ServerProcessTest {
 
     @Test
     void next_manyPorts_areDifferentAndBelowTheEphemeralRange() {
-        List<Integer> ports = java.util.stream.Stream.generate(LoopbackPorts::next)
-                .limit(50)
-                .toList();
+        List<Integer> ports =
+                java.util.stream.Stream.generate(LoopbackPorts::next).limit(50).toList();
         assertThat(ports).doesNotHaveDuplicates().allMatch(port -> port < 32_768);
         ports.forEach(LoopbackPorts::giveBack);
     }
