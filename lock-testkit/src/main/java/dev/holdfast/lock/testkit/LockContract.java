@@ -1,14 +1,20 @@
 package dev.holdfast.lock.testkit;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.LockBackend;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.ClassOrderer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.TestClassOrder;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
  * Everything that a lock on any backend promises. A backend's test extends it:
@@ -18,10 +24,18 @@ import org.junit.jupiter.api.TestInstance;
  *     @Override protected LockFixture startFixture() { return RedisServer.start()…; }
  * }
  * }</pre>
+ *
+ * <p>The groups named {@code Backend…} test the backend by itself, without the engine; get them green first. Each group's
+ * tests are in the class of the same name in this package.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestClassOrder(ClassOrderer.OrderAnnotation.class)
+@ExtendWith(ContractExtension.class)
 public abstract class LockContract {
+    private final Map<String, List<Need>> notApplicable = new TreeMap<>();
     private @Nullable LockFixture fixture;
+    private @Nullable LockBackend firstBackend;
+    private @Nullable LockBackend secondBackend;
 
     /** For subclasses. */
     protected LockContract() {}
@@ -34,38 +48,153 @@ public abstract class LockContract {
      */
     protected abstract LockFixture startFixture() throws Exception;
 
-    @BeforeAll
     final void start() throws Exception {
         fixture = startFixture();
+        firstBackend = observed(fixture.newBackend());
+        secondBackend = observed(fixture.newBackend());
     }
 
-    @AfterAll
     final void stop() {
-        if (fixture != null) {
-            fixture.close();
+        if (!notApplicable.isEmpty()) {
+            System.out.printf(
+                    "%s: %d tests of the contract do not apply:%n", fixture().name(), notApplicable.size());
+            notApplicable.forEach((test, missing) -> System.out.printf("  - %s (needs %s)%n", test, missing));
         }
+        try {
+            closeBackend(secondBackend);
+        } finally {
+            try {
+                closeBackend(firstBackend);
+            } finally {
+                if (fixture != null) {
+                    fixture.close();
+                }
+            }
+        }
+    }
+
+    private static void closeBackend(@Nullable LockBackend backend) {
+        if (backend != null) {
+            backend.close();
+        }
+    }
+
+    /** Tells a backend that somebody listens, as the engine does before anything else. */
+    static LockBackend observed(LockBackend backend) {
+        backend.observe(new GrantObserver() {
+            @Override
+            public void suspect(Grant grant, String detail) {}
+
+            @Override
+            public void lost(Grant grant, LossReason reason, String detail) {}
+        });
+        return backend;
     }
 
     final LockFixture fixture() {
-        if (fixture == null) {
-            throw new IllegalStateException("the fixture is not started");
-        }
-        return fixture;
+        return started(fixture);
     }
 
-    @Nested
-    @DisplayName("The fixture")
-    class Fixture {
-        Fixture() {}
+    final LockBackend firstBackend() {
+        return started(firstBackend);
+    }
 
-        @Test
-        @DisplayName("names itself and has a lease that its backend keeps")
-        void namesItself() {
-            assertThat(fixture().name()).isNotBlank();
-            try (var backend = fixture().newBackend()) {
-                assertThat(fixture().shortLease().toMillis())
-                        .isGreaterThanOrEqualTo(backend.info().minLeaseMillis());
-            }
+    final LockBackend secondBackend() {
+        return started(secondBackend);
+    }
+
+    private static <T> T started(@Nullable T part) {
+        if (part == null) {
+            throw new IllegalStateException("the fixture is not started");
+        }
+        return part;
+    }
+
+    final boolean meets(Need need) {
+        return need.metBy(fixture(), firstBackend().info());
+    }
+
+    final void notApplicable(String test, List<Need> missing) {
+        notApplicable.put(test, missing);
+    }
+
+    /** See {@link BackendAttemptsContract}. */
+    @Nested
+    @Order(1)
+    @DisplayName("A backend's attempt")
+    class BackendAttempts extends BackendAttemptsContract {
+        BackendAttempts() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendTokensContract}. */
+    @Nested
+    @Order(2)
+    @DisplayName("A backend's fencing token")
+    class BackendTokens extends BackendTokensContract {
+        BackendTokens() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendReleasesContract}. */
+    @Nested
+    @Order(3)
+    @DisplayName("A backend's release")
+    class BackendReleases extends BackendReleasesContract {
+        BackendReleases() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendRenewalsContract}. */
+    @Nested
+    @Order(4)
+    @DisplayName("A backend's renewal")
+    class BackendRenewals extends BackendRenewalsContract {
+        BackendRenewals() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendAbandonmentsContract}. */
+    @Nested
+    @Order(5)
+    @DisplayName("A backend's abandonment")
+    class BackendAbandonments extends BackendAbandonmentsContract {
+        BackendAbandonments() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendQueuesContract}. */
+    @Nested
+    @Order(6)
+    @DisplayName("A backend's queue")
+    class BackendQueues extends BackendQueuesContract {
+        BackendQueues() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendNamesContract}. */
+    @Nested
+    @Order(7)
+    @DisplayName("A backend's lock name")
+    class BackendNames extends BackendNamesContract {
+        BackendNames() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BackendHoldersContract}. */
+    @Nested
+    @Order(8)
+    @DisplayName("A backend's holder")
+    class BackendHolders extends BackendHoldersContract {
+        BackendHolders() {
+            super(LockContract.this);
         }
     }
 }

@@ -1,0 +1,188 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+abstract class BackendAbandonmentsContract extends BackendGroup {
+    private static final int RACES = 30;
+
+    BackendAbandonmentsContract(LockContract contract) {
+        super(contract);
+    }
+
+    @Test
+    @DisplayName("of an acquisition that has nothing does nothing")
+    void abandon_nothing_completes() {
+        String name = newName();
+        Grant present = granted(second(), name);
+
+        contender(first(), name).abandon();
+
+        assertHeld(second(), present);
+    }
+
+    @Test
+    @DisplayName("of a grant frees the lock")
+    void abandon_grant_frees() {
+        String name = newName();
+        Contender holder = contender(first(), name);
+        Grant grant = holder.acquire();
+
+        holder.abandon();
+
+        contender(second(), name).acquire();
+        assertLost(renew(first(), grant), "after abandonment");
+    }
+
+    @Test
+    @DisplayName("may be repeated")
+    void abandon_twice_completes() {
+        String name = newName();
+        Contender holder = contender(first(), name);
+        holder.acquire();
+        holder.abandon();
+        Grant successor = granted(second(), name);
+
+        holder.abandon();
+
+        assertHeld(second(), successor);
+    }
+
+    @Test
+    @DisplayName("of a waiter takes it out of everybody's way")
+    void abandon_waiter_isInNobodysWay() {
+        String name = newName();
+        Grant grant = granted(first(), name);
+        Contender waiter = contender(second(), name);
+        waiter.queueUp();
+
+        waiter.abandon();
+        release(first(), grant);
+
+        contender(first(), name).acquire();
+    }
+
+    @Test
+    @DisplayName("of a waiter leaves the holder alone")
+    void abandon_waiter_leavesHolder() {
+        String name = newName();
+        Grant grant = granted(first(), name);
+        Contender waiter = contender(second(), name);
+        waiter.queueUp();
+
+        waiter.abandon();
+
+        assertHeld(first(), grant);
+        contender(second(), name).assertBusy();
+    }
+
+    @Test
+    @DisplayName("of a waiter in the middle leaves those behind it in the line")
+    void abandon_middleWaiter_leavesOthers() {
+        String name = newName();
+        Grant grant = granted(first(), name);
+        Contender middle = contender(second(), name);
+        Contender last = contender(first(), name);
+        middle.queueUp();
+        last.queueUp();
+
+        middle.abandon();
+        release(first(), grant);
+
+        last.await(PATIENCE);
+    }
+
+    @TestIf(Need.ENTRIES)
+    @DisplayName("leaves nothing on the server, neither of a waiter nor of a holder")
+    void abandon_leavesNothing() throws Exception {
+        String name = newName();
+        Contender holder = contender(first(), name);
+        holder.acquire();
+        long entries = fixture().entries(name);
+        Contender waiter = contender(second(), name);
+        waiter.queueUp();
+
+        waiter.abandon();
+        assertEntries(name, entries);
+
+        holder.abandon();
+        assertEntries(name, 0);
+    }
+
+    @Test
+    @DisplayName("while an attempt is under way leaves nothing for longer than its lease")
+    void abandon_racingAttempt_leavesNothingForLong() throws Exception {
+        // Another lock of the same backend is kept alive meanwhile, in case leases are shared.
+        Grant alive = contender(first(), newName(), shortLeaseMillis()).acquire();
+        List<Contender> abandoned = new ArrayList<>();
+        List<CompletionStage<Attempt>> attempts = new ArrayList<>();
+        ExecutorService executor = Executors.newFixedThreadPool(4);
+        try {
+            for (int i = 0; i < RACES; i++) {
+                Contender contender = contender(first(), newName(), shortLeaseMillis());
+                abandoned.add(contender);
+                attempts.add(startAttempt(contender, executor));
+                contender.abandon();
+            }
+            for (CompletionStage<Attempt> attempt : attempts) {
+                answerOrFailure(attempt);
+            }
+        } finally {
+            executor.shutdownNow();
+        }
+
+        Duration within = PATIENCE.plus(fixture().shortLease());
+        for (Contender contender : abandoned) {
+            assertThat(renew(first(), alive)).isNotInstanceOf(RenewResult.Unknown.class);
+            Contender next = contender(second(), contender.acquisition.name());
+            next.await(within);
+            next.abandon();
+        }
+    }
+
+    /** Returns once the attempt has been called, and has returned unless the backend blocks. */
+    private static CompletionStage<Attempt> startAttempt(Contender contender, ExecutorService executor)
+            throws InterruptedException {
+        if (!contender.backend.info().blocking()) {
+            return contender.send(waitOf(contender));
+        }
+        CountDownLatch begun = new CountDownLatch(1);
+        CompletionStage<Attempt> attempt = CompletableFuture.supplyAsync(
+                        () -> {
+                            begun.countDown();
+                            return contender.send(waitOf(contender));
+                        },
+                        executor)
+                .thenCompose(stage -> stage);
+        begun.await();
+        return attempt;
+    }
+
+    /** Half of them without waiting, half with. */
+    private static long waitOf(Contender contender) {
+        return (contender.acquisition.owner().low() & 1) == 0 ? 0 : LONG_LEASE_MILLIS;
+    }
+
+    private static void answerOrFailure(CompletionStage<Attempt> attempt) {
+        try {
+            answer(attempt);
+        } catch (RuntimeException e) {
+            // An attempt that was abandoned may fail; what counts is what it leaves.
+            assertThat(e).isInstanceOf(LockException.class);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/** Tests of the backend itself, below the engine. Whatever an acquisition of a test leaves behind is abandoned. */
+abstract class BackendGroup extends ContractGroup {
+
+    /** A lease that does not end within a test. */
+    static final long LONG_LEASE_MILLIS = 60_000;
+
+    static final long TIMEOUT_MILLIS = 10_000;
+    private static final Identity IDENTITY = new Identity("contract", "host-1", 4711);
+
+    BackendGroup(LockContract contract) {
+        super(contract);
+    }
+
+    /** One of two backends that all tests share; do not close it. */
+    final LockBackend first() {
+        return contract.firstBackend();
+    }
+
+    /** The other of two backends that all tests share; do not close it. */
+    final LockBackend second() {
+        return contract.secondBackend();
+    }
+
+    /** Starts an acquisition through a backend; it is abandoned when the test is over. */
+    final Contender contender(LockBackend backend, String name) {
+        return contender(backend, name, LONG_LEASE_MILLIS);
+    }
+
+    final Contender contender(LockBackend backend, String name, long leaseMillis) {
+        Contender contender = new Contender(backend, new Acquisition(name, OwnerId.random()), leaseMillis);
+        closing(contender);
+        return contender;
+    }
+
+    /** Like {@link #contender}, for tests with so many that each ends its own. */
+    final Contender untracked(LockBackend backend, String name) {
+        return new Contender(backend, new Acquisition(name, OwnerId.random()), LONG_LEASE_MILLIS);
+    }
+
+    final Grant granted(LockBackend backend, String name) {
+        return contender(backend, name).acquire();
+    }
+
+    /** Waits for a backend's answer; what it failed with is thrown. */
+    static <T> T answer(CompletionStage<T> stage) {
+        try {
+            return stage.toCompletableFuture().get(TIMEOUT_MILLIS + 5_000, TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            throw new AssertionError("the backend's stage failed", e.getCause());
+        } catch (TimeoutException e) {
+            throw new AssertionError("the backend's stage did not complete within its time-out", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AssertionError("interrupted while waiting for the backend", e);
+        }
+    }
+
+    static ReleaseResult release(LockBackend backend, Grant grant) {
+        return answer(backend.release(grant, TIMEOUT_MILLIS));
+    }
+
+    static List<RenewResult> renew(LockBackend backend, List<Grant> grants) {
+        List<RenewResult> results = answer(backend.renew(grants, TIMEOUT_MILLIS));
+        assertThat(results).as("one result a grant").hasSameSizeAs(grants);
+        return results;
+    }
+
+    static RenewResult renew(LockBackend backend, Grant grant) {
+        return renew(backend, List.of(grant)).get(0);
+    }
+
+    static void assertHeld(LockBackend backend, Grant grant) {
+        assertThat(renew(backend, grant))
+                .as(
+                        "renewal of lock '%s' with token %d, which is held",
+                        grant.acquisition().name(), grant.token())
+                .isInstanceOf(RenewResult.Renewed.class);
+    }
+
+    static void assertLost(RenewResult result, String when) {
+        assertThat(result).as("renewal " + when).isInstanceOf(RenewResult.Lost.class);
+    }
+
+    final void assertEntries(String name, long expected) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(fixture().entries(name))
+                        .as("entries on the server for '%s'", name)
+                        .isEqualTo(expected));
+    }
+
+    /** One acquisition through one backend. Thread-safe as far as the backend is. */
+    final class Contender implements AutoCloseable {
+        final LockBackend backend;
+        final Acquisition acquisition;
+        final long leaseMillis;
+        private volatile @Nullable Ticket ticket;
+
+        Contender(LockBackend backend, Acquisition acquisition, long leaseMillis) {
+            this.backend = backend;
+            this.acquisition = acquisition;
+            this.leaseMillis = leaseMillis;
+        }
+
+        CompletionStage<Attempt> send(long waitMillis) {
+            return backend.attempt(
+                    new AttemptRequest(acquisition, leaseMillis, waitMillis, true, ticket, TIMEOUT_MILLIS, IDENTITY));
+        }
+
+        Attempt attempt(long waitMillis) {
+            Attempt attempt = answer(send(waitMillis));
+            if (attempt instanceof Attempt.Busy busy && busy.ticket() != null) {
+                ticket = busy.ticket();
+            }
+            return attempt;
+        }
+
+        /** The lock is free: asks once and must get it. */
+        Grant acquire() {
+            return granted(attempt(0));
+        }
+
+        /** The lock is taken: asks once, without waiting. */
+        Attempt.Busy assertBusy() {
+            return busy(attempt(0));
+        }
+
+        /** The lock is taken: asks and announces to wait. */
+        Attempt.Busy queueUp() {
+            return busy(attempt(LONG_LEASE_MILLIS));
+        }
+
+        /** The lock is free or becomes so: asks until it is granted. */
+        Grant await(Duration atMost) {
+            AtomicReference<Attempt> last = new AtomicReference<>();
+            org.awaitility.Awaitility.await("grant of '" + acquisition.name() + "'")
+                    .atMost(atMost)
+                    .pollDelay(Duration.ZERO)
+                    .pollInterval(Duration.ofMillis(20))
+                    .until(() -> {
+                        last.set(attempt(LONG_LEASE_MILLIS));
+                        return last.get() instanceof Attempt.Granted;
+                    });
+            return granted(last.get());
+        }
+
+        /** Somebody else may have it for a moment: asks again and again, without waiting. */
+        Grant spin() {
+            long startNanos = System.nanoTime();
+            while (System.nanoTime() - startNanos < PATIENCE.toNanos()) {
+                if (attempt(0) instanceof Attempt.Granted granted) {
+                    return granted(granted);
+                }
+                LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(2_000_000));
+            }
+            throw new AssertionError("lock '" + acquisition.name() + "' was not granted within " + PATIENCE);
+        }
+
+        void abandon() {
+            answer(backend.abandon(acquisition, TIMEOUT_MILLIS));
+        }
+
+        Grant granted(Attempt attempt) {
+            assertThat(attempt)
+                    .as("attempt on '%s', which is free", acquisition.name())
+                    .isInstanceOf(Attempt.Granted.class);
+            Grant grant = ((Attempt.Granted) attempt).grant();
+            assertThat(grant.acquisition()).as("whose grant").isEqualTo(acquisition);
+            return grant;
+        }
+
+        Attempt.Busy busy(Attempt attempt) {
+            assertThat(attempt)
+                    .as("attempt on '%s', which somebody else has", acquisition.name())
+                    .isInstanceOf(Attempt.Busy.class);
+            return (Attempt.Busy) attempt;
+        }
+
+        @Override
+        public void close() {
+            abandon();
+        }
+    }
+}

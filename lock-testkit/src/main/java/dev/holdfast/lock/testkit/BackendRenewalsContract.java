@@ -1,0 +1,198 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.RenewResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+abstract class BackendRenewalsContract extends BackendGroup {
+    private static final int MANY = 200;
+
+    BackendRenewalsContract(LockContract contract) {
+        super(contract);
+    }
+
+    @Test
+    @DisplayName("of a held grant confirms a lease no longer than the full one")
+    void renew_held_renewed() {
+        Grant grant = granted(first(), newName());
+
+        RenewResult result = renew(first(), grant);
+
+        assertThat(result).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(((RenewResult.Renewed) result).leaseMillis()).isBetween(1L, grant.leaseMillis());
+    }
+
+    @Test
+    @DisplayName("of many grants at once confirms each")
+    void renew_many_allRenewed() {
+        List<Grant> grants = new ArrayList<>();
+        String prefix = newName();
+        for (int i = 0; i < MANY; i++) {
+            grants.add(untracked(first(), prefix + "-" + i).acquire());
+        }
+
+        assertThat(renew(first(), grants)).hasOnlyElementsOfType(RenewResult.Renewed.class);
+
+        grants.forEach(grant -> release(first(), grant));
+    }
+
+    @Test
+    @DisplayName("of held and ended grants in one batch answers in the order of the grants")
+    void renew_mixed_answersInOrder() {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 9; i++) {
+            grants.add(granted(first(), newName()));
+        }
+        List<Boolean> held = List.of(true, false, false, true, true, false, true, false, true);
+        for (int i = 0; i < 9; i++) {
+            if (!held.get(i)) {
+                release(first(), grants.get(i));
+            }
+        }
+
+        List<RenewResult> results = renew(first(), grants);
+
+        assertThat(results.stream().map(RenewResult.Renewed.class::isInstance)).containsExactlyElementsOf(held);
+        assertThat(results).noneMatch(RenewResult.Unknown.class::isInstance);
+    }
+
+    @Test
+    @DisplayName("of a released grant says that it is lost")
+    void renew_released_lost() {
+        String name = newName();
+        Grant grant = granted(first(), name);
+        release(first(), grant);
+
+        assertLost(renew(first(), grant), "after release");
+
+        contender(second(), name).acquire();
+    }
+
+    @Test
+    @DisplayName("by an earlier holder says that it is lost, and leaves the present one alone")
+    void renew_byEarlierHolder_harmsNobody() {
+        String name = newName();
+        Grant earlier = granted(first(), name);
+        release(first(), earlier);
+        Grant present = granted(second(), name);
+
+        assertLost(renew(first(), earlier), "by an earlier holder");
+
+        assertHeld(second(), present);
+    }
+
+    @Test
+    @DisplayName("by somebody who knows everything but the owner says that it is lost")
+    void renew_byStranger_lost() {
+        String name = newName();
+        Grant grant = granted(first(), name);
+        Grant forged =
+                new Grant(new Acquisition(name, OwnerId.random()), grant.token(), grant.leaseMillis(), grant.handle());
+
+        assertLost(renew(first(), forged), "by a stranger");
+
+        assertHeld(first(), grant);
+    }
+
+    @TestIf(Need.EXPIRE)
+    @DisplayName("after expiry says that it is lost, and brings nothing back")
+    void renew_expired_lost() throws Exception {
+        String name = newName();
+        Grant expired = granted(first(), name);
+        fixture().expire(name);
+
+        assertLost(renew(first(), expired), "after expiry");
+
+        Grant successor = contender(second(), name).await(PATIENCE);
+        assertLost(renew(first(), expired), "after expiry, with a successor");
+        assertHeld(second(), successor);
+    }
+
+    @TestIf({Need.EXPIRE, Need.ENTRIES})
+    @DisplayName("after expiry leaves nothing on the server")
+    void renew_expired_leavesNothing() throws Exception {
+        String name = newName();
+        Grant expired = granted(first(), name);
+        fixture().expire(name);
+
+        renew(first(), expired);
+
+        assertEntries(name, 0);
+    }
+
+    @TestIf(Need.LAPSE)
+    @DisplayName("after the lease has passed says that it is lost")
+    void renew_lapsed_lost() {
+        String name = newName();
+        Grant lapsed = contender(first(), name, shortLeaseMillis()).acquire();
+        Grant next = contender(second(), name).await(PATIENCE.plus(Duration.ofMillis(lapsed.leaseMillis())));
+
+        assertLost(renew(first(), lapsed), "after the lease has passed");
+        assertHeld(second(), next);
+    }
+
+    @TestIf(Need.LAPSE)
+    @DisplayName("keeps the lock beyond its first lease, and its token")
+    void renew_repeatedly_outlivesLease() {
+        for (int tries = 0; tries < 5; tries++) {
+            if (keptForTwoLeases()) {
+                return;
+            }
+        }
+        throw new AssertionError("this machine is too busy: it stood still for most of a lease of "
+                + fixture().shortLease() + ", five times");
+    }
+
+    /** Returns false if this process was held up for so long that the lease may rightly have ended. */
+    private boolean keptForTwoLeases() {
+        String name = newName();
+        long leaseMillis = shortLeaseMillis();
+        long startNanos = System.nanoTime();
+        Contender holder = contender(first(), name, leaseMillis);
+        Grant grant = holder.acquire();
+        Contender other = contender(second(), name);
+        long confirmedFromNanos = startNanos;
+        while (System.nanoTime() - startNanos < TimeUnit.MILLISECONDS.toNanos(2 * leaseMillis)) {
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 4));
+            long sentNanos = System.nanoTime();
+            RenewResult renewed = renew(first(), grant);
+            Attempt attempt = other.attempt(0);
+            if (System.nanoTime() - confirmedFromNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis * 8 / 10)) {
+                holder.abandon();
+                other.abandon();
+                return false;
+            }
+            assertThat(renewed).as("renewal within the lease").isInstanceOf(RenewResult.Renewed.class);
+            assertThat(attempt)
+                    .as("attempt of another one within the renewed lease")
+                    .isInstanceOf(Attempt.Busy.class);
+            confirmedFromNanos = sentNanos;
+        }
+        assertThat(holder.acquire().token()).as("token after renewals").isEqualTo(grant.token());
+        return true;
+    }
+
+    @TestIf(Need.LAPSE)
+    @DisplayName("lets the lease end once it stops")
+    void renew_stopped_ends() {
+        String name = newName();
+        Grant grant = contender(first(), name, shortLeaseMillis()).acquire();
+        renew(first(), grant);
+        renew(first(), grant);
+
+        Grant next = contender(second(), name).await(PATIENCE.plus(fixture().shortLease()));
+
+        assertThat(next.token()).isGreaterThan(grant.token());
+    }
+}

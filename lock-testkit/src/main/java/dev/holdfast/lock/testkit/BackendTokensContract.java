@@ -1,0 +1,81 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+abstract class BackendTokensContract extends BackendGroup {
+    private static final int GRANTS = 1_000;
+
+    BackendTokensContract(LockContract contract) {
+        super(contract);
+    }
+
+    @Test
+    @DisplayName("rises strictly over 1,000 grants to two backends in turn")
+    void token_thousandGrants_risesStrictly() {
+        String name = newName();
+        long last = 0;
+        for (int i = 0; i < GRANTS; i++) {
+            LockBackend backend = i % 2 == 0 ? first() : second();
+            Grant grant = untracked(backend, name).acquire();
+            assertThat(grant.token()).as("token of grant %d", i).isGreaterThan(last);
+            last = grant.token();
+            release(backend, grant);
+        }
+    }
+
+    @Test
+    @DisplayName("rises after the backend of the last holder was closed")
+    void token_afterClose_rises() {
+        String name = newName();
+        long earlier;
+        try (LockBackend backend = LockContract.observed(fixture().newBackend())) {
+            Grant grant = untracked(backend, name).acquire();
+            earlier = grant.token();
+            release(backend, grant);
+        }
+
+        assertThat(granted(first(), name).token()).isGreaterThan(earlier);
+    }
+
+    @Test
+    @DisplayName("rises after a grant that was abandoned")
+    void token_afterAbandon_rises() {
+        String name = newName();
+        Contender abandoned = contender(first(), name);
+        long earlier = abandoned.acquire().token();
+        abandoned.abandon();
+
+        assertThat(granted(second(), name).token()).isGreaterThan(earlier);
+    }
+
+    @Test
+    @DisplayName("rises after a contender that waited in vain")
+    void token_afterWaiterLeft_rises() {
+        String name = newName();
+        Grant earlier = granted(first(), name);
+        Contender waiter = contender(second(), name);
+        waiter.queueUp();
+        waiter.abandon();
+        release(first(), earlier);
+
+        assertThat(granted(first(), name).token()).isGreaterThan(earlier.token());
+    }
+
+    @TestIf(Need.EXPIRE)
+    @DisplayName("rises over 20 grants that all expired")
+    void token_afterExpiries_rises() throws Exception {
+        String name = newName();
+        long last = 0;
+        for (int i = 0; i < 20; i++) {
+            Grant grant = contender(i % 2 == 0 ? first() : second(), name).await(PATIENCE);
+            assertThat(grant.token()).as("token of grant %d", i).isGreaterThan(last);
+            last = grant.token();
+            fixture().expire(name);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+package dev.holdfast.lock.testkit;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContext;
+import org.junit.jupiter.api.extension.TestTemplateInvocationContextProvider;
+
+/**
+ * Starts and stops the fixture of a {@link LockContract}, makes {@link TestIf} tests exist or not, and puts the fixture's
+ * name in front of every failure.
+ */
+final class ContractExtension
+        implements BeforeAllCallback,
+                AfterAllCallback,
+                TestTemplateInvocationContextProvider,
+                TestExecutionExceptionHandler {
+    private static final ExtensionContext.Namespace NAMESPACE = ExtensionContext.Namespace.create(LockContract.class);
+
+    @Override
+    public void beforeAll(ExtensionContext context) throws Exception {
+        if (context.getTestInstance().orElse(null) instanceof LockContract contract) {
+            contract.start();
+            context.getStore(NAMESPACE).put(LockContract.class, contract);
+        }
+    }
+
+    @Override
+    public void afterAll(ExtensionContext context) throws Exception {
+        if (context.getTestInstance().orElse(null) instanceof LockContract contract) {
+            contract.stop();
+        }
+    }
+
+    private static LockContract contract(ExtensionContext context) {
+        return context.getStore(NAMESPACE).get(LockContract.class, LockContract.class);
+    }
+
+    @Override
+    public boolean supportsTestTemplate(ExtensionContext context) {
+        return context.getRequiredTestMethod().isAnnotationPresent(TestIf.class);
+    }
+
+    @Override
+    public boolean mayReturnZeroTestTemplateInvocationContexts(ExtensionContext context) {
+        return true;
+    }
+
+    @Override
+    public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
+        LockContract contract = contract(context);
+        List<Need> missing = Arrays.stream(context.getRequiredTestMethod()
+                        .getAnnotation(TestIf.class)
+                        .value())
+                .filter(need -> !contract.meets(need))
+                .toList();
+        if (missing.isEmpty()) {
+            return Stream.of(new Invocation(contract.fixture().name()));
+        }
+        String group = context.getParent().map(ExtensionContext::getDisplayName).orElse("");
+        contract.notApplicable(group + " " + context.getDisplayName(), missing);
+        return Stream.empty();
+    }
+
+    @Override
+    public void handleTestExecutionException(ExtensionContext context, Throwable failure) throws Throwable {
+        String fixture = contract(context).fixture().name();
+        AssertionError named = new AssertionError("[" + fixture + "] " + failure.getMessage(), failure);
+        named.setStackTrace(failure.getStackTrace());
+        throw named;
+    }
+
+    private record Invocation(String fixture) implements TestTemplateInvocationContext {
+        @Override
+        public String getDisplayName(int index) {
+            return "on " + fixture;
+        }
+    }
+}

@@ -1,0 +1,29 @@
+package dev.holdfast.lock.testkit;
+
+import dev.holdfast.lock.spi.BackendInfo;
+
+/** What a test needs beyond what every fixture and backend has. */
+enum Need {
+    EXPIRE,
+    LAPSE,
+    PAUSE,
+    RESTART,
+    PARTITION,
+    ENTRIES,
+    COUNT,
+    /** The backend serves waiting processes strictly in order. */
+    FIFO,
+    /** The backend's signals are prompt: it polls only as a safety net. */
+    PROMPT_SIGNAL,
+    /** The backend has a shortest lease that the options could go below. */
+    LEASE_FLOOR;
+
+    boolean metBy(LockFixture fixture, BackendInfo backend) {
+        return switch (this) {
+            case FIFO -> backend.fifo();
+            case PROMPT_SIGNAL -> backend.pollMinMillis() == backend.pollMaxMillis();
+            case LEASE_FLOOR -> backend.minLeaseMillis() > 1;
+            default -> fixture.capabilities().contains(Capability.valueOf(name()));
+        };
+    }
+}

@@ -1,0 +1,97 @@
+package dev.holdfast.lock.testkit.memory;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+
+/**
+ * A backend on a {@link MemoryStore}. Requests are answered on the calling thread, at once; signals are delivered by
+ * the thread whose request freed the lock. Closing it gives up its places in the queues, while its grants stay until
+ * their leases end, as those of a process that died would. Thread-safe.
+ */
+public final class MemoryLockBackend implements LockBackend {
+    private static final BackendInfo INFO =
+            new BackendInfo("memory", false, true, 1, MemoryQueue.POLL_MILLIS, MemoryQueue.POLL_MILLIS);
+
+    private final MemoryStore store;
+    private final AtomicBoolean closed = new AtomicBoolean();
+
+    /**
+     * Makes a backend.
+     *
+     * @param store what it shares with others
+     */
+    public MemoryLockBackend(MemoryStore store) {
+        this.store = store;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        return answer(request.acquisition().name(), () -> store.attempt(request, this));
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        MemoryTicket place = (MemoryTicket) ticket;
+        store.subscribe(place.name(), place.owner(), maybeFree);
+        return () -> store.subscribe(place.name(), place.owner(), null);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        return answer(acquisition.name(), () -> store.abandon(acquisition)).thenAccept(removed -> {});
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return answer(grants.get(0).acquisition().name(), () -> {
+            store.countRenewal();
+            return grants.stream().map(store::renew).toList();
+        });
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return answer(grant.acquisition().name(), () -> store.release(grant));
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return answer(name, () -> store.holder(name));
+    }
+
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            store.dropPlaces(this);
+        }
+    }
+
+    private <T> CompletionStage<T> answer(String name, Supplier<T> request) {
+        if (closed.get()) {
+            return CompletableFuture.failedStage(new LockUnavailableException(
+                    "lock '" + name + "': this connection to the memory store is closed; open another one"));
+        }
+        return CompletableFuture.completedStage(request.get());
+    }
+}

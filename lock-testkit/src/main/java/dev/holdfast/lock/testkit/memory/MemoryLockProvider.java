@@ -1,0 +1,32 @@
+package dev.holdfast.lock.testkit.memory;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockProvider;
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * Serves {@code memory:} and {@code memory:name}: one store a name, shared by all clients of the JVM. Stateless and
+ * thread-safe.
+ */
+public final class MemoryLockProvider implements LockProvider {
+    private static final String SCHEME = "memory";
+
+    /** For {@link java.util.ServiceLoader}. */
+    public MemoryLockProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of(SCHEME);
+    }
+
+    @Override
+    public LockClient connect(String uri, ClientOptions options) {
+        String prefix = SCHEME + ":";
+        if (!uri.toLowerCase(Locale.ROOT).startsWith(prefix)) {
+            throw new IllegalArgumentException("not a memory URI; write it as memory:name");
+        }
+        return MemoryStore.named(uri.substring(prefix.length())).newClient(options);
+    }
+}

@@ -1,0 +1,218 @@
+package dev.holdfast.lock.testkit.memory;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server side of the in-memory backend: what all clients of one store share. Thread-safe.
+ *
+ * <p>One mutex guards everything, so that each request is atomic, as a request to a single server is. Signals are
+ * collected under the mutex and {@linkplain Signals delivered} after it is released. A name that nobody holds or waits
+ * for takes no memory: the tokens of all names come from one counter.
+ */
+public final class MemoryStore {
+    private static final Map<String, MemoryStore> NAMED = new ConcurrentHashMap<>();
+
+    private final LongSupplier ticker;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private final Map<String, MemoryQueue> queues = new HashMap<>();
+    private final Tombstones abandoned = new Tombstones();
+    private final Signals signals = new Signals();
+    private final AtomicLong commands = new AtomicLong();
+    private long lastToken;
+
+    private MemoryStore(LongSupplier ticker) {
+        this.ticker = ticker;
+    }
+
+    /**
+     * Makes a store of its own.
+     *
+     * @return an empty store on the JVM's monotonic clock
+     */
+    public static MemoryStore create() {
+        return new MemoryStore(System::nanoTime);
+    }
+
+    /**
+     * Makes a store of its own whose leases run on the given clock. The clock of a client is not affected.
+     *
+     * @param nanoTicker a monotonic clock in nanoseconds, with any origin; thread-safe
+     * @return an empty store
+     */
+    public static MemoryStore create(LongSupplier nanoTicker) {
+        return new MemoryStore(nanoTicker);
+    }
+
+    /**
+     * Returns the store behind {@code memory:name}, which lives as long as the JVM.
+     *
+     * @param name any text
+     * @return the store; the same for the same name
+     */
+    public static MemoryStore named(String name) {
+        return NAMED.computeIfAbsent(name, any -> create());
+    }
+
+    /**
+     * Makes a backend of this store, as another process would have.
+     *
+     * @return an open backend, closed by the caller
+     */
+    public LockBackend newBackend() {
+        return new MemoryLockBackend(this);
+    }
+
+    /**
+     * Makes a client of this store.
+     *
+     * @param options the client's options
+     * @return an open client, closed by the caller
+     */
+    public LockClient newClient(ClientOptions options) {
+        return LockEngine.client(newBackend(), options);
+    }
+
+    /**
+     * Ends the present holder's grant, as its expiry would. Does nothing if nobody holds the lock.
+     *
+     * @param name the lock's name
+     */
+    public void expire(String name) {
+        guarded(name, queue -> {
+            queue.end();
+            return true;
+        });
+    }
+
+    /**
+     * Counts the holder and the waiters of a name.
+     *
+     * @param name the lock's name
+     * @return their number, 0 if idle
+     */
+    public long entries(String name) {
+        return guarded(name, queue -> queue.entries());
+    }
+
+    /**
+     * Counts the requests so far from all backends; signals are none.
+     *
+     * @return the number of requests
+     */
+    public long commands() {
+        return commands.get();
+    }
+
+    Attempt attempt(AttemptRequest request, MemoryLockBackend backend) {
+        commands.incrementAndGet();
+        Acquisition acquisition = request.acquisition();
+        LockName.requireValid(acquisition.name());
+        return guarded(acquisition.name(), queue -> {
+            if (abandoned.has(acquisition.owner(), ticker.getAsLong())) {
+                return new Attempt.Busy(-1, null);
+            }
+            return queue.attempt(request, backend, ticker.getAsLong(), () -> ++lastToken);
+        });
+    }
+
+    boolean abandon(Acquisition acquisition) {
+        commands.incrementAndGet();
+        return guarded(acquisition.name(), queue -> {
+            abandoned.add(acquisition.owner(), ticker.getAsLong());
+            return queue.remove(acquisition.owner());
+        });
+    }
+
+    void countRenewal() {
+        commands.incrementAndGet();
+    }
+
+    RenewResult renew(Grant grant) {
+        return guarded(grant.acquisition().name(), queue -> queue.renew(grant, ticker.getAsLong()));
+    }
+
+    ReleaseResult release(Grant grant) {
+        commands.incrementAndGet();
+        return guarded(grant.acquisition().name(), queue -> queue.release(grant));
+    }
+
+    Optional<HolderInfo> holder(String name) {
+        commands.incrementAndGet();
+        return guarded(name, queue -> queue.holder());
+    }
+
+    void subscribe(String name, OwnerId owner, @Nullable Runnable maybeFree) {
+        guarded(name, queue -> {
+            if (!queue.subscribe(owner, maybeFree) && maybeFree != null) {
+                signals.add(maybeFree);
+            }
+            return true;
+        });
+    }
+
+    void dropPlaces(MemoryLockBackend backend) {
+        for (String name : namesInUse()) {
+            guarded(name, queue -> {
+                queue.dropPlaces(backend);
+                return true;
+            });
+        }
+    }
+
+    private String[] namesInUse() {
+        mutex.lock();
+        try {
+            return queues.keySet().toArray(String[]::new);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Runs one request on a name's queue: what has lapsed is gone before it, whoever is next is signalled after it. */
+    private <T> T guarded(String name, QueueAction<T> action) {
+        T result;
+        mutex.lock();
+        try {
+            MemoryQueue queue = queues.computeIfAbsent(name, MemoryQueue::new);
+            queue.dropLapsed(ticker.getAsLong());
+            result = action.apply(queue);
+            Runnable next = queue.nextSignal();
+            if (next != null) {
+                signals.add(next);
+            }
+            if (queue.entries() == 0) {
+                queues.remove(name);
+            }
+        } finally {
+            mutex.unlock();
+        }
+        signals.deliver();
+        return result;
+    }
+
+    /** One request on a queue, run under the mutex. */
+    @FunctionalInterface
+    private interface QueueAction<T> {
+        T apply(MemoryQueue queue);
+    }
+}

@@ -1,0 +1,7 @@
+package dev.holdfast.lock.testkit.memory;
+
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Ticket;
+
+/** A place in a {@link MemoryQueue}. */
+record MemoryTicket(String name, OwnerId owner) implements Ticket {}

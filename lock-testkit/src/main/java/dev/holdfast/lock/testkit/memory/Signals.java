@@ -1,0 +1,47 @@
+package dev.holdfast.lock.testkit.memory;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs callbacks one after the other, outside any lock, on whichever thread comes by. A callback that leads to another
+ * one (signal, attempt, grant, release, signal …) does not nest: the stack stays flat.
+ */
+final class Signals {
+    private static final Logger LOG = LoggerFactory.getLogger(Signals.class);
+
+    private final Queue<Runnable> pending = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger undelivered = new AtomicInteger();
+
+    /** Adds a callback; {@link #deliver} must follow. */
+    void add(Runnable callback) {
+        pending.add(callback);
+    }
+
+    /** Runs what is pending, unless another call, perhaps further up on this stack, is doing so already. */
+    void deliver() {
+        if (pending.isEmpty() || undelivered.getAndIncrement() != 0) {
+            return;
+        }
+        int seen = 1;
+        do {
+            Runnable callback = pending.poll();
+            while (callback != null) {
+                run(callback);
+                callback = pending.poll();
+            }
+            seen = undelivered.addAndGet(-seen);
+        } while (seen != 0);
+    }
+
+    private static void run(Runnable callback) {
+        try {
+            callback.run();
+        } catch (RuntimeException e) {
+            LOG.warn("memory store: a signal's callback failed; the waiter asks again by itself", e);
+        }
+    }
+}

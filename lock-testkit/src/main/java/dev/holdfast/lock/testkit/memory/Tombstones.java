@@ -1,0 +1,31 @@
+package dev.holdfast.lock.testkit.memory;
+
+import dev.holdfast.lock.spi.OwnerId;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** Remembers abandoned acquisitions for a while, so that an attempt that comes late gets nothing. Not thread-safe. */
+final class Tombstones {
+    private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    private final Map<OwnerId, Long> abandonedAt = new LinkedHashMap<>();
+
+    void add(OwnerId owner, long now) {
+        abandonedAt.putIfAbsent(owner, now);
+        prune(now);
+    }
+
+    boolean has(OwnerId owner, long now) {
+        prune(now);
+        return abandonedAt.containsKey(owner);
+    }
+
+    private void prune(long now) {
+        Iterator<Long> oldestFirst = abandonedAt.values().iterator();
+        while (oldestFirst.hasNext() && now - oldestFirst.next() > KEPT_NANOS) {
+            oldestFirst.remove();
+        }
+    }
+}

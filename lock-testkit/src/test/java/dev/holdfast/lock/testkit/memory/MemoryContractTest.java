@@ -1,0 +1,11 @@
+package dev.holdfast.lock.testkit.memory;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+
+final class MemoryContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() {
+        return new MemoryFixture();
+    }
+}
