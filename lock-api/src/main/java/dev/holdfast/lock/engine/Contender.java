@@ -124,7 +124,10 @@ final class Contender {
                 decide(waiter, Waiter.State.GRANTED);
                 return true;
             }
-            end(current, Renewals.reasonOf(current, client.ticker().nanos()), current.lastConfirmed(client.ticker().nanos()));
+            end(
+                    current,
+                    Renewals.reasonOf(current, client.ticker().nanos()),
+                    current.lastConfirmed(client.ticker().nanos()));
         }
         Possession lost = client.lostHolds().find(waiter.thread(), name);
         if (lost != null) {
@@ -215,11 +218,15 @@ final class Contender {
         current.inFlight = true;
         current.signalledInFlight = false;
         int round = ++current.round;
-        long wait = head.after != null ? Waiter.FOREVER : head.remainingNanos(client.ticker().nanos());
+        long wait = head.after != null
+                ? Waiter.FOREVER
+                : head.remainingNanos(client.ticker().nanos());
         current.askedToWait = wait > 0;
         long timeout = client.requestTimeoutNanos();
         if (client.info().blocking() && !head.triesOnce()) {
-            timeout = Math.max(1_000_000, Math.min(timeout, head.remainingNanos(client.ticker().nanos())));
+            timeout = Math.max(
+                    1_000_000,
+                    Math.min(timeout, head.remainingNanos(client.ticker().nanos())));
         }
         AttemptRequest request = new AttemptRequest(
                 current.acquisition,
@@ -246,8 +253,10 @@ final class Contender {
     private void send(Pursuit current, int round, AttemptRequest request, long timeoutNanos) {
         Requests.Request underWay = client.info().blocking()
                 ? client.requests().begin()
-                : client.requests().begin(timeoutNanos, () -> answered(
-                        current, round, null, null, Failures.stalled(name, timeoutNanos)));
+                : client.requests()
+                        .begin(
+                                timeoutNanos,
+                                () -> answered(current, round, null, null, Failures.stalled(name, timeoutNanos)));
         Sent sent = Sent.now(client.ticker());
         Failures.call(() -> client.backend().attempt(request)).whenComplete((answer, error) -> {
             answered(current, round, sent, answer, error);
@@ -293,9 +302,11 @@ final class Contender {
         long now = client.ticker().nanos();
         Tenure granted = new Tenure(this, grant, head.options, now, sent);
         if (granted.remainingNanos(client.ticker()) <= 0) {
-            failed(current, new LockUnavailableException("lock '" + name + "': the store took "
-                    + Durations.text(now - sent.nanos()) + " to grant a lease of " + grant.leaseMillis()
-                    + " ms, which has passed meanwhile; lengthen the lease"));
+            failed(
+                    current,
+                    new LockUnavailableException("lock '" + name + "': the store took "
+                            + Durations.text(now - sent.nanos()) + " to grant a lease of " + grant.leaseMillis()
+                            + " ms, which has passed meanwhile; lengthen the lease"));
             return;
         }
         close(current);
@@ -425,8 +436,8 @@ final class Contender {
         waiter.possession = possession;
         decide(waiter, Waiter.State.GRANTED);
         long waited = now - waiter.sinceNanos;
-        client.events().tell(listener ->
-                listener.acquired(name, possession.token, Duration.ofNanos(waited), handedOff));
+        client.events()
+                .tell(listener -> listener.acquired(name, possession.token, Duration.ofNanos(waited), handedOff));
     }
 
     /**
@@ -565,8 +576,7 @@ final class Contender {
     }
 
     private void tellReleased(Possession possession, long heldNanos) {
-        client.events().tell(
-                listener -> listener.released(name, possession.token, Duration.ofNanos(heldNanos)));
+        client.events().tell(listener -> listener.released(name, possession.token, Duration.ofNanos(heldNanos)));
     }
 
     // ---- losing

@@ -95,8 +95,9 @@ final class EngineClient implements LockClient, GrantObserver {
 
     private void checkLease(LockOptions lockOptions) {
         if (lockOptions.lease().toMillis() < info.minLeaseMillis()) {
-            throw new IllegalArgumentException("a lease of " + lockOptions.lease().toMillis() + " ms is shorter than "
-                    + info.name() + " can keep; ask for at least " + info.minLeaseMillis() + " ms");
+            throw new IllegalArgumentException(
+                    "a lease of " + lockOptions.lease().toMillis() + " ms is shorter than " + info.name()
+                            + " can keep; ask for at least " + info.minLeaseMillis() + " ms");
         }
     }
 
@@ -140,8 +141,10 @@ final class EngineClient implements LockClient, GrantObserver {
         }
         contenders.values().forEach(Contender::close);
         if (!await(requests.whenIdle())) {
-            LOG.warn("lock client of {}: closed before the store had answered everything; what is still there ends"
-                    + " with its lease", info.name());
+            LOG.warn(
+                    "lock client of {}: closed before the store had answered everything; what is still there ends"
+                            + " with its lease",
+                    info.name());
         }
         leftovers.close();
         try {
@@ -197,9 +200,7 @@ final class EngineClient implements LockClient, GrantObserver {
         boolean interrupted = Thread.interrupted();
         try {
             Release release = end.get();
-            if (release != null
-                    && await(release.outcome())
-                    && release.outcome().join() == ReleaseResult.NOT_HELD) {
+            if (release != null && await(release.outcome()) && release.outcome().join() == ReleaseResult.NOT_HELD) {
                 throw release.possession().lostException();
             }
         } finally {

@@ -137,7 +137,8 @@ final class EngineLock implements DistributedLock {
         if (interruptible && Thread.interrupted()) {
             throw new InterruptedException("lock '" + name + "': interrupted before acquiring");
         }
-        ThreadWaiter waiter = new ThreadWaiter(options, asLease, timeoutNanos, client.ticker().nanos());
+        ThreadWaiter waiter =
+                new ThreadWaiter(options, asLease, timeoutNanos, client.ticker().nanos());
         Contender contender = client.submit(name, waiter);
         waiter.await(contender, client.ticker(), interruptible);
         if (waiter.state == Waiter.State.FAILED) {

@@ -43,7 +43,8 @@ record EngineRuntime(
         ThreadPoolExecutor callbacks = pool("callback", IO_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
         // What comes after the client was closed (a late answer's clean-up) runs where it is.
-        List.of(io, renewals, callbacks).forEach(pool -> pool.setRejectedExecutionHandler((task, closed) -> task.run()));
+        List.of(io, renewals, callbacks)
+                .forEach(pool -> pool.setRejectedExecutionHandler((task, closed) -> task.run()));
         Timer timer = (delayNanos, task) -> {
             try {
                 var future = scheduler.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);

@@ -48,7 +48,10 @@ final class Events {
         try {
             event.accept(listener);
         } catch (RuntimeException | LinkageError | AssertionError e) {
-            LOG.warn("lock listener {} failed; the event is lost to it", listener.getClass().getName(), e);
+            LOG.warn(
+                    "lock listener {} failed; the event is lost to it",
+                    listener.getClass().getName(),
+                    e);
         }
     }
 }

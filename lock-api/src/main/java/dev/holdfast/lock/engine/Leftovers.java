@@ -80,7 +80,11 @@ final class Leftovers {
         private final Requests.Request whole = requests.begin();
         private int tries;
 
-        Removal(String what, Acquisition acquisition, Supplier<CompletionStage<T>> request, Consumer<@Nullable T> first) {
+        Removal(
+                String what,
+                Acquisition acquisition,
+                Supplier<CompletionStage<T>> request,
+                Consumer<@Nullable T> first) {
             this.what = what;
             this.acquisition = acquisition;
             this.request = request;

@@ -38,10 +38,14 @@ final class Pursuit {
     boolean lostEarly;
 
     @Nullable Ticket ticket;
+
     @Nullable Ticket listeningTo;
+
     Subscription signal = Subscription.NONE;
     Subscription timer = Subscription.NONE;
+
     @Nullable LockException lastFailure;
+
     long failingSinceNanos;
     private int failures;
     private int polls;

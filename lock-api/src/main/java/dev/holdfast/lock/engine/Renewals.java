@@ -142,8 +142,7 @@ final class Renewals {
         return answered;
     }
 
-    private void apply(
-            List<Tenure> tenures, List<RenewResult> results, Sent sent, boolean first, boolean asked) {
+    private void apply(List<Tenure> tenures, List<RenewResult> results, Sent sent, boolean first, boolean asked) {
         for (int i = 0; i < tenures.size(); i++) {
             Tenure tenure = tenures.get(i);
             RenewResult result = results.get(i);
@@ -169,7 +168,12 @@ final class Renewals {
             long delay = Math.min(most, 20_000_000L << Math.min(failed - 1, 6));
             tenure.renewDueNanos = now + delay / 2 + ThreadLocalRandom.current().nextLong(delay / 2 + 1);
             tenure.renewing = false;
-            LOG.debug("lock '{}': renewal failed {} times, {}; {}", tenure.name(), failed, tenure.lastConfirmed(now), detail);
+            LOG.debug(
+                    "lock '{}': renewal failed {} times, {}; {}",
+                    tenure.name(),
+                    failed,
+                    tenure.lastConfirmed(now),
+                    detail);
             if (failed == 1) {
                 tenure.contender.suspected(tenure, detail);
             }

@@ -25,6 +25,7 @@ final class Tenure {
     final boolean autoRenew;
     final long grantedNanos;
     int handOffs;
+
     @Nullable Possession possession;
     /** Those of the present possession. */
     LockOptions options;

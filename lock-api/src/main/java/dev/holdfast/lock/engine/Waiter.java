@@ -34,13 +34,16 @@ abstract class Waiter {
     static final long FOREVER = Long.MAX_VALUE;
 
     volatile State state = State.WAITING;
+
     @Nullable Possession possession;
+
     @Nullable LockException failure;
 
     /** Links of the queue, guarded by the contender's mutex. */
     @Nullable Waiter before;
 
     @Nullable Waiter after;
+
     boolean queued;
 
     /** A blocking attempt that this caller's thread is to make. */
