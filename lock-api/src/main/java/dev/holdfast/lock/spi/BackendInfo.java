@@ -15,7 +15,17 @@ package dev.holdfast.lock.spi;
 public record BackendInfo(
         String name, boolean blocking, boolean fifo, long minLeaseMillis, long pollMinMillis, long pollMaxMillis) {
 
-    /** Validates. */
+    /**
+     * Validates.
+     *
+     * @param name not blank
+     * @param blocking as above
+     * @param fifo as above
+     * @param minLeaseMillis at least 1
+     * @param pollMinMillis at least 1
+     * @param pollMaxMillis at least {@code pollMinMillis}
+     * @throws IllegalArgumentException if a component is out of its range
+     */
     public BackendInfo {
         if (name.isBlank() || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
             throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "

@@ -16,7 +16,15 @@ public record Grant(
         long leaseMillis,
         @Nullable Object handle) {
 
-    /** Validates. */
+    /**
+     * Validates.
+     *
+     * @param acquisition as above
+     * @param token from 1 to 2^53 - 1
+     * @param leaseMillis at least 1
+     * @param handle as above
+     * @throws IllegalArgumentException if a component is out of its range
+     */
     public Grant {
         if (token < 1 || token >= 1L << 53) {
             throw new IllegalArgumentException("lock '" + acquisition.name() + "': token " + token

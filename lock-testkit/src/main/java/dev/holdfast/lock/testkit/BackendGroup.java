@@ -169,7 +169,7 @@ abstract class BackendGroup extends ContractGroup {
                         last.set(attempt(LONG_LEASE_MILLIS));
                         return last.get() instanceof Attempt.Granted;
                     });
-            return granted(last.get());
+            return granted(java.util.Objects.requireNonNull(last.get()));
         }
 
         /** Somebody else may have it for a moment: asks again and again, without waiting. */

@@ -37,7 +37,8 @@ final class ContractExtension
     }
 
     private static LockContract contract(ExtensionContext context) {
-        return context.getStore(NAMESPACE).get(LockContract.class, LockContract.class);
+        return java.util.Objects.requireNonNull(
+                context.getStore(NAMESPACE).get(LockContract.class, LockContract.class), "contract not started");
     }
 
     @Override
