@@ -1,0 +1,112 @@
+package dev.holdfast.lock.redis;
+
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One connection with one subscription, made when this process waits for the first time, for all locks and as long as the
+ * client lives. A message is the owner id of the acquisition that is called. Whenever the subscription has been
+ * (re-)established, everybody is called, because messages may have been missed before.
+ */
+final class ChannelSignals implements RedisSignals {
+    private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);
+
+    private final String channel;
+    private final RedisWaiters waiters;
+    private final RedisSource source;
+    private final AtomicReference<CompletableFuture<StatefulRedisPubSubConnection<String, String>>> connection =
+            new AtomicReference<>();
+    private volatile boolean closed;
+
+    /**
+     * Makes it; nothing is sent yet.
+     *
+     * @param channel this process's own channel
+     * @param waiters who is called
+     * @param source connects, on a thread of its own
+     */
+    ChannelSignals(String channel, RedisWaiters waiters, RedisSource source) {
+        this.channel = channel;
+        this.waiters = waiters;
+        this.source = source;
+    }
+
+    @Override
+    public boolean queues() {
+        return true;
+    }
+
+    @Override
+    public String command() {
+        return "PUBLISH";
+    }
+
+    @Override
+    public String channel(RedisKeys keys) {
+        return channel;
+    }
+
+    @Override
+    public void wanted(RedisKeys keys) {
+        if (connection.get() != null || closed) {
+            return;
+        }
+        CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening = new CompletableFuture<>();
+        if (connection.compareAndSet(null, opening)) {
+            Thread thread = new Thread(() -> open(opening), "holdfast-redis-subscribe");
+            thread.setDaemon(true);
+            thread.start();
+        }
+    }
+
+    @Override
+    public void unwanted(RedisKeys keys) {}
+
+    private void open(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
+        try {
+            StatefulRedisPubSubConnection<String, String> opened = source.connectPubSub();
+            opened.addListener(new RedisPubSubAdapter<>() {
+                @Override
+                public void message(String from, String owner) {
+                    waiters.call(owner);
+                }
+
+                @Override
+                public void subscribed(String to, long count) {
+                    waiters.callAll();
+                }
+            });
+            opening.complete(opened);
+            if (closed) {
+                source.close(opened);
+                return;
+            }
+            opened.async().subscribe(channel).whenComplete((nothing, failure) -> {
+                if (failure != null && !closed) {
+                    LOG.warn(
+                            "channel '{}': cannot subscribe, so waiters only poll: {}; allow SUBSCRIBE on the channel,"
+                                    + " or choose polling",
+                            channel,
+                            RedisFailures.unwrap(failure).getMessage());
+                }
+            });
+        } catch (RuntimeException e) {
+            LOG.debug("channel '{}': cannot connect for notifications, waiters poll until it works", channel, e);
+            connection.compareAndSet(opening, null);
+            opening.completeExceptionally(e);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        CompletableFuture<StatefulRedisPubSubConnection<String, String>> open = connection.get();
+        if (open != null) {
+            open.thenAccept(source::close);
+        }
+    }
+}

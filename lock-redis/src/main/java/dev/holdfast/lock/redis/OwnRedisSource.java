@@ -1,0 +1,123 @@
+package dev.holdfast.lock.redis;
+
+import io.lettuce.core.AbstractRedisClient;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SocketOptions;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.Delay;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A client of our own for an address. Commands fail at once while the server is away, and none is sent twice by the
+ * client: an unknown outcome is told to the engine, which resolves it with the owner id. Reconnects within half a second
+ * of the server's return.
+ */
+final class OwnRedisSource implements RedisSource {
+    private final AbstractRedisClient client;
+    private final ClientResources resources;
+    private final RedisSource delegate;
+
+    private OwnRedisSource(AbstractRedisClient client, ClientResources resources, RedisSource delegate) {
+        this.client = client;
+        this.resources = resources;
+        this.delegate = delegate;
+    }
+
+    static OwnRedisSource connect(String uri, Duration timeout) {
+        List<RedisURI> uris = parse(uri);
+        uris.forEach(each -> each.setTimeout(timeout));
+        ClientResources resources = ClientResources.builder()
+                .reconnectDelay(
+                        Delay.fullJitter(Duration.ofMillis(10), Duration.ofMillis(500), 10, TimeUnit.MILLISECONDS))
+                .build();
+        SocketOptions socket = SocketOptions.builder()
+                .connectTimeout(timeout)
+                .keepAlive(true)
+                .tcpNoDelay(true)
+                .build();
+        if (isCluster(uri)) {
+            RedisClusterClient client = RedisClusterClient.create(resources, uris);
+            client.setOptions(ClusterClientOptions.builder()
+                    .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                    .socketOptions(socket)
+                    .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                            .enableAllAdaptiveRefreshTriggers()
+                            .adaptiveRefreshTriggersTimeout(Duration.ofMillis(500))
+                            .build())
+                    .build());
+            return new OwnRedisSource(client, resources, RedisSource.of(client));
+        }
+        RedisClient client = RedisClient.create(resources, uris.get(0));
+        client.setOptions(ClientOptions.builder()
+                .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                .socketOptions(socket)
+                .build());
+        return new OwnRedisSource(client, resources, RedisSource.of(client));
+    }
+
+    /** Reads an address; what is wrong with it is told without repeating it, since it may hold a password. */
+    static List<RedisURI> parse(String uri) {
+        try {
+            if (!isCluster(uri)) {
+                return List.of(RedisURI.create(uri));
+            }
+            String scheme = uri.startsWith("rediss") ? "rediss://" : "redis://";
+            String rest = uri.substring(uri.indexOf("://") + 3);
+            int at = rest.lastIndexOf('@');
+            String user = rest.substring(0, at + 1);
+            int end = rest.indexOf('/', at + 1) < 0 ? rest.indexOf('?', at + 1) : rest.indexOf('/', at + 1);
+            String hosts = end < 0 ? rest.substring(at + 1) : rest.substring(at + 1, end);
+            String tail = end < 0 ? "" : rest.substring(end);
+            List<RedisURI> seeds = new ArrayList<>();
+            for (String host : hosts.split(",")) {
+                seeds.add(RedisURI.create(scheme + user + host + tail));
+            }
+            return seeds;
+        } catch (RuntimeException e) {
+            throw new IllegalArgumentException(
+                    "the Redis URI is malformed; write it as redis://[user:password@]host[:port][/database],"
+                            + " redis-sentinel://host:port,host:port#master or redis-cluster://host:port,host:port");
+        }
+    }
+
+    private static boolean isCluster(String uri) {
+        return uri.toLowerCase(Locale.ROOT).startsWith("redis-cluster:")
+                || uri.toLowerCase(Locale.ROOT).startsWith("rediss-cluster:");
+    }
+
+    @Override
+    public boolean cluster() {
+        return delegate.cluster();
+    }
+
+    @Override
+    public Link connect() {
+        return delegate.connect();
+    }
+
+    @Override
+    public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+        return delegate.connectPubSub();
+    }
+
+    /** Shutting down the client closes its connections. */
+    @Override
+    public void close(StatefulConnection<?, ?> connection) {}
+
+    @Override
+    public void close() {
+        client.shutdownAsync(0, 2, TimeUnit.SECONDS)
+                .whenComplete((nothing, failure) -> resources.shutdown(0, 2, TimeUnit.SECONDS));
+    }
+}

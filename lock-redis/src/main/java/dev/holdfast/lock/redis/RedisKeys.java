@@ -1,0 +1,33 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.LockName;
+
+/**
+ * The keys of one lock, all in one hash slot: {@code prefix:{name}} and suffixes. The name is percent-encoded, so that it
+ * has no brace and distinct names have distinct keys. Immutable.
+ *
+ * @param lock the lock itself
+ * @param record its last token
+ * @param queue its waiters by arrival
+ * @param waiters its waiters' deadlines and channels
+ */
+record RedisKeys(String lock, String record, String queue, String waiters) {
+
+    static RedisKeys of(String prefix, String name) {
+        String lock = prefix + ":{" + LockName.percentEncoded(name) + "}";
+        return new RedisKeys(lock, lock + ":t", lock + ":q", lock + ":w");
+    }
+
+    String[] all() {
+        return new String[] {lock, record, queue, waiters};
+    }
+
+    /** Checks a prefix: its keys must be distinguishable and its hash tags must be the names. */
+    static String requirePrefix(String prefix) {
+        if (!prefix.matches("[A-Za-z0-9_.:/-]{1,128}")) {
+            throw new IllegalArgumentException(
+                    "prefix '" + prefix + "' must have 1 to 128 characters of A-Z a-z 0-9 _ . : / -");
+        }
+        return prefix;
+    }
+}

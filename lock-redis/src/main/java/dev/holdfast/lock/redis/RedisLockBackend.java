@@ -1,0 +1,264 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import io.lettuce.core.cluster.SlotHash;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks on one server, one Sentinel-watched group, or one cluster.
+ *
+ * <p>Everything is decided by {@link RedisScript}s. All commands of one lock go over one connection, so that they arrive
+ * in the order in which they were sent, and an {@code abandon} comes after the attempts that it ends.
+ *
+ * <p>Non-blocking; stages complete on the Redis client's threads, which may send further commands. Thread-safe.
+ */
+final class RedisLockBackend implements LockBackend {
+    private static final int RENEWALS_A_COMMAND = 100;
+    private static final long MIN_LEASE_MILLIS = 100;
+    private static final long SAFETY_POLL_MILLIS = 1_000;
+
+    private final RedisSettings settings;
+    private final boolean cluster;
+    private final RedisCalls calls;
+    private final RedisGranting granting;
+    private final RedisWaiters waiters;
+    private final RedisSignals signals;
+    private final Runnable closer;
+    private final BackendInfo info;
+
+    RedisLockBackend(
+            RedisSettings settings,
+            boolean cluster,
+            RedisCalls calls,
+            RedisGranting granting,
+            RedisWaiters waiters,
+            RedisSignals signals,
+            Runnable closer) {
+        this.settings = settings;
+        this.cluster = cluster;
+        this.calls = calls;
+        this.granting = granting;
+        this.waiters = waiters;
+        this.signals = signals;
+        this.closer = closer;
+        this.info = signals.queues()
+                ? new BackendInfo("redis", false, true, MIN_LEASE_MILLIS, SAFETY_POLL_MILLIS, SAFETY_POLL_MILLIS)
+                : new BackendInfo(
+                        "redis", false, false, MIN_LEASE_MILLIS, settings.pollMinMillis(), settings.pollMaxMillis());
+    }
+
+    @Override
+    public BackendInfo info() {
+        return info;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        Acquisition acquisition = request.acquisition();
+        RedisKeys keys = keys(acquisition.name());
+        String owner = acquisition.owner().toString();
+        boolean queue = signals.queues() && request.waitMillis() > 0;
+        if (queue) {
+            waiters.expect(owner);
+        }
+        long arrival = request.ticket() instanceof RedisTicket ticket ? ticket.arrival() : 0;
+        String[] args = {
+            owner,
+            Long.toString(request.leaseMillis()),
+            queue ? "1" : "0",
+            request.fair() && signals.queues() ? "1" : "0",
+            request.identity().encoded(),
+            Long.toString(settings.recordMillis()),
+            signals.command(),
+            signals.channel(keys),
+            Long.toString(arrival)
+        };
+        return answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
+            if (number(reply, 0) == 1) {
+                waiters.forget(owner);
+                return new Attempt.Granted(new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));
+            }
+            long place = number(reply, 2);
+            if (place > 0) {
+                signals.wanted(keys);
+            }
+            return new Attempt.Busy(
+                    Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
+        });
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        return ticket instanceof RedisTicket place
+                ? waiters.listen(place.acquisition().owner().toString(), maybeFree)
+                : Subscription.NONE;
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        waiters.forget(acquisition.owner().toString());
+        return answer("abandon", acquisition.name(), end(acquisition, 0, true, timeoutMillis), reply -> null);
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        Acquisition acquisition = grant.acquisition();
+        return answer(
+                "release",
+                acquisition.name(),
+                end(acquisition, grant.token(), false, timeoutMillis),
+                reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
+    }
+
+    private CompletableFuture<List<Object>> end(
+            Acquisition acquisition, long token, boolean leaveQueue, long timeoutMillis) {
+        String[] args = {
+            acquisition.owner().toString(),
+            Long.toString(token),
+            Long.toString(settings.recordMillis()),
+            leaveQueue ? "1" : "0"
+        };
+        return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        RenewResult[] results = new RenewResult[grants.size()];
+        List<CompletableFuture<Void>> parts = new ArrayList<>();
+        for (List<Integer> part : parts(grants)) {
+            parts.add(renew(grants, part, results, timeoutMillis));
+        }
+        CompletableFuture<List<RenewResult>> told = new CompletableFuture<>();
+        CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).whenComplete((nothing, failure) -> {
+            told.complete(List.of(results));
+            for (int i = 0; i < results.length; i++) {
+                if (results[i] instanceof RenewResult.Lost) {
+                    // The holder knows now; nobody needs to wait for the guard of its record.
+                    release(grants.get(i), timeoutMillis);
+                }
+            }
+        });
+        return told;
+    }
+
+    /** Splits grants, by their positions, into what one command can carry. */
+    private List<List<Integer>> parts(List<Grant> grants) {
+        Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
+        for (int i = 0; i < grants.size(); i++) {
+            String lockKey = keys(grants.get(i).acquisition().name()).lock();
+            int part = cluster ? SlotHash.getSlot(lockKey) : i / RENEWALS_A_COMMAND;
+            parts.computeIfAbsent(part, key -> new ArrayList<>()).add(i);
+        }
+        return List.copyOf(parts.values());
+    }
+
+    private CompletableFuture<Void> renew(
+            List<Grant> grants, List<Integer> part, RenewResult[] results, long timeoutMillis) {
+        List<String> lockKeys = new ArrayList<>(part.size() * 2);
+        List<String> args = new ArrayList<>(part.size() * 3 + 1);
+        args.add(Long.toString(settings.recordMillis()));
+        for (int i : part) {
+            Grant grant = grants.get(i);
+            RedisKeys keys = keys(grant.acquisition().name());
+            lockKeys.addAll(Arrays.asList(keys.lock(), keys.record()));
+            args.add(grant.acquisition().owner().toString());
+            args.add(Long.toString(grant.leaseMillis()));
+            args.add(Long.toString(grant.token()));
+        }
+        return calls.script(
+                        RedisScript.RENEW, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
+                .handle((reply, failure) -> {
+                    for (int k = 0; k < part.size(); k++) {
+                        Grant grant = grants.get(part.get(k));
+                        results[part.get(k)] = renewal(grant, failure == null ? number(reply, k) : -1, failure);
+                    }
+                    return null;
+                });
+    }
+
+    private static RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
+        if (failure != null) {
+            Throwable told =
+                    RedisFailures.translate("lock '" + grant.acquisition().name() + "' renew", failure);
+            return new RenewResult.Unknown(String.valueOf(told.getMessage()), told);
+        }
+        if (answer == 1) {
+            return new RenewResult.Renewed(grant.leaseMillis());
+        }
+        return new RenewResult.Lost(
+                LossReason.REVOKED,
+                answer == 0
+                        ? "its key is gone: deleted, expired, evicted, or lost with the server's data"
+                        : "its key belongs to another owner");
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return answer("holder", name, calls.get(keys(name).lock(), timeoutMillis), RedisLockBackend::holder);
+    }
+
+    private static Optional<HolderInfo> holder(@Nullable String value) {
+        String[] parts = value == null ? new String[0] : value.split(" ", 4);
+        if (parts.length < 4 || !parts[1].matches("\\d{1,16}") || !parts[2].matches("\\d{1,15}")) {
+            return value == null ? Optional.empty() : Optional.of(new HolderInfo(value, "", 0, Instant.EPOCH, 0));
+        }
+        Identity identity = Identity.decode(parts[3]);
+        Instant since = Instant.ofEpochMilli(Long.parseLong(parts[2]));
+        return Optional.of(
+                new HolderInfo(identity.who(), identity.host(), identity.pid(), since, Long.parseLong(parts[1])));
+    }
+
+    @Override
+    public void close() {
+        signals.close();
+        granting.close();
+        closer.run();
+    }
+
+    private RedisKeys keys(String name) {
+        return RedisKeys.of(settings.prefix(), name);
+    }
+
+    private static long number(List<Object> reply, int index) {
+        return (Long) reply.get(index);
+    }
+
+    private static <A, T> CompletableFuture<T> answer(
+            String operation, String name, CompletableFuture<A> reply, Function<A, T> reader) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        reply.whenComplete((value, failure) -> {
+            try {
+                if (failure == null) {
+                    result.complete(reader.apply(value));
+                    return;
+                }
+                result.completeExceptionally(RedisFailures.translate("lock '" + name + "' " + operation, failure));
+            } catch (RuntimeException e) {
+                result.completeExceptionally(RedisFailures.translate("lock '" + name + "' " + operation, e));
+            }
+        });
+        return result;
+    }
+}

@@ -1,0 +1,226 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes lock clients on Redis or Valkey from the application's own Lettuce client or connection, which is never closed by
+ * the lock client.
+ *
+ * <pre>{@code
+ * try (LockClient locks = RedisLocks.builder(redisClient).prefix("shop").build()) {
+ *     locks.lock("orders/42").lock();
+ * }
+ * }</pre>
+ *
+ * <p>The given client should have {@code disconnectedBehavior(REJECT_COMMANDS)}: commands then fail at once while the
+ * server is away, instead of after their time-out. Either is safe.
+ */
+public final class RedisLocks {
+    private RedisLocks() {}
+
+    /**
+     * Starts from a client of a server, or of a group that Sentinel watches.
+     *
+     * @param client made with the server's URI; not closed by the lock client, which opens one connection, and a second
+     *     one when it waits for the first time
+     * @return a builder
+     */
+    public static Builder builder(RedisClient client) {
+        return new Builder(RedisSource.of(client));
+    }
+
+    /**
+     * Starts from a client of a cluster.
+     *
+     * @param client not closed by the lock client, which opens one cluster connection, and a second one when it waits for
+     *     the first time. It should have adaptive topology refresh triggers
+     * @return a builder
+     */
+    public static Builder builder(RedisClusterClient client) {
+        return new Builder(RedisSource.of(client));
+    }
+
+    /**
+     * Starts from an open connection to a server. Without a connection for subscriptions, waiters poll.
+     *
+     * @param connection not closed by the lock client; must not be used for transactions or blocking commands
+     * @return a builder
+     */
+    public static Builder builder(StatefulRedisConnection<String, String> connection) {
+        return new Builder(RedisSource.of(connection, null));
+    }
+
+    /**
+     * Starts from open connections to a server.
+     *
+     * @param connection not closed by the lock client; must not be used for transactions or blocking commands
+     * @param pubSub for one subscription; closed by the lock client
+     * @return a builder
+     */
+    public static Builder builder(
+            StatefulRedisConnection<String, String> connection, StatefulRedisPubSubConnection<String, String> pubSub) {
+        return new Builder(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub")));
+    }
+
+    /**
+     * Starts from an open connection to a cluster. Waiters poll.
+     *
+     * @param connection not closed by the lock client
+     * @return a builder
+     */
+    public static Builder builder(StatefulRedisClusterConnection<String, String> connection) {
+        return new Builder(RedisSource.of(connection, null));
+    }
+
+    static Builder builder(RedisSource source) {
+        return new Builder(source);
+    }
+
+    /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
+    public static final class Builder {
+        private static final Duration RECORD = Duration.ofHours(1);
+
+        private final RedisSource source;
+        private @Nullable ClientOptions options;
+        private @Nullable String prefix;
+        private @Nullable Duration tokenMemory;
+        private @Nullable Duration pollFirst;
+        private @Nullable Duration pollLongest;
+
+        private Builder(RedisSource source) {
+            this.source = source;
+        }
+
+        /**
+         * Sets the client's options; by default {@link ClientOptions#defaults()}.
+         *
+         * @param options the options
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder options(ClientOptions options) {
+            this.options = once("options", this.options, options);
+            return this;
+        }
+
+        /**
+         * Sets the first part of all keys and channels; by default {@code holdfast}. Locks of different prefixes are
+         * different locks.
+         *
+         * @param prefix 1 to 128 characters of {@code A-Z a-z 0-9 _ . : / -}
+         * @return this
+         * @throws IllegalArgumentException if it has others
+         * @throws IllegalStateException if already set
+         */
+        public Builder prefix(String prefix) {
+            this.prefix = once("prefix", this.prefix, RedisKeys.requirePrefix(prefix));
+            return this;
+        }
+
+        /**
+         * Lets waiters poll instead of being called, for servers where publish and subscribe is not allowed. Waiters of
+         * this client do not queue, and {@code fair} has no effect.
+         *
+         * @param first how soon a busy lock is tried again for the first time; then the wait doubles, with jitter
+         * @param longest the longest wait between two tries
+         * @return this
+         * @throws IllegalArgumentException if shorter than a millisecond, or {@code longest} is shorter than {@code first}
+         * @throws IllegalStateException if already set
+         */
+        public Builder polling(Duration first, Duration longest) {
+            if (first.toMillis() < 1 || longest.compareTo(first) < 0) {
+                throw new IllegalArgumentException("polling from " + first + " to " + longest
+                        + " is not possible; the first is at least 1 ms, the longest not shorter");
+            }
+            pollFirst = once("polling", pollFirst, first);
+            pollLongest = longest;
+            return this;
+        }
+
+        /**
+         * Sets for how long a lock's last token is remembered after its lease ended; by default one hour. It matters only
+         * if the server's clock goes back: tokens come from that clock, and never fall below one that is remembered.
+         *
+         * @param tokenMemory at least one second
+         * @return this
+         * @throws IllegalArgumentException if shorter
+         * @throws IllegalStateException if already set
+         */
+        public Builder tokenMemory(Duration tokenMemory) {
+            if (tokenMemory.toMillis() < 1_000) {
+                throw new IllegalArgumentException("tokenMemory must be at least one second, got " + tokenMemory);
+            }
+            this.tokenMemory = once("tokenMemory", this.tokenMemory, tokenMemory);
+            return this;
+        }
+
+        /**
+         * Connects.
+         *
+         * @return an open client
+         * @throws LockConfigurationException if the server refuses the credentials
+         * @throws LockUnavailableException if the server cannot be reached
+         */
+        public LockClient build() {
+            ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
+            return LockEngine.client(backend(), chosen);
+        }
+
+        /** Connects, without the engine. */
+        LockBackend backend() {
+            boolean notified = pollFirst == null && source.subscribes();
+            RedisSettings settings = new RedisSettings(
+                    prefix == null ? "holdfast" : prefix,
+                    (tokenMemory == null ? RECORD : tokenMemory).toMillis(),
+                    notified,
+                    pollFirst == null ? 50 : pollFirst.toMillis(),
+                    pollLongest == null ? 1_000 : pollLongest.toMillis());
+            return connect(source, settings);
+        }
+
+        private static <T> T once(String what, @Nullable T before, T value) {
+            Objects.requireNonNull(value, what);
+            if (before != null) {
+                throw new IllegalStateException(what + " was already set to " + before);
+            }
+            return value;
+        }
+    }
+
+    private static LockBackend connect(RedisSource source, RedisSettings settings) {
+        RedisSource.Link link;
+        try {
+            link = source.connect();
+        } catch (RuntimeException e) {
+            source.close();
+            throw RedisFailures.translate("connecting to Redis", e);
+        }
+        RedisCalls calls = new RedisCalls(link.commands(), link.lookForMaster());
+        RedisWaiters waiters = new RedisWaiters();
+        RedisSignals signals = settings.notified()
+                ? new ChannelSignals(settings.prefix() + ":c:" + OwnerId.random(), waiters, source)
+                : RedisSignals.NONE;
+        RedisGranting granting =
+                (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis);
+        return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
+            if (link.connection() != null) {
+                source.close(link.connection());
+            }
+            source.close();
+        });
+    }
+}

@@ -1,0 +1,12 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Ticket;
+
+/**
+ * A place in a lock's queue.
+ *
+ * @param acquisition who waits
+ * @param arrival the place: the server's time of arrival in µs, made unique
+ */
+record RedisTicket(Acquisition acquisition, long arrival) implements Ticket {}

@@ -1,0 +1,75 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The acquisitions of this process that wait, by owner id. A call that comes before anybody listens, between the reply
+ * that put the acquisition into the queue and {@code signal}, is kept for it. Thread-safe, never blocks.
+ */
+final class RedisWaiters {
+    private final Map<String, Waiter> waiters = new ConcurrentHashMap<>();
+
+    /** Makes calls to this owner count from now on. */
+    void expect(String owner) {
+        waiters.computeIfAbsent(owner, key -> new Waiter());
+    }
+
+    void forget(String owner) {
+        waiters.remove(owner);
+    }
+
+    Subscription listen(String owner, Runnable maybeFree) {
+        Waiter waiter = waiters.computeIfAbsent(owner, key -> new Waiter());
+        waiter.listen(maybeFree);
+        return () -> waiter.deafen(maybeFree);
+    }
+
+    void call(String owner) {
+        Waiter waiter = waiters.get(owner);
+        if (waiter != null) {
+            waiter.call();
+        }
+    }
+
+    /** Calls everybody: calls may have been missed. */
+    void callAll() {
+        waiters.values().forEach(Waiter::call);
+    }
+
+    int size() {
+        return waiters.size();
+    }
+
+    private static final class Waiter {
+        private final AtomicBoolean called = new AtomicBoolean();
+        private volatile @Nullable Runnable listener;
+
+        void listen(Runnable maybeFree) {
+            listener = maybeFree;
+            deliver();
+        }
+
+        void deafen(Runnable maybeFree) {
+            if (listener == maybeFree) {
+                listener = null;
+            }
+        }
+
+        void call() {
+            called.set(true);
+            deliver();
+        }
+
+        /** Each call is delivered once, by whoever of caller and listener comes second. */
+        private void deliver() {
+            Runnable present = listener;
+            if (present != null && called.compareAndSet(true, false)) {
+                present.run();
+            }
+        }
+    }
+}

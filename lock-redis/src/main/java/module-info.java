@@ -1,0 +1,12 @@
+/** Locks on Redis and Valkey. */
+module dev.holdfast.lock.redis {
+    requires static transitive org.jspecify;
+    requires transitive dev.holdfast.lock;
+    requires transitive lettuce.core;
+    requires org.slf4j;
+
+    exports dev.holdfast.lock.redis;
+
+    provides dev.holdfast.lock.LockProvider with
+            dev.holdfast.lock.redis.RedisLockProvider;
+}

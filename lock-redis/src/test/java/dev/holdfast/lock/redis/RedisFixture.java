@@ -1,0 +1,133 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+
+/** One server behind a proxy. */
+final class RedisFixture implements LockFixture {
+    private final String name;
+    private final RedisServer server;
+    private final FaultProxy proxy;
+    private final UnaryOperator<RedisLocks.Builder> settings;
+
+    private RedisFixture(String name, RedisServer server, UnaryOperator<RedisLocks.Builder> settings)
+            throws IOException {
+        this.name = "redis " + server.version() + ", " + name;
+        this.server = server;
+        this.proxy = FaultProxy.to(server.process());
+        this.settings = settings;
+    }
+
+    /** A server that keeps its data, with notified waiters. */
+    static RedisFixture notified() throws IOException, InterruptedException {
+        return new RedisFixture(
+                "standalone, notified",
+                RedisServer.start("--appendonly", "yes", "--appendfsync", "always"),
+                builder -> builder);
+    }
+
+    /** A server that keeps its data, with polling waiters. */
+    static RedisFixture polling() throws IOException, InterruptedException {
+        return new RedisFixture(
+                "standalone, polling",
+                RedisServer.start("--appendonly", "yes", "--appendfsync", "always"),
+                builder -> builder.polling(Duration.ofMillis(20), Duration.ofMillis(200)));
+    }
+
+    RedisServer server() {
+        return server;
+    }
+
+    FaultProxy proxy() {
+        return proxy;
+    }
+
+    String uri() {
+        return "redis://" + proxy.host() + ":" + proxy.port();
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        return settings.apply(RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3))))
+                .backend();
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    /** As an administrator who does not wait for the holder: the lock and the guard of its record. */
+    @Override
+    public void expire(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        server.command("DEL", keys.lock(), keys.record());
+    }
+
+    @Override
+    public long entries(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        return (Long) server.command("EXISTS", keys.lock())
+                + (Long) server.command("ZCARD", keys.queue())
+                + (Long) server.command("HLEN", keys.waiters());
+    }
+
+    @Override
+    public void pause() {
+        server.process().pause();
+    }
+
+    @Override
+    public void resume() {
+        server.process().resume();
+    }
+
+    @Override
+    public void restart() throws Exception {
+        server.process().restart();
+    }
+
+    @Override
+    public void partition() {
+        proxy.cut();
+    }
+
+    @Override
+    public void heal() {
+        proxy.pass();
+    }
+
+    @Override
+    public long commands() throws IOException {
+        return server.lockCommands();
+    }
+
+    List<?> list(String... command) throws IOException {
+        return (List<?>) server.command(command);
+    }
+
+    @Override
+    public void close() {
+        proxy.close();
+        server.close();
+    }
+}

@@ -1,0 +1,426 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestInstance;
+
+/** The backend by itself, on one server, with notified waiters. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class RedisLockBackendTest {
+    private static final long TIMEOUT = 5_000;
+    private static final Identity ME = new Identity("me", "my-host", 42);
+
+    private RedisFixture fixture;
+    private LockBackend a;
+    private LockBackend b;
+    private String name;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = RedisFixture.notified();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void connect(TestInfo test) {
+        name = test.getDisplayName();
+        a = fixture.newBackend();
+        b = fixture.newBackend();
+    }
+
+    @AfterEach
+    void disconnect() {
+        a.close();
+        b.close();
+    }
+
+    @Test
+    void attempt_free_grantsWithRisingTokens() throws Exception {
+        long last = 0;
+        for (int i = 0; i < 20; i++) {
+            Grant grant = grant(i % 2 == 0 ? a : b, acquisition());
+            assertThat(grant.token()).isGreaterThan(last).isLessThan(1L << 53);
+            last = grant.token();
+            assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    @Test
+    void attempt_again_answersTheSameGrant() throws Exception {
+        Acquisition mine = acquisition();
+        Grant first = grant(a, mine);
+        fixture.server().command("PEXPIRE", keys().lock(), "500");
+        Grant second = grant(a, mine);
+        assertThat(second.token()).isEqualTo(first.token());
+        assertThat((Long) fixture.server().command("PTTL", keys().lock())).isGreaterThan(5_000);
+    }
+
+    @Test
+    void attempt_busyWithoutWaiting_leavesNothing() throws Exception {
+        grant(a, acquisition());
+        Attempt.Busy busy = busy(b, acquisition(), 0, false, null);
+        assertThat(busy.ticket()).isNull();
+        assertThat(busy.remainingMillis()).isBetween(5_000L, 10_000L);
+        assertThat(fixture.entries(name)).isEqualTo(1);
+    }
+
+    @Test
+    void pair_uncontended_isTwoCommands() throws Exception {
+        release(a, grant(a, acquisition()));
+        long before = fixture.commands();
+        for (int i = 0; i < 100; i++) {
+            release(a, grant(a, acquisition()));
+        }
+        assertThat(fixture.commands() - before).isEqualTo(200);
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void release_twiceAndForeign_isNotHeld() throws Exception {
+        Grant grant = grant(a, acquisition());
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+        Grant other = grant(b, acquisition());
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(release(b, other)).isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    @Test
+    void renew_manyGrants_isOneCommandAHundred() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 250; i++) {
+            grants.add(grant(a, new Acquisition(name + i, OwnerId.random())));
+        }
+        release(a, grants.get(7));
+        fixture.server().command("DEL", RedisKeys.of("holdfast", name + 8).lock());
+        long before = fixture.commands();
+        List<RenewResult> results = get(a.renew(grants, TIMEOUT));
+        assertThat(results).hasSize(250);
+        for (int i = 0; i < 250; i++) {
+            if (i == 7 || i == 8) {
+                assertThat(results.get(i)).isInstanceOf(RenewResult.Lost.class);
+            } else {
+                assertThat(results.get(i)).isEqualTo(new RenewResult.Renewed(10_000));
+            }
+        }
+        // The two lost ones are cleaned up after they were told.
+        assertThat(fixture.commands() - before).isBetween(3L, 5L);
+        for (Grant grant : grants) {
+            release(a, grant);
+        }
+    }
+
+    @Test
+    void scriptFlush_isHealedUnnoticed() throws Exception {
+        Grant grant = grant(a, acquisition());
+        fixture.server().command("SCRIPT", "FLUSH");
+        assertThat(get(a.renew(List.of(grant), TIMEOUT))).containsExactly(new RenewResult.Renewed(10_000));
+        fixture.server().command("SCRIPT", "FLUSH");
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        fixture.server().command("SCRIPT", "FLUSH");
+        release(a, grant(a, acquisition()));
+    }
+
+    @Test
+    void deletedKey_isNotGrantedBeforeTheHolderIsTold() throws Exception {
+        Grant grant = grant(a, acquisition());
+        fixture.server().command("DEL", keys().lock());
+        assertThat(busy(b, acquisition(), 0, false, null).remainingMillis()).isBetween(5_000L, 10_000L);
+        assertThat(get(a.renew(List.of(grant), TIMEOUT))).singleElement().isInstanceOf(RenewResult.Lost.class);
+        Acquisition next = acquisition();
+        await().atMost(Duration.ofSeconds(5)).until(() -> attempt(b, next, 0, false, null) instanceof Attempt.Granted);
+    }
+
+    @Test
+    void deletedKey_freesWhenTheGuardPasses() throws Exception {
+        get(a.attempt(new AttemptRequest(acquisition(), 300, 0, false, null, TIMEOUT, ME)));
+        fixture.server().command("DEL", keys().lock());
+        Acquisition next = acquisition();
+        await().atMost(Duration.ofSeconds(5)).until(() -> attempt(b, next, 0, false, null) instanceof Attempt.Granted);
+    }
+
+    @Test
+    void flushAll_neverLowersAToken() throws Exception {
+        Grant before = grant(a, acquisition());
+        fixture.server().command("FLUSHALL");
+        assertThat(grant(b, acquisition()).token()).isGreaterThan(before.token());
+    }
+
+    @Test
+    void tokenAheadOfTheClock_stillRises() throws Exception {
+        long ahead = (System.currentTimeMillis() + 3_600_000) * 1_000;
+        fixture.server().command("SET", keys().record(), ahead + " 0");
+        Grant grant = grant(a, acquisition());
+        assertThat(grant.token()).isEqualTo(ahead + 1);
+        release(a, grant);
+        assertThat(grant(a, acquisition()).token()).isEqualTo(ahead + 2);
+    }
+
+    @Test
+    void keys_allExpire() throws Exception {
+        grant(a, acquisition());
+        busy(b, acquisition(), 60_000, false, null);
+        for (String key : keys().all()) {
+            assertThat((Long) fixture.server().command("PTTL", key)).as(key).isPositive();
+        }
+    }
+
+    @Test
+    void holder_isShown() throws Exception {
+        assertThat(get(a.holder(name, TIMEOUT))).isEmpty();
+        Grant grant = grant(a, acquisition());
+        var holder = get(b.holder(name, TIMEOUT)).orElseThrow();
+        assertThat(holder.who()).isEqualTo("me");
+        assertThat(holder.host()).isEqualTo("my-host");
+        assertThat(holder.pid()).isEqualTo(42);
+        assertThat(holder.token()).isEqualTo(grant.token());
+        assertThat(Duration.between(holder.since(), Instant.now())).isBetween(Duration.ZERO, Duration.ofMinutes(1));
+    }
+
+    @Test
+    void release_callsTheFirstWaiterOnly() throws Exception {
+        Grant grant = grant(a, acquisition());
+        CountDownLatch first = new CountDownLatch(1);
+        AtomicInteger second = new AtomicInteger();
+        Acquisition one = acquisition();
+        Acquisition two = acquisition();
+        Ticket ticketOne = busy(a, one, 60_000, false, null).ticket();
+        Ticket ticketTwo = busy(b, two, 60_000, false, null).ticket();
+        awaitSubscribed(2);
+        try (var x = a.signal(ticketOne, first::countDown);
+                var y = b.signal(ticketTwo, second::incrementAndGet)) {
+            // Both have been called by the new subscriptions at most; from now on only releases call.
+            int before = second.get();
+            release(a, grant);
+            assertThat(first.await(10, TimeUnit.SECONDS)).isTrue();
+            Grant next = ((Attempt.Granted) attempt(a, one, 60_000, false, ticketOne)).grant();
+            assertThat(second.get()).isEqualTo(before);
+            release(a, next);
+            await().atMost(Duration.ofSeconds(10)).until(() -> second.get() == before + 1);
+            release(b, ((Attempt.Granted) attempt(b, two, 60_000, false, ticketTwo)).grant());
+        }
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void fair_nobodyPassesALiveWaiter() throws Exception {
+        Grant grant = grant(a, acquisition());
+        Acquisition one = acquisition();
+        Ticket ticket = busy(a, one, 60_000, true, null).ticket();
+        Acquisition two = acquisition();
+        busy(b, two, 60_000, true, null);
+        release(a, grant);
+        busy(b, two, 60_000, true, null);
+        busy(b, acquisition(), 0, true, null);
+        Grant first = ((Attempt.Granted) attempt(a, one, 60_000, true, ticket)).grant();
+        release(a, first);
+        assertThat(attempt(b, two, 60_000, true, null)).isInstanceOf(Attempt.Granted.class);
+    }
+
+    @Test
+    void deadWaiter_delaysTheNextByLessThanASecond() throws Exception {
+        Grant grant = grant(a, acquisition());
+        busy(a, acquisition(), 60_000, true, null);
+        Acquisition two = acquisition();
+        busy(b, two, 60_000, true, null);
+        release(a, grant);
+        Attempt.Busy behind = busy(b, two, 60_000, true, null);
+        assertThat(behind.remainingMillis()).isBetween(1L, 700L);
+        await().atMost(Duration.ofSeconds(5))
+                .until(() -> attempt(b, two, 60_000, true, null) instanceof Attempt.Granted);
+    }
+
+    @Test
+    void notFair_newcomerPassesAFreshWaiterButNotAnOldOne() throws Exception {
+        Grant grant = grant(a, acquisition());
+        Acquisition waiting = acquisition();
+        busy(a, waiting, 60_000, false, null);
+        fixture.server()
+                .command(
+                        "ZADD",
+                        keys().queue(),
+                        Long.toString(grant.token()),
+                        waiting.owner().toString());
+        await().pollDelay(Duration.ofMillis(150)).until(() -> true);
+        release(a, grant);
+        busy(b, acquisition(), 60_000, false, null);
+        Grant tried = ((Attempt.Granted) attempt(b, acquisition(), 0, false, null)).grant();
+        release(b, tried);
+    }
+
+    @Test
+    void abandon_endsGrantAndPlaceAndCallsTheNext() throws Exception {
+        Acquisition mine = acquisition();
+        grant(a, mine);
+        Acquisition one = acquisition();
+        busy(a, one, 60_000, false, null);
+        Acquisition two = acquisition();
+        CountDownLatch called = new CountDownLatch(1);
+        Ticket ticket = busy(b, two, 60_000, false, null).ticket();
+        awaitSubscribed(2);
+        try (var x = b.signal(ticket, called::countDown)) {
+            get(a.abandon(mine, TIMEOUT));
+            get(a.abandon(one, TIMEOUT));
+            assertThat(called.await(10, TimeUnit.SECONDS)).isTrue();
+        }
+        get(b.abandon(two, TIMEOUT));
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void signal_afterTheCall_isDeliveredAllTheSame() throws Exception {
+        Grant grant = grant(a, acquisition());
+        Acquisition one = acquisition();
+        Ticket ticket = busy(b, one, 60_000, false, null).ticket();
+        awaitSubscribed(1);
+        release(a, grant);
+        CountDownLatch called = new CountDownLatch(1);
+        try (var x = b.signal(ticket, called::countDown)) {
+            assertThat(called.await(10, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    @Test
+    void killedSubscription_rechecksEveryWaiter() throws Exception {
+        Grant grant = grant(a, acquisition());
+        Acquisition one = acquisition();
+        Ticket ticket = busy(b, one, 60_000, false, null).ticket();
+        awaitSubscribed(1);
+        AtomicInteger calls = new AtomicInteger();
+        try (var x = b.signal(ticket, calls::incrementAndGet)) {
+            await().pollDelay(Duration.ofMillis(50)).until(() -> true);
+            int before = calls.get();
+            fixture.server().command("CLIENT", "KILL", "TYPE", "pubsub");
+            release(a, grant);
+            await().atMost(Duration.ofSeconds(10)).until(() -> calls.get() > before);
+        }
+    }
+
+    @Test
+    void names_thatLookAlike_neverInteract() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        for (String each : List.of("a", "a ", "A", "{a}", "a}", "a:t", "a}:t", "a/b", "a%2Fb", "ä", "a\u0308", "日本語")) {
+            grants.add(grant(a, new Acquisition(each, OwnerId.random())));
+        }
+        for (Grant grant : grants) {
+            assertThat(release(b, grant)).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    @Test
+    void serverPaused_isUnavailableWithinTheTimeout() throws Exception {
+        Acquisition mine = acquisition();
+        fixture.pause();
+        try {
+            long start = System.nanoTime();
+            assertThatThrownBy(() -> get(a.attempt(new AttemptRequest(mine, 10_000, 0, false, null, 300, ME))))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining(name);
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+        } finally {
+            fixture.resume();
+        }
+        // The late grant is resolved by the owner id, and ended by abandon.
+        get(a.abandon(mine, TIMEOUT));
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void partition_isUnavailableAndHeals() throws Exception {
+        Grant grant = grant(a, acquisition());
+        fixture.partition();
+        try {
+            assertThatThrownBy(() -> get(a.holder(name, 1_000))).isInstanceOf(LockUnavailableException.class);
+            List<RenewResult> renewed = get(a.renew(List.of(grant), 1_000));
+            assertThat(renewed).singleElement().isInstanceOf(RenewResult.Unknown.class);
+        } finally {
+            fixture.heal();
+        }
+        await().atMost(Duration.ofSeconds(10))
+                .ignoreExceptions()
+                .until(() -> get(a.holder(name, 1_000)).isPresent());
+    }
+
+    @Test
+    void wrongType_isAConfigurationError() throws Exception {
+        fixture.server().command("LPUSH", keys().lock(), "x");
+        assertThatThrownBy(() -> get(a.attempt(new AttemptRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("another prefix");
+        fixture.server().command("DEL", keys().lock());
+    }
+
+    private RedisKeys keys() {
+        return RedisKeys.of("holdfast", name);
+    }
+
+    private Acquisition acquisition() {
+        return new Acquisition(name, OwnerId.random());
+    }
+
+    private void awaitSubscribed(int processes) {
+        await().atMost(Duration.ofSeconds(10))
+                .until(() -> fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == processes);
+    }
+
+    private static Attempt attempt(
+            LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
+            throws Exception {
+        return get(backend.attempt(new AttemptRequest(acquisition, 10_000, waitMillis, fair, ticket, TIMEOUT, ME)));
+    }
+
+    private static Grant grant(LockBackend backend, Acquisition acquisition) throws Exception {
+        return ((Attempt.Granted) attempt(backend, acquisition, 0, false, null)).grant();
+    }
+
+    private static Attempt.Busy busy(
+            LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
+            throws Exception {
+        return (Attempt.Busy) attempt(backend, acquisition, waitMillis, fair, ticket);
+    }
+
+    private static ReleaseResult release(LockBackend backend, Grant grant) throws Exception {
+        return get(backend.release(grant, TIMEOUT));
+    }
+
+    private static <T> T get(java.util.concurrent.CompletionStage<T> stage) throws Exception {
+        try {
+            return stage.toCompletableFuture().get(30, TimeUnit.SECONDS);
+        } catch (ExecutionException e) {
+            throw (Exception) e.getCause();
+        }
+    }
+}

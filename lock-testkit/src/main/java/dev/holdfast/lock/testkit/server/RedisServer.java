@@ -1,0 +1,271 @@
+package dev.holdfast.lock.testkit.server;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Redis or Valkey server of its own, without persistence unless asked for. Thread-safe, as far as a test needs it: each
+ * command has a connection of its own.
+ */
+public final class RedisServer implements AutoCloseable {
+    private static final Pattern CALLS = Pattern.compile("cmdstat_([^:]+):calls=(\\d+)");
+    private static final Set<String> SENT_BY_CLIENTS =
+            Set.of("evalsha", "eval", "script|load", "wait", "subscribe", "ssubscribe", "ping");
+
+    private final ServerProcess process;
+    private final String[] login;
+
+    private RedisServer(ServerProcess process, String... login) {
+        this.process = process;
+        this.login = login;
+    }
+
+    /**
+     * Starts a server.
+     *
+     * @param options command line options after the defaults, such as {@code --appendonly yes}
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer start(String... options) throws IOException, InterruptedException {
+        return new RedisServer(process(place -> List.of(options), place -> ping(place.host(), place.port())));
+    }
+
+    /**
+     * Starts a server that asks for a password.
+     *
+     * @param password of the default user
+     * @param options command line options after the defaults
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startWithPassword(String password, String... options)
+            throws IOException, InterruptedException {
+        List<String> all = new ArrayList<>(List.of("--requirepass", password));
+        all.addAll(List.of(options));
+        return new RedisServer(
+                process(place -> all, place -> ping(place.host(), place.port(), "AUTH", password)), "AUTH", password);
+    }
+
+    /**
+     * Starts a server that is to become a node of a cluster.
+     *
+     * @param options command line options after the defaults
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startClusterNode(String... options) throws IOException, InterruptedException {
+        return new RedisServer(process(
+                place -> {
+                    List<String> all = new ArrayList<>(List.of(
+                            "--cluster-enabled",
+                            "yes",
+                            "--cluster-port",
+                            "" + place.port(1),
+                            "--cluster-node-timeout",
+                            "2000"));
+                    all.addAll(List.of(options));
+                    return all;
+                },
+                place -> ping(place.host(), place.port())));
+    }
+
+    /**
+     * Starts a server with an encrypted port next to the plain one, {@link #tlsPort()}.
+     *
+     * @param certificate the server's certificate, PEM
+     * @param key its key, PEM
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
+        return new RedisServer(process(
+                place -> List.of(
+                        "--tls-port", "" + place.port(1),
+                        "--tls-cert-file", certificate.toString(),
+                        "--tls-key-file", key.toString(),
+                        "--tls-ca-cert-file", certificate.toString(),
+                        "--tls-auth-clients", "no"),
+                place -> ping(place.host(), place.port())));
+    }
+
+    /**
+     * Starts a Sentinel that watches a master.
+     *
+     * @param group the master's group name
+     * @param master the master
+     * @param quorum how many Sentinels must agree
+     * @return the Sentinel, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startSentinel(String group, RedisServer master, int quorum)
+            throws IOException, InterruptedException {
+        Path binary = binary();
+        String config = "sentinel monitor " + group + " " + master.host() + " " + master.port() + " " + quorum
+                + "\nsentinel down-after-milliseconds " + group + " 1000\nsentinel failover-timeout " + group
+                + " 3000\nsentinel parallel-syncs " + group + " 1\n";
+        return new RedisServer(ServerProcess.builder("sentinel")
+                .prepare(place -> java.nio.file.Files.writeString(place.folder().resolve("sentinel.conf"), config))
+                .command(place -> List.of(
+                        binary.toString(),
+                        place.folder().resolve("sentinel.conf").toString(),
+                        "--sentinel",
+                        "--port",
+                        "" + place.port(),
+                        "--bind",
+                        place.host(),
+                        "--dir",
+                        place.folder().toString()))
+                .ready(place -> ping(place.host(), place.port()))
+                .start());
+    }
+
+    private static ServerProcess process(ServerProcess.Command options, ServerProcess.Step ready)
+            throws IOException, InterruptedException {
+        Path binary = binary();
+        return ServerProcess.builder("redis")
+                .ports(2)
+                .command(place -> {
+                    List<String> command = new ArrayList<>(List.of(
+                            binary.toString(),
+                            "--port",
+                            "" + place.port(),
+                            "--bind",
+                            place.host(),
+                            "--dir",
+                            place.folder().toString(),
+                            "--save",
+                            "",
+                            "--daemonize",
+                            "no"));
+                    command.addAll(options.of(place));
+                    return command;
+                })
+                .ready(ready)
+                .start();
+    }
+
+    private static Path binary() {
+        return ServerBinary.find(List.of("redis-server", "valkey-server"));
+    }
+
+    private static void ping(String host, int port, String... login) throws IOException {
+        try (RespConnection connection = new RespConnection(host, port)) {
+            if (login.length > 0) {
+                connection.command(login);
+            }
+            connection.command("PING");
+        }
+    }
+
+    /**
+     * The address that the server listens on.
+     *
+     * @return {@code 127.0.0.1}
+     */
+    public String host() {
+        return process.host();
+    }
+
+    /**
+     * The server's plain port.
+     *
+     * @return the port, the same after a restart
+     */
+    public int port() {
+        return process.port();
+    }
+
+    /**
+     * The server's encrypted port, if it was started with TLS.
+     *
+     * @return the port
+     */
+    public int tlsPort() {
+        return process.place().port(1);
+    }
+
+    /**
+     * The second port, that of the cluster bus.
+     *
+     * @return the port
+     */
+    public int busPort() {
+        return process.place().port(1);
+    }
+
+    /**
+     * The process, to be paused, killed and restarted.
+     *
+     * @return the process
+     */
+    public ServerProcess process() {
+        return process;
+    }
+
+    /**
+     * Sends one command on a connection of its own.
+     *
+     * @param words the command and its arguments
+     * @return text, Long, List or null
+     * @throws IOException if the server cannot be reached or answers with an error
+     */
+    public @Nullable Object command(String... words) throws IOException {
+        try (RespConnection connection = new RespConnection(host(), port())) {
+            if (login.length > 0) {
+                connection.command(login);
+            }
+            return connection.command(words);
+        }
+    }
+
+    /**
+     * The server's version.
+     *
+     * @return for example {@code 7.0.15}
+     * @throws IOException if the server cannot be reached
+     */
+    public String version() throws IOException {
+        Matcher version = Pattern.compile("redis_version:(\\S+)").matcher(String.valueOf(command("INFO", "server")));
+        return version.find() ? version.group(1) : "unknown";
+    }
+
+    /**
+     * Counts the commands that lock clients have sent since the start: scripts, subscriptions and WAIT, but neither what
+     * scripts do inside nor what this class sends.
+     *
+     * @return the number since the start or the last CONFIG RESETSTAT
+     * @throws IOException if the server cannot be reached
+     */
+    public long lockCommands() throws IOException {
+        long sum = 0;
+        Matcher calls = CALLS.matcher(String.valueOf(command("INFO", "commandstats")));
+        while (calls.find()) {
+            if (SENT_BY_CLIENTS.contains(calls.group(1))) {
+                sum += Long.parseLong(calls.group(2));
+            }
+        }
+        return sum;
+    }
+
+    @Override
+    public void close() {
+        process.close();
+    }
+
+    @Override
+    public String toString() {
+        return process.toString();
+    }
+}
