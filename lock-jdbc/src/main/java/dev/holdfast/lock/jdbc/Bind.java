@@ -1,0 +1,46 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.OwnerId;
+import java.nio.charset.StandardCharsets;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+
+/** Binds a statement's parameters one after the other. */
+final class Bind {
+    private static final int HOLDER_LENGTH = 500;
+
+    private final PreparedStatement statement;
+    private int index;
+
+    Bind(PreparedStatement statement) {
+        this.statement = statement;
+    }
+
+    Bind name(String name) throws SQLException {
+        statement.setBytes(++index, LockName.utf8(name));
+        return this;
+    }
+
+    Bind owner(OwnerId owner) throws SQLException {
+        statement.setString(++index, owner.toString());
+        return this;
+    }
+
+    Bind number(long number) throws SQLException {
+        statement.setLong(++index, number);
+        return this;
+    }
+
+    /** Whatever a user's text holds, it fits the column and is valid UTF-8. */
+    Bind identity(Identity identity) throws SQLException {
+        String text = identity.encoded();
+        if (text.length() > HOLDER_LENGTH) {
+            text = text.substring(0, HOLDER_LENGTH);
+        }
+        byte[] valid = text.replace('\0', ' ').getBytes(StandardCharsets.UTF_8);
+        statement.setString(++index, new String(valid, StandardCharsets.UTF_8));
+        return this;
+    }
+}

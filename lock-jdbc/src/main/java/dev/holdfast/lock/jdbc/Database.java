@@ -1,0 +1,108 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.sql.DataSource;
+
+/**
+ * A data source of which dialect and table are known, and what to say when it fails. Thread-safe.
+ *
+ * <p>Closing it closes the data source only if that was made by us.
+ */
+final class Database implements AutoCloseable {
+    private final Worker worker;
+    private final Schema schema;
+    private final Runnable closeDataSource;
+
+    private Database(Worker worker, Schema schema, Runnable closeDataSource) {
+        this.worker = worker;
+        this.schema = schema;
+        this.closeDataSource = closeDataSource;
+    }
+
+    /**
+     * Looks at the data source: its dialect, and whether the table is there.
+     *
+     * @throws LockConfigurationException if the user has to mend something
+     * @throws LockUnavailableException if the database does not answer in time
+     */
+    static Database open(DataSource dataSource, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
+        AtomicReference<Schema> known = new AtomicReference<>();
+        // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
+        try (Worker first = new Worker(dataSource, Dialect.H2)) {
+            Schema schema = first.run(timeoutMillis, connection -> {
+                Dialect dialect = Dialect.of(connection.getMetaData());
+                Schema wanted = new Schema(request.strategy(), dialect, request.table());
+                known.set(wanted);
+                wanted.require(connection, request.create());
+                return wanted;
+            });
+            return new Database(new Worker(dataSource, schema.dialect()), schema, closeDataSource);
+        } catch (SQLException e) {
+            Schema schema = known.get();
+            throw schema == null ? explained("connecting", "the database", e) : explained("connecting", schema, e);
+        }
+    }
+
+    <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
+        return worker.run(timeoutMillis, work);
+    }
+
+    Dialect dialect() {
+        return schema.dialect();
+    }
+
+    /** Turns a failure into what the SPI knows: the user can mend it, or it may pass. */
+    LockException explained(String what, SQLException e) {
+        return explained(what, schema, e);
+    }
+
+    private static LockException explained(String what, Schema schema, SQLException e) {
+        String title = schema.dialect().title();
+        return switch (Failure.of(e)) {
+            case NO_TABLE -> schema.missing(e);
+            case NO_PERMISSION -> new LockConfigurationException(
+                    what + ": " + title + " denies access to table '" + schema.table() + "' ("
+                            + e.getMessage() + "); grant SELECT, INSERT, UPDATE and DELETE on it to the user",
+                    e);
+            default -> explained(what, title, e);
+        };
+    }
+
+    static LockException explained(String what, String database, SQLException e) {
+        String seen = " (" + e.getMessage() + ")";
+        return switch (Failure.of(e)) {
+            case NO_ACCESS -> new LockConfigurationException(
+                    what + ": " + database + " refuses the connection" + seen
+                            + "; check the user, the password and the database's name",
+                    e);
+            case READ_ONLY -> new LockUnavailableException(
+                    what + ": " + database + " accepts no writes" + seen + "; a standby? lead the data source to the primary",
+                    e);
+            case NO_TABLE, NO_PERMISSION, REFUSED -> new LockConfigurationException(
+                    what + ": " + database + " refuses the statement" + seen
+                            + "; check its version and the table's columns against the schema file",
+                    e);
+            case CONFLICT -> new LockUnavailableException(
+                    what + ": other transactions of " + database + " were in the way all the time" + seen
+                            + "; do not keep transactions open on the lock table",
+                    e);
+            case UNAVAILABLE -> new LockUnavailableException(
+                    what + ": no usable answer from " + database + seen
+                            + ", the outcome is unknown; check the server, the network and the pool's size",
+                    e);
+        };
+    }
+
+    @Override
+    public void close() {
+        worker.close();
+        closeDataSource.run();
+    }
+
+    /** What is to be found, or made, in the database. */
+    record SchemaRequest(String strategy, TableName table, boolean create) {}
+}

@@ -1,0 +1,102 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A data change delta table: the row as the update left it, and after it the row's remaining time, which only matters if
+ * there was no update. H2 runs the parts in that order.
+ */
+final class H2Version implements VersionStatements {
+    private final String attempt;
+    private final String insert;
+    private final String renew;
+
+    H2Version(TableName table) {
+        Dialect h2 = Dialect.H2;
+        attempt = """
+                SELECT token, CAST(NULL AS BIGINT) FROM FINAL TABLE (
+                  UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE token + 1 END,
+                    since = CASE WHEN owner = ?1 THEN since ELSE %2$s END,
+                    owner = ?1, lease_millis = ?2, expires = %3$s, holder = ?3
+                  WHERE name = ?4 AND (owner IS NULL OR owner = ?1 OR expires <= %2$s))
+                UNION ALL
+                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 ELSE %4$s END FROM %1$s WHERE name = ?4"""
+                .formatted(table, h2.now(), h2.nowPlusMillis("?2"), h2.millisUntil("expires"));
+        insert = """
+                INSERT INTO %s (name, owner, token, lease_millis, expires, since, holder)
+                SELECT ?4, ?1, 1, ?2, %s, %s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4)"""
+                .formatted(table, h2.nowPlusMillis("?2"), h2.now());
+        renew = """
+                SELECT owner FROM FINAL TABLE (
+                  UPDATE %s SET expires = %s WHERE name = ANY(?) AND owner = ANY(?) AND expires > %s)"""
+                .formatted(table, h2.nowPlusMillis("lease_millis"), h2.now());
+    }
+
+    @Override
+    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
+        Attempt first = update(connection, request);
+        if (first != null) {
+            return first;
+        }
+        try (PreparedStatement statement = connection.prepareStatement(insert)) {
+            bind(statement, request);
+            if (statement.executeUpdate() == 1) {
+                return Rows.granted(request, 1);
+            }
+        } catch (SQLException e) {
+            if (!"23505".equals(e.getSQLState())) {
+                throw e;
+            }
+        }
+        Attempt second = update(connection, request);
+        return second == null ? Rows.busy(-1) : second;
+    }
+
+    /** Null if there is no row. */
+    private @Nullable Attempt update(Connection connection, AttemptRequest request) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(attempt)) {
+            bind(statement, request);
+            try (ResultSet rows = statement.executeQuery()) {
+                if (!rows.next()) {
+                    return null;
+                }
+                long token = rows.getLong(1);
+                return rows.wasNull() ? Rows.busy(rows.getLong(2)) : Rows.granted(request, token);
+            }
+        }
+    }
+
+    private static void bind(PreparedStatement statement, AttemptRequest request) throws SQLException {
+        Acquisition wanted = request.acquisition();
+        new Bind(statement)
+                .owner(wanted.owner())
+                .number(request.leaseMillis())
+                .identity(request.identity())
+                .name(wanted.name());
+    }
+
+    @Override
+    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+        Array names = connection.createArrayOf("VARBINARY", Rows.names(grants));
+        Array owners = connection.createArrayOf("VARCHAR", Rows.owners(grants));
+        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+            statement.setArray(1, names);
+            statement.setArray(2, owners);
+            try (ResultSet rows = statement.executeQuery()) {
+                return Rows.owners(rows, grants);
+            }
+        }
+    }
+}

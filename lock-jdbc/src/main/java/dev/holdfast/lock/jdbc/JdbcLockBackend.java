@@ -1,0 +1,106 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
+final class JdbcLockBackend implements LockBackend {
+    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 10, 1_000);
+    private static final RenewResult LOST = new RenewResult.Lost(
+            LossReason.REVOKED, "its row has expired, was deleted or has another owner");
+
+    private final Database database;
+    private final Strategy strategy;
+
+    JdbcLockBackend(Database database, Strategy strategy) {
+        this.database = database;
+        this.strategy = strategy;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    /** A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. */
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        String what = "lock '" + request.acquisition().name() + "'";
+        return stage(what, () -> {
+            try {
+                return database.run(request.timeoutMillis(), connection -> strategy.attempt(connection, request));
+            } catch (SQLException e) {
+                if (Failure.of(e) == Failure.CONFLICT) {
+                    return Rows.busy(-1);
+                }
+                throw e;
+            }
+        });
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        return stage("lock '" + acquisition.name() + "'", () -> database.<Void>run(timeoutMillis, connection -> {
+            strategy.abandon(connection, acquisition);
+            return null;
+        }));
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return stage("renewal of " + grants.size() + " leases", () -> {
+            Set<OwnerId> renewed = database.run(timeoutMillis, connection -> strategy.renew(connection, grants));
+            return grants.stream().map(grant -> result(grant, renewed)).toList();
+        });
+    }
+
+    private static RenewResult result(Grant grant, Set<OwnerId> renewed) {
+        return renewed.contains(grant.acquisition().owner()) ? new RenewResult.Renewed(grant.leaseMillis()) : LOST;
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        String what = "lock '" + grant.acquisition().name() + "' (token " + grant.token() + ")";
+        return stage(what, () -> database.run(timeoutMillis, connection -> strategy.release(connection, grant))
+                ? ReleaseResult.RELEASED
+                : ReleaseResult.NOT_HELD);
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return stage(
+                "lock '" + name + "'",
+                () -> database.run(timeoutMillis, connection -> strategy.holder(connection, name)));
+    }
+
+    @Override
+    public void close() {
+        database.close();
+    }
+
+    private <T> CompletionStage<T> stage(String what, Worker.SqlCall<T> call) {
+        try {
+            return CompletableFuture.completedStage(call.run());
+        } catch (SQLException e) {
+            return CompletableFuture.failedStage(database.explained(what, e));
+        } catch (LockException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+}

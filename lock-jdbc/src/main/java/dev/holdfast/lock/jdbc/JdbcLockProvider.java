@@ -1,0 +1,51 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockProvider;
+import java.util.Set;
+
+/**
+ * Serves {@code jdbc:} URLs with a HikariCP pool that the client owns and closes. The database's driver must be on the
+ * class or module path.
+ *
+ * <p>Parameters of its own, which the driver does not get to see: {@code holdfast.createTable} ({@code true} to create a
+ * missing table; the default for an H2 database in this process, else {@code false}), {@code holdfast.table} (default
+ * {@code holdfast_lock}), {@code holdfast.strategy} (default {@code version}) and {@code holdfast.poolSize} (the most
+ * connections, default 8). They are written as the database's own:
+ *
+ * <pre>{@code
+ * jdbc:postgresql://localhost/shop?user=shop&password=…&holdfast.createTable=true
+ * jdbc:h2:./data/shop;AUTO_SERVER=TRUE;holdfast.table=locks
+ * }</pre>
+ */
+public final class JdbcLockProvider implements LockProvider {
+
+    /** For {@link java.util.ServiceLoader}. */
+    public JdbcLockProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("jdbc");
+    }
+
+    @Override
+    public LockClient connect(String uri, ClientOptions options) {
+        JdbcUri parsed = new JdbcUri(uri);
+        OwnPool pool = null;
+        try {
+            pool = OwnPool.open(parsed, Math.max(1, options.requestTimeout().toMillis()));
+            return JdbcLocks.builder(pool.dataSource(), pool::close)
+                    .options(options)
+                    .table(parsed.table())
+                    .strategy(parsed.strategy())
+                    .createTable(parsed.createTable())
+                    .build();
+        } catch (RuntimeException e) {
+            if (pool != null) {
+                pool.close();
+            }
+            throw SafeMessages.without(parsed.url(), e);
+        }
+    }
+}

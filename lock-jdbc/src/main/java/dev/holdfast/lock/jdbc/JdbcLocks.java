@@ -1,0 +1,139 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.LockBackend;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks on the application's own database.
+ *
+ * <pre>{@code
+ * LockClient client = JdbcLocks.builder(dataSource).build();
+ * }</pre>
+ *
+ * <p>The data source may be any pool, with any isolation level, with auto-commit on or off, read-only by default or not:
+ * each connection is given back as it came. A connection is borrowed for the length of one statement only. Give the pool
+ * a connection time-out below {@link ClientOptions#requestTimeout()} if you can; a longer one does no harm but that a
+ * thread of ours waits for it.
+ */
+public final class JdbcLocks {
+    private JdbcLocks() {}
+
+    /**
+     * Starts to describe a client.
+     *
+     * @param dataSource leads to PostgreSQL, MySQL, MariaDB or H2; never closed by the client
+     * @return a builder with nothing else set
+     */
+    public static Builder builder(DataSource dataSource) {
+        return new Builder(Objects.requireNonNull(dataSource, "dataSource"), () -> {});
+    }
+
+    /** A builder for a data source that the client owns and closes. */
+    static Builder builder(DataSource dataSource, Runnable closeDataSource) {
+        return new Builder(dataSource, closeDataSource);
+    }
+
+    /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
+    public static final class Builder {
+        private final DataSource dataSource;
+        private final Runnable closeDataSource;
+        private @Nullable ClientOptions options;
+        private @Nullable JdbcStrategy strategy;
+        private @Nullable TableName table;
+        private @Nullable Boolean createTable;
+
+        private Builder(DataSource dataSource, Runnable closeDataSource) {
+            this.dataSource = dataSource;
+            this.closeDataSource = closeDataSource;
+        }
+
+        /**
+         * Sets the client's options.
+         *
+         * @param options the options; by default {@link ClientOptions#defaults()}
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder options(ClientOptions options) {
+            this.options = once("options", this.options, options);
+            return this;
+        }
+
+        /**
+         * Sets how locks are kept. All clients of one table must use the same strategy.
+         *
+         * @param strategy the strategy; by default {@link JdbcStrategy#VERSION}
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder strategy(JdbcStrategy strategy) {
+            this.strategy = once("strategy", this.strategy, strategy);
+            return this;
+        }
+
+        /**
+         * Sets the name of the table, in the schema that the connection uses by default.
+         *
+         * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}; not quoted, so the database
+         *     folds its case as usual; by default {@code holdfast_lock}
+         * @return this
+         * @throws IllegalArgumentException if the name is not acceptable
+         * @throws IllegalStateException if already set
+         */
+        public Builder table(String table) {
+            this.table = once("table", this.table, new TableName(table));
+            return this;
+        }
+
+        /**
+         * Sets whether the table is created if it is missing, which needs the right to create tables.
+         *
+         * @param createTable true to create it; by default false: a missing table is an error that tells the statement
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder createTable(boolean createTable) {
+            this.createTable = once("createTable", this.createTable, createTable);
+            return this;
+        }
+
+        /**
+         * Looks at the database and makes the client.
+         *
+         * @return an open client
+         * @throws LockConfigurationException if the database is not a supported one, refuses access, or lacks the table;
+         *     the message tells the statement to run
+         * @throws LockUnavailableException if it does not answer within {@link ClientOptions#requestTimeout()}
+         */
+        public LockClient build() {
+            ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
+            return LockEngine.client(backend(chosen), chosen);
+        }
+
+        LockBackend backend(ClientOptions chosen) {
+            JdbcStrategy kind = strategy == null ? JdbcStrategy.VERSION : strategy;
+            TableName name = table == null ? TableName.DEFAULT : table;
+            var request = new Database.SchemaRequest("version", name, Boolean.TRUE.equals(createTable));
+            long timeoutMillis = chosen.requestTimeout().toMillis();
+            Database database = Database.open(dataSource, request, Math.max(1, timeoutMillis), closeDataSource);
+            return switch (kind) {
+                case VERSION -> new JdbcLockBackend(database, new VersionStrategy(database.dialect(), name));
+            };
+        }
+
+        private static <T> T once(String what, @Nullable T before, T value) {
+            Objects.requireNonNull(value, what);
+            if (before != null) {
+                throw new IllegalStateException(what + " was already set to " + before);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package dev.holdfast.lock.jdbc;
+
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A JDBC URL and the parameters in it that are ours, written as the database's own are: {@code ?holdfast.table=locks&…},
+ * or {@code ;holdfast.table=locks} for H2. Ours are taken out before the driver sees the URL. It may hold a password and
+ * is never shown.
+ */
+final class JdbcUri {
+    private static final Pattern OURS = Pattern.compile("(?i)([?&;])holdfast\\.([a-z]+)=([^?&;]*)");
+
+    private final String url;
+    private final Map<String, String> parameters = new TreeMap<>();
+
+    JdbcUri(String uri) {
+        Matcher matcher = OURS.matcher(uri);
+        StringBuilder rest = new StringBuilder();
+        boolean first = false;
+        int end = 0;
+        while (matcher.find()) {
+            rest.append(uri, end, matcher.start());
+            first |= matcher.group(1).equals("?");
+            String key = matcher.group(2).toLowerCase(Locale.ROOT);
+            if (parameters.put(key, matcher.group(3)) != null) {
+                throw new IllegalArgumentException("parameter holdfast." + key + " appears twice in the JDBC URL");
+            }
+            end = matcher.end();
+        }
+        rest.append(uri, end, uri.length());
+        String text = rest.toString();
+        url = first ? text.replaceFirst("&", "?") : text;
+        for (String key : parameters.keySet()) {
+            if (!key.equals("table") && !key.equals("createtable") && !key.equals("strategy") && !key.equals("poolsize")) {
+                throw new IllegalArgumentException("parameter holdfast." + key
+                        + " in the JDBC URL is unknown; known are holdfast.table, holdfast.createTable,"
+                        + " holdfast.strategy and holdfast.poolSize");
+            }
+        }
+    }
+
+    /** For the driver. */
+    String url() {
+        return url;
+    }
+
+    /** The database's part of the URL: {@code postgresql}, {@code h2}. */
+    String kind() {
+        String[] parts = url.split(":", 3);
+        return parts.length < 2 ? "" : parts[1].toLowerCase(Locale.ROOT);
+    }
+
+    /** Whether the database runs in this process, so that nobody else looks after its tables. */
+    boolean embedded() {
+        String text = url.toLowerCase(Locale.ROOT);
+        return text.startsWith("jdbc:h2:") && !text.startsWith("jdbc:h2:tcp:") && !text.startsWith("jdbc:h2:ssl:");
+    }
+
+    String table() {
+        return parameters.getOrDefault("table", TableName.DEFAULT.text());
+    }
+
+    boolean createTable() {
+        String value = parameters.getOrDefault("createtable", Boolean.toString(embedded()));
+        if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
+            throw new IllegalArgumentException("holdfast.createTable in the JDBC URL must be true or false");
+        }
+        return Boolean.parseBoolean(value);
+    }
+
+    JdbcStrategy strategy() {
+        String value = parameters.getOrDefault("strategy", "version");
+        for (JdbcStrategy strategy : JdbcStrategy.values()) {
+            if (strategy.name().replace("_", "").equalsIgnoreCase(value.replaceAll("[_-]", ""))) {
+                return strategy;
+            }
+        }
+        throw new IllegalArgumentException("holdfast.strategy in the JDBC URL is none of "
+                + Arrays.toString(JdbcStrategy.values()));
+    }
+
+    int poolSize() {
+        String value = parameters.getOrDefault("poolsize", "8");
+        if (!value.matches("[1-9]\\d{0,2}")) {
+            throw new IllegalArgumentException("holdfast.poolSize in the JDBC URL must be from 1 to 999");
+        }
+        return Integer.parseInt(value);
+    }
+}

@@ -1,0 +1,146 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * An update that gives its answer in {@code LAST_INSERT_ID(expr)}, which comes back with the acknowledgement itself
+ * (MySQL 8.0 manual, "Information Functions"): the token if granted, else {@link #BUSY} and the remaining time.
+ *
+ * <p>It matches the row whether or not it is free, and writes each column back as it was if not. Assignments go from left
+ * to right and see what was assigned before, or, in MariaDB's mode SIMULTANEOUS_ASSIGNMENT, do not; the order here gives
+ * the same result in both: token, since and holder come first, and once the owner is written, "free or mine" stays true
+ * exactly where it was.
+ *
+ * <p>A name without a row has no match; then the same is done as an insert that falls back to the same assignments.
+ */
+final class MySqlVersion implements VersionStatements {
+    /** Above every token. */
+    private static final long BUSY = 1L << 62;
+
+    /** Keeps a statement below 16 MiB, the smallest usual limit, however long the names. */
+    private static final int MOST_AT_ONCE = 5_000;
+
+    private final Dialect dialect;
+    private final TableName table;
+    private final String update;
+    private final String insert;
+
+    MySqlVersion(Dialect dialect, TableName table) {
+        this.dialect = dialect;
+        this.table = table;
+        String grantable = "(owner IS NULL OR owner = ? OR expires <= " + dialect.now() + ")";
+        String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + "))";
+        String assignments = """
+                token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, token + 1)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
+                since = IF(%1$s AND NOT owner <=> ?, %4$s, since),
+                holder = IF(%1$s, ?, holder),
+                lease_millis = IF(%1$s, ?, lease_millis),
+                owner = IF(%1$s, ?, owner),
+                expires = IF(%1$s, %5$s, expires)"""
+                .formatted(grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"));
+        update = "UPDATE " + table + " SET " + assignments + " WHERE name = ?";
+        insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
+                + "LAST_INSERT_ID(1), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
+                + ", ?) ON DUPLICATE KEY UPDATE " + assignments;
+    }
+
+    @Override
+    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
+        Acquisition wanted = request.acquisition();
+        try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
+            assign(new Bind(statement), request).name(wanted.name());
+            if (statement.executeUpdate() > 0) {
+                return answer(statement, request);
+            }
+        }
+        try (PreparedStatement statement = connection.prepareStatement(insert, Statement.RETURN_GENERATED_KEYS)) {
+            Bind bind = new Bind(statement)
+                    .name(wanted.name())
+                    .owner(wanted.owner())
+                    .number(request.leaseMillis())
+                    .number(request.leaseMillis())
+                    .identity(request.identity());
+            assign(bind, request);
+            statement.executeUpdate();
+            return answer(statement, request);
+        }
+    }
+
+    private static Bind assign(Bind bind, AttemptRequest request) throws SQLException {
+        OwnerId owner = request.acquisition().owner();
+        return bind.owner(owner)
+                .owner(owner)
+                .owner(owner)
+                .owner(owner)
+                .owner(owner)
+                .identity(request.identity())
+                .owner(owner)
+                .number(request.leaseMillis())
+                .owner(owner)
+                .owner(owner)
+                .owner(owner)
+                .number(request.leaseMillis());
+    }
+
+    /** No key comes back where a user's driver counts changed rows only, and then nothing was changed. */
+    private static Attempt answer(PreparedStatement statement, AttemptRequest request) throws SQLException {
+        try (ResultSet keys = statement.getGeneratedKeys()) {
+            long key = keys.next() ? keys.getLong(1) : BUSY;
+            return key >= BUSY ? Rows.busy(key - BUSY) : Rows.granted(request, key);
+        }
+    }
+
+    @Override
+    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+        Set<OwnerId> renewed = new HashSet<>();
+        for (List<Grant> chunk : Rows.chunks(grants, MOST_AT_ONCE)) {
+            renewed.addAll(renewChunk(connection, chunk));
+        }
+        return renewed;
+    }
+
+    /** The count tells all if all were renewed, which is the rule; else a second statement tells which were. */
+    private Set<OwnerId> renewChunk(Connection connection, List<Grant> grants) throws SQLException {
+        String marks = String.join(", ", Collections.nCopies(grants.size(), "?"));
+        String held = " WHERE name IN (" + marks + ") AND owner IN (" + marks + ") AND expires > " + dialect.now();
+        String renew = "UPDATE " + table + " SET expires = " + dialect.nowPlusMillis("lease_millis") + held;
+        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+            bind(statement, grants);
+            if (statement.executeUpdate() == grants.size()) {
+                Set<OwnerId> all = new HashSet<>();
+                grants.forEach(grant -> all.add(grant.acquisition().owner()));
+                return all;
+            }
+        }
+        try (PreparedStatement statement = connection.prepareStatement("SELECT owner FROM " + table + held)) {
+            bind(statement, grants);
+            try (ResultSet rows = statement.executeQuery()) {
+                return Rows.owners(rows, grants);
+            }
+        }
+    }
+
+    private static void bind(PreparedStatement statement, List<Grant> grants) throws SQLException {
+        int index = 0;
+        for (Grant grant : grants) {
+            statement.setBytes(++index, LockName.utf8(grant.acquisition().name()));
+        }
+        for (Grant grant : grants) {
+            statement.setString(++index, grant.acquisition().owner().toString());
+        }
+    }
+}

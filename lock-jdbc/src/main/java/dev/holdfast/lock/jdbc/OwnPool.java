@@ -1,0 +1,116 @@
+package dev.holdfast.lock.jdbc;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.LockConfigurationException;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * The pool behind a {@code jdbc:} URL. One connection stays open when idle, without being asked for signs of life; no
+ * login and no answer is waited for longer than a request may take, unless the URL says otherwise.
+ */
+final class OwnPool implements AutoCloseable {
+    private static final long SHORTEST_MILLIS = 250;
+
+    private final HikariDataSource dataSource;
+
+    private OwnPool(HikariDataSource dataSource) {
+        this.dataSource = dataSource;
+    }
+
+    /**
+     * Opens the pool with its first connection.
+     *
+     * @throws LockConfigurationException if there is no driver, or the database refuses access
+     * @throws dev.holdfast.lock.LockUnavailableException if the database cannot be reached in time
+     */
+    static OwnPool open(JdbcUri uri, long timeoutMillis) {
+        requireDriver(uri);
+        ThreadPoolExecutor executor = Worker.executor();
+        AtomicBoolean late = new AtomicBoolean();
+        try {
+            return Worker.await(executor, timeoutMillis, () -> {
+                OwnPool pool = new OwnPool(connect(config(uri, timeoutMillis)));
+                if (late.get()) {
+                    pool.close();
+                }
+                return pool;
+            });
+        } catch (SQLException e) {
+            throw Database.explained("connecting", "the database", e);
+        } finally {
+            late.set(true);
+            executor.shutdown();
+        }
+    }
+
+    private static void requireDriver(JdbcUri uri) {
+        try {
+            DriverManager.getDriver(uri.url());
+        } catch (SQLException e) {
+            // Without the cause: its message has the whole URL.
+            throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:" + uri.kind()
+                    + ":, or the URL is malformed; add the database's driver and check the URL");
+        }
+    }
+
+    private static HikariDataSource connect(HikariConfig config) throws SQLException {
+        try {
+            return new HikariDataSource(config);
+        } catch (RuntimeException e) {
+            if (e.getCause() instanceof SQLException cause) {
+                throw cause;
+            }
+            throw e;
+        }
+    }
+
+    private static HikariConfig config(JdbcUri uri, long timeoutMillis) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(uri.url());
+        config.setPoolName("holdfast");
+        config.setMaximumPoolSize(uri.poolSize());
+        config.setMinimumIdle(1);
+        config.setKeepaliveTime(0);
+        config.setInitializationFailTimeout(1);
+        config.setConnectionTimeout(Math.max(SHORTEST_MILLIS, timeoutMillis));
+        config.setValidationTimeout(Math.max(SHORTEST_MILLIS, timeoutMillis / 2));
+        if (uri.embedded()) {
+            // An in-memory database lives as long as a connection to it.
+            config.setMaxLifetime(0);
+        } else {
+            config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
+        }
+        timeouts(uri.kind(), timeoutMillis).forEach((property, value) -> {
+            if (!uri.url().toLowerCase(Locale.ROOT).contains(property.toLowerCase(Locale.ROOT) + "=")) {
+                config.addDataSourceProperty(property, value);
+            }
+        });
+        return config;
+    }
+
+    private static Map<String, String> timeouts(String kind, long timeoutMillis) {
+        String seconds = Long.toString(Math.max(1, (timeoutMillis + 999) / 1000));
+        String millis = Long.toString(timeoutMillis);
+        return switch (kind) {
+            case "postgresql" ->
+                    Map.of("loginTimeout", seconds, "connectTimeout", seconds, "socketTimeout", seconds, "tcpKeepAlive", "true");
+            case "mysql", "mariadb" -> Map.of("connectTimeout", millis, "socketTimeout", millis);
+            default -> Map.of();
+        };
+    }
+
+    HikariDataSource dataSource() {
+        return dataSource;
+    }
+
+    @Override
+    public void close() {
+        dataSource.close();
+    }
+}

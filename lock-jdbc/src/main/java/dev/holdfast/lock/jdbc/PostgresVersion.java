@@ -1,0 +1,98 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * One statement with common table expressions: update if free, insert if not there, else read the remaining time. A
+ * loser takes no row lock and writes nothing. Its parts see one snapshot, so a loser of the race may read the row as it
+ * was before, without an owner: the remaining time is unknown then, and no row at all (the race to insert) means the same.
+ */
+final class PostgresVersion implements VersionStatements {
+    private final String attempt;
+    private final String renew;
+
+    PostgresVersion(TableName table) {
+        String expires = Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)");
+        attempt = """
+                WITH updated AS (
+                  UPDATE %1$s SET token = CASE WHEN owner = ? THEN token ELSE token + 1 END,
+                    since = CASE WHEN owner = ? THEN since ELSE clock_timestamp() END,
+                    owner = ?, lease_millis = ?, expires = %2$s, holder = ?
+                  WHERE name = ? AND (owner IS NULL OR owner = ? OR expires <= clock_timestamp())
+                  RETURNING token),
+                inserted AS (
+                  INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)
+                  SELECT CAST(? AS bytea), CAST(? AS varchar), 1, CAST(? AS bigint), %2$s, clock_timestamp(), CAST(? AS varchar)
+                  WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?)
+                  ON CONFLICT (name) DO NOTHING
+                  RETURNING token)
+                SELECT token, NULL FROM updated
+                UNION ALL SELECT token, NULL FROM inserted
+                UNION ALL SELECT NULL, CASE WHEN owner IS NULL THEN -1 ELSE %3$s END FROM %1$s
+                  WHERE name = ? AND NOT EXISTS (SELECT 1 FROM updated)"""
+                .formatted(table, expires, Dialect.POSTGRESQL.millisUntil("expires"));
+        renew = """
+                UPDATE %s AS held SET expires = %s
+                FROM unnest(?, ?) AS due (name, owner)
+                WHERE held.name = due.name AND held.owner = due.owner AND held.expires > clock_timestamp()
+                RETURNING held.owner"""
+                .formatted(table, Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"));
+    }
+
+    @Override
+    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
+        Acquisition wanted = request.acquisition();
+        String name = wanted.name();
+        OwnerId owner = wanted.owner();
+        long lease = request.leaseMillis();
+        try (PreparedStatement statement = connection.prepareStatement(attempt)) {
+            new Bind(statement)
+                    .owner(owner)
+                    .owner(owner)
+                    .owner(owner)
+                    .number(lease)
+                    .number(lease)
+                    .identity(request.identity())
+                    .name(name)
+                    .owner(owner)
+                    .name(name)
+                    .owner(owner)
+                    .number(lease)
+                    .number(lease)
+                    .identity(request.identity())
+                    .name(name)
+                    .name(name);
+            try (ResultSet rows = statement.executeQuery()) {
+                if (!rows.next()) {
+                    return Rows.busy(-1);
+                }
+                long token = rows.getLong(1);
+                return rows.wasNull() ? Rows.busy(rows.getLong(2)) : Rows.granted(request, token);
+            }
+        }
+    }
+
+    @Override
+    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+        Array names = connection.createArrayOf("bytea", Rows.names(grants));
+        Array owners = connection.createArrayOf("varchar", Rows.owners(grants));
+        try (PreparedStatement statement = connection.prepareStatement(renew)) {
+            statement.setArray(1, names);
+            statement.setArray(2, owners);
+            try (ResultSet rows = statement.executeQuery()) {
+                return Rows.owners(rows, grants);
+            }
+        }
+    }
+}

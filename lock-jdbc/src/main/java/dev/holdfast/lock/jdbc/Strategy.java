@@ -1,0 +1,31 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The statements of a lock that is a row with an expiry. Each method is one transaction, and may be called again after a
+ * conflict. Immutable.
+ */
+interface Strategy {
+    Attempt attempt(Connection connection, AttemptRequest request) throws SQLException;
+
+    void abandon(Connection connection, Acquisition acquisition) throws SQLException;
+
+    /** Returns the owners that were renewed. */
+    Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;
+
+    /** Returns whether it was held. */
+    boolean release(Connection connection, Grant grant) throws SQLException;
+
+    Optional<HolderInfo> holder(Connection connection, String name) throws SQLException;
+}

@@ -1,0 +1,22 @@
+package dev.holdfast.lock.jdbc;
+
+import java.util.regex.Pattern;
+
+/** A table's name that is safe to write into a statement. */
+record TableName(String text) {
+    static final TableName DEFAULT = new TableName("holdfast_lock");
+
+    private static final Pattern VALID = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,62}");
+
+    TableName {
+        if (!VALID.matcher(text).matches()) {
+            throw new IllegalArgumentException("lock table '" + text.replaceAll("[^ -~]", "?")
+                    + "' is not an acceptable name; use a letter or _, then at most 62 letters, digits and _");
+        }
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

@@ -1,0 +1,28 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Set;
+
+/** The two statements of {@link VersionStrategy} that no two databases write alike. Immutable. */
+interface VersionStatements {
+
+    /** Grants, or tells the holder's remaining time: one statement, two if the name is new on MySQL, MariaDB and H2. */
+    Attempt attempt(Connection connection, AttemptRequest request) throws SQLException;
+
+    /** Renews what is held and not expired, whatever the number; returns the owners that were renewed. */
+    Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;
+
+    static VersionStatements of(Dialect dialect, TableName table) {
+        return switch (dialect) {
+            case POSTGRESQL -> new PostgresVersion(table);
+            case MARIADB, MYSQL -> new MySqlVersion(dialect, table);
+            case H2 -> new H2Version(table);
+        };
+    }
+}
