@@ -64,10 +64,11 @@ final class Database implements AutoCloseable {
         String title = schema.dialect().title();
         return switch (Failure.of(e)) {
             case NO_TABLE -> schema.missing(e);
-            case NO_PERMISSION -> new LockConfigurationException(
-                    what + ": " + title + " denies access to table '" + schema.table() + "' ("
-                            + e.getMessage() + "); grant SELECT, INSERT, UPDATE and DELETE on it to the user",
-                    e);
+            case NO_PERMISSION ->
+                new LockConfigurationException(
+                        what + ": " + title + " denies access to table '" + schema.table() + "' (" + e.getMessage()
+                                + "); grant SELECT, INSERT, UPDATE and DELETE on it to the user",
+                        e);
             default -> explained(what, title, e);
         };
     }
@@ -75,25 +76,31 @@ final class Database implements AutoCloseable {
     static LockException explained(String what, String database, SQLException e) {
         String seen = " (" + e.getMessage() + ")";
         return switch (Failure.of(e)) {
-            case NO_ACCESS -> new LockConfigurationException(
-                    what + ": " + database + " refuses the connection" + seen
-                            + "; check the user, the password and the database's name",
-                    e);
-            case READ_ONLY -> new LockUnavailableException(
-                    what + ": " + database + " accepts no writes" + seen + "; a standby? lead the data source to the primary",
-                    e);
-            case NO_TABLE, NO_PERMISSION, REFUSED -> new LockConfigurationException(
-                    what + ": " + database + " refuses the statement" + seen
-                            + "; check its version and the table's columns against the schema file",
-                    e);
-            case CONFLICT -> new LockUnavailableException(
-                    what + ": other transactions of " + database + " were in the way all the time" + seen
-                            + "; do not keep transactions open on the lock table",
-                    e);
-            case UNAVAILABLE -> new LockUnavailableException(
-                    what + ": no usable answer from " + database + seen
-                            + ", the outcome is unknown; check the server, the network and the pool's size",
-                    e);
+            case NO_ACCESS ->
+                new LockConfigurationException(
+                        what + ": " + database + " refuses the connection" + seen
+                                + "; check the user, the password and the database's name",
+                        e);
+            case READ_ONLY ->
+                new LockUnavailableException(
+                        what + ": " + database + " accepts no writes" + seen
+                                + "; a standby? lead the data source to the primary",
+                        e);
+            case NO_TABLE, NO_PERMISSION, REFUSED ->
+                new LockConfigurationException(
+                        what + ": " + database + " refuses the statement" + seen
+                                + "; check its version and the table's columns against the schema file",
+                        e);
+            case CONFLICT ->
+                new LockUnavailableException(
+                        what + ": other transactions of " + database + " were in the way all the time" + seen
+                                + "; do not keep transactions open on the lock table",
+                        e);
+            case UNAVAILABLE ->
+                new LockUnavailableException(
+                        what + ": no usable answer from " + database + seen
+                                + ", the outcome is unknown; check the server, the network and the pool's size",
+                        e);
         };
     }
 

@@ -61,7 +61,7 @@ enum Dialect {
         return switch (this) {
             case POSTGRESQL -> "CAST(ceil(extract(epoch FROM " + column + " - clock_timestamp()) * 1000) AS bigint)";
             case MARIADB, MYSQL ->
-                    "CAST(CEIL(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + column + ") / 1000) AS SIGNED)";
+                "CAST(CEIL(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + column + ") / 1000) AS SIGNED)";
             case H2 -> "DATEDIFF(MILLISECOND, CURRENT_TIMESTAMP(6), " + column + ")";
         };
     }
@@ -71,7 +71,7 @@ enum Dialect {
         return switch (this) {
             case POSTGRESQL -> "CAST(floor(extract(epoch FROM " + column + ") * 1000) AS bigint)";
             case MARIADB, MYSQL ->
-                    "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', " + column + ") / 1000) AS SIGNED)";
+                "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', " + column + ") / 1000) AS SIGNED)";
             case H2 -> "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00Z', " + column + ")";
         };
     }

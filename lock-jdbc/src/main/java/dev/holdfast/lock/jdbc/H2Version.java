@@ -32,16 +32,13 @@ final class H2Version implements VersionStatements {
                     owner = ?1, lease_millis = ?2, expires = %3$s, holder = ?3
                   WHERE name = ?4 AND (owner IS NULL OR owner = ?1 OR expires <= %2$s))
                 UNION ALL
-                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 ELSE %4$s END FROM %1$s WHERE name = ?4"""
-                .formatted(table, h2.now(), h2.nowPlusMillis("?2"), h2.millisUntil("expires"));
+                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 ELSE %4$s END FROM %1$s WHERE name = ?4""".formatted(table, h2.now(), h2.nowPlusMillis("?2"), h2.millisUntil("expires"));
         insert = """
                 INSERT INTO %s (name, owner, token, lease_millis, expires, since, holder)
-                SELECT ?4, ?1, 1, ?2, %s, %s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4)"""
-                .formatted(table, h2.nowPlusMillis("?2"), h2.now());
+                SELECT ?4, ?1, 1, ?2, %s, %s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4)""".formatted(table, h2.nowPlusMillis("?2"), h2.now());
         renew = """
                 SELECT owner FROM FINAL TABLE (
-                  UPDATE %s SET expires = %s WHERE name = ANY(?) AND owner = ANY(?) AND expires > %s)"""
-                .formatted(table, h2.nowPlusMillis("lease_millis"), h2.now());
+                  UPDATE %s SET expires = %s WHERE name = ANY(?) AND owner = ANY(?) AND expires > %s)""".formatted(table, h2.nowPlusMillis("lease_millis"), h2.now());
     }
 
     @Override

@@ -22,8 +22,8 @@ import java.util.concurrent.CompletionStage;
 /** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
 final class JdbcLockBackend implements LockBackend {
     private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 10, 1_000);
-    private static final RenewResult LOST = new RenewResult.Lost(
-            LossReason.REVOKED, "its row has expired, was deleted or has another owner");
+    private static final RenewResult LOST =
+            new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
 
     private final Database database;
     private final Strategy strategy;
@@ -56,10 +56,12 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        return stage("lock '" + acquisition.name() + "'", () -> database.<Void>run(timeoutMillis, connection -> {
-            strategy.abandon(connection, acquisition);
-            return null;
-        }));
+        return stage(
+                "lock '" + acquisition.name() + "'",
+                () -> database.<Void>run(timeoutMillis, connection -> {
+                    strategy.abandon(connection, acquisition);
+                    return null;
+                }));
     }
 
     @Override
@@ -77,9 +79,11 @@ final class JdbcLockBackend implements LockBackend {
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         String what = "lock '" + grant.acquisition().name() + "' (token " + grant.token() + ")";
-        return stage(what, () -> database.run(timeoutMillis, connection -> strategy.release(connection, grant))
-                ? ReleaseResult.RELEASED
-                : ReleaseResult.NOT_HELD);
+        return stage(
+                what,
+                () -> database.run(timeoutMillis, connection -> strategy.release(connection, grant))
+                        ? ReleaseResult.RELEASED
+                        : ReleaseResult.NOT_HELD);
     }
 
     @Override

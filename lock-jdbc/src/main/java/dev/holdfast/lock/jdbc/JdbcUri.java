@@ -36,7 +36,10 @@ final class JdbcUri {
         String text = rest.toString();
         url = first ? text.replaceFirst("&", "?") : text;
         for (String key : parameters.keySet()) {
-            if (!key.equals("table") && !key.equals("createtable") && !key.equals("strategy") && !key.equals("poolsize")) {
+            if (!key.equals("table")
+                    && !key.equals("createtable")
+                    && !key.equals("strategy")
+                    && !key.equals("poolsize")) {
                 throw new IllegalArgumentException("parameter holdfast." + key
                         + " in the JDBC URL is unknown; known are holdfast.table, holdfast.createTable,"
                         + " holdfast.strategy and holdfast.poolSize");
@@ -80,8 +83,8 @@ final class JdbcUri {
                 return strategy;
             }
         }
-        throw new IllegalArgumentException("holdfast.strategy in the JDBC URL is none of "
-                + Arrays.toString(JdbcStrategy.values()));
+        throw new IllegalArgumentException(
+                "holdfast.strategy in the JDBC URL is none of " + Arrays.toString(JdbcStrategy.values()));
     }
 
     int poolSize() {

@@ -50,8 +50,7 @@ final class MySqlVersion implements VersionStatements {
                 holder = IF(%1$s, ?, holder),
                 lease_millis = IF(%1$s, ?, lease_millis),
                 owner = IF(%1$s, ?, owner),
-                expires = IF(%1$s, %5$s, expires)"""
-                .formatted(grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"));
+                expires = IF(%1$s, %5$s, expires)""".formatted(grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"));
         update = "UPDATE " + table + " SET " + assignments + " WHERE name = ?";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
                 + "LAST_INSERT_ID(1), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()

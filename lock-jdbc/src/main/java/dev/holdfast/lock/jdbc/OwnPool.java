@@ -99,7 +99,15 @@ final class OwnPool implements AutoCloseable {
         String millis = Long.toString(timeoutMillis);
         return switch (kind) {
             case "postgresql" ->
-                    Map.of("loginTimeout", seconds, "connectTimeout", seconds, "socketTimeout", seconds, "tcpKeepAlive", "true");
+                Map.of(
+                        "loginTimeout",
+                        seconds,
+                        "connectTimeout",
+                        seconds,
+                        "socketTimeout",
+                        seconds,
+                        "tcpKeepAlive",
+                        "true");
             case "mysql", "mariadb" -> Map.of("connectTimeout", millis, "socketTimeout", millis);
             default -> Map.of();
         };

@@ -15,8 +15,10 @@ import java.util.Set;
 
 /**
  * One statement with common table expressions: update if free, insert if not there, else read the remaining time. A
- * loser takes no row lock and writes nothing. Its parts see one snapshot, so a loser of the race may read the row as it
- * was before, without an owner: the remaining time is unknown then, and no row at all (the race to insert) means the same.
+ * loser takes no row lock and writes nothing, but where two insert a name at once: there the second updates if it may.
+ * All parts see one snapshot, so the loser of a race may read the row as it was before, without an owner, or no row: the
+ * remaining time is unknown then. The excluded row's expiry was computed before the wait for the other's row, and may so
+ * be too early, but never earlier than the lease counted from when the request was sent.
  */
 final class PostgresVersion implements VersionStatements {
     private final String attempt;
@@ -32,22 +34,24 @@ final class PostgresVersion implements VersionStatements {
                   WHERE name = ? AND (owner IS NULL OR owner = ? OR expires <= clock_timestamp())
                   RETURNING token),
                 inserted AS (
-                  INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)
+                  INSERT INTO %1$s AS held (name, owner, token, lease_millis, expires, since, holder)
                   SELECT CAST(? AS bytea), CAST(? AS varchar), 1, CAST(? AS bigint), %2$s, clock_timestamp(), CAST(? AS varchar)
                   WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?)
-                  ON CONFLICT (name) DO NOTHING
-                  RETURNING token)
-                SELECT token, NULL FROM updated
-                UNION ALL SELECT token, NULL FROM inserted
-                UNION ALL SELECT NULL, CASE WHEN owner IS NULL THEN -1 ELSE %3$s END FROM %1$s
-                  WHERE name = ? AND NOT EXISTS (SELECT 1 FROM updated)"""
-                .formatted(table, expires, Dialect.POSTGRESQL.millisUntil("expires"));
+                  ON CONFLICT (name) DO UPDATE SET token = CASE WHEN held.owner = excluded.owner THEN held.token ELSE held.token + 1 END,
+                    since = CASE WHEN held.owner = excluded.owner THEN held.since ELSE excluded.since END,
+                    owner = excluded.owner, lease_millis = excluded.lease_millis, expires = excluded.expires,
+                    holder = excluded.holder
+                  WHERE held.owner IS NULL OR held.owner = excluded.owner OR held.expires <= clock_timestamp()
+                  RETURNING held.token)
+                SELECT token, CAST(NULL AS bigint) FROM updated
+                UNION ALL SELECT token, CAST(NULL AS bigint) FROM inserted
+                UNION ALL SELECT CAST(NULL AS bigint), CASE WHEN owner IS NULL THEN -1 ELSE %3$s END FROM %1$s
+                  WHERE name = ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(table, expires, Dialect.POSTGRESQL.millisUntil("expires"));
         renew = """
                 UPDATE %s AS held SET expires = %s
                 FROM unnest(?, ?) AS due (name, owner)
                 WHERE held.name = due.name AND held.owner = due.owner AND held.expires > clock_timestamp()
-                RETURNING held.owner"""
-                .formatted(table, Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"));
+                RETURNING held.owner""".formatted(table, Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"));
     }
 
     @Override

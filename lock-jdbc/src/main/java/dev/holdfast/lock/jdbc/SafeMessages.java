@@ -31,7 +31,9 @@ final class SafeMessages {
         if (e instanceof LockConfigurationException) {
             return new LockConfigurationException(message);
         }
-        return e instanceof LockUnavailableException ? new LockUnavailableException(message) : new LockException(message);
+        return e instanceof LockUnavailableException
+                ? new LockUnavailableException(message)
+                : new LockException(message);
     }
 
     private static List<String> secrets(String url) {

@@ -28,7 +28,8 @@ record Schema(String strategy, Dialect dialect, TableName table) {
             }
             String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             String code = text.lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
-            return Stream.of(code.replace(TableName.DEFAULT.text(), table.text()).split(";"))
+            return Stream.of(
+                            code.replace(TableName.DEFAULT.text(), table.text()).split(";"))
                     .map(String::strip)
                     .filter(statement -> !statement.isEmpty())
                     .toList();

@@ -1,0 +1,103 @@
+package dev.holdfast.lock.jdbc;
+
+import java.io.PrintWriter;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+
+/**
+ * Counts what goes to the database through a data source: statements, commits, rollbacks, and settings of a connection
+ * that cost a round trip with some driver.
+ */
+final class CountingDataSource implements DataSource {
+    private static final Set<String> COUNTED = Set.of(
+            "commit", "rollback", "isValid", "setTransactionIsolation", "setReadOnly", "setCatalog", "setSchema");
+
+    private final DataSource target;
+    private final AtomicLong count;
+
+    CountingDataSource(DataSource target, AtomicLong count) {
+        this.target = target;
+        this.count = count;
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+        Connection connection = target.getConnection();
+        return proxy(Connection.class, (proxy, method, arguments) -> {
+            if (COUNTED.contains(method.getName())) {
+                count.incrementAndGet();
+            }
+            Object result = call(connection, method, arguments);
+            if (result instanceof PreparedStatement statement) {
+                return proxy(PreparedStatement.class, counting(statement));
+            }
+            return result instanceof Statement statement ? proxy(Statement.class, counting(statement)) : result;
+        });
+    }
+
+    private InvocationHandler counting(Object statement) {
+        return (proxy, method, arguments) -> {
+            if (method.getName().startsWith("execute")) {
+                count.incrementAndGet();
+            }
+            return call(statement, method, arguments);
+        };
+    }
+
+    private static Object call(Object target, java.lang.reflect.Method method, Object[] arguments) throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+
+    @Override
+    public Connection getConnection(String user, String password) {
+        throw new IllegalStateException("not used");
+    }
+
+    @Override
+    public PrintWriter getLogWriter() {
+        return null;
+    }
+
+    @Override
+    public void setLogWriter(PrintWriter out) {}
+
+    @Override
+    public void setLoginTimeout(int seconds) {}
+
+    @Override
+    public int getLoginTimeout() {
+        return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() {
+        return Logger.getGlobal();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        return target.unwrap(type);
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) throws SQLException {
+        return target.isWrapperFor(type);
+    }
+}

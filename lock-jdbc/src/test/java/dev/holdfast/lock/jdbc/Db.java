@@ -1,0 +1,196 @@
+package dev.holdfast.lock.jdbc;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.MariaDbServer;
+import dev.holdfast.lock.testkit.server.PostgresServer;
+import dev.holdfast.lock.testkit.server.ServerProcess;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Comparator;
+import java.util.UUID;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** A database for tests: where it is, how to log in, how to disturb it. */
+final class Db implements AutoCloseable {
+    final String name;
+    final Dialect dialect;
+    private final String url;
+    private final String user;
+    private final String password;
+    private final @Nullable ServerProcess process;
+    private final @Nullable FaultProxy proxy;
+    private final Runnable close;
+
+    private Db(
+            String name,
+            Dialect dialect,
+            String url,
+            String user,
+            String password,
+            @Nullable ServerProcess process,
+            Runnable close) {
+        this.name = name;
+        this.dialect = dialect;
+        this.url = url;
+        this.user = user;
+        this.password = password;
+        this.process = process;
+        this.close = close;
+        try {
+            this.proxy = process == null ? null : FaultProxy.to(process);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static Db postgres(String... settings) throws Exception {
+        PostgresServer server = PostgresServer.start(settings);
+        return new Db(
+                "PostgreSQL",
+                Dialect.POSTGRESQL,
+                server.url(),
+                PostgresServer.USER,
+                PostgresServer.PASSWORD,
+                server.process(),
+                server::close);
+    }
+
+    /** The driver is {@code mariadb} or {@code mysql}. */
+    static Db mariadb(String driver, String... settings) throws Exception {
+        MariaDbServer server = MariaDbServer.start(settings);
+        return new Db(
+                "MariaDB, " + driver + " driver",
+                Dialect.MARIADB,
+                server.url(driver),
+                MariaDbServer.USER,
+                MariaDbServer.PASSWORD,
+                server.process(),
+                server::close);
+    }
+
+    static Db h2Memory() throws SQLException {
+        String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
+        return new Db("H2 in memory", Dialect.H2, url, "sa", "canary-h2", null, () -> {});
+    }
+
+    static Db h2File() throws IOException {
+        Path folder = Files.createTempDirectory("holdfast-h2-");
+        String url = "jdbc:h2:" + folder.resolve("db") + ";WRITE_DELAY=0;DB_CLOSE_DELAY=-1";
+        return new Db("H2 in a file", Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
+    }
+
+    private static void delete(Path folder) {
+        try (Stream<Path> files = Files.walk(folder)) {
+            files.sorted(Comparator.reverseOrder())
+                    .forEach(file -> file.toFile().delete());
+        } catch (IOException e) {
+            // It is in the temporary directory.
+        }
+    }
+
+    /** The address for people who go to the database directly. */
+    String url() {
+        return url;
+    }
+
+    String user() {
+        return user;
+    }
+
+    String password() {
+        return password;
+    }
+
+    /** The same through the proxy, if there is one. */
+    String proxiedUrl() {
+        return proxy == null || process == null
+                ? url
+                : url.replace(":" + process.port() + "/", ":" + proxy.port() + "/");
+    }
+
+    ServerProcess process() {
+        if (process == null) {
+            throw new IllegalStateException(name + " has no process");
+        }
+        return process;
+    }
+
+    FaultProxy proxy() {
+        if (proxy == null) {
+            throw new IllegalStateException(name + " has no proxy");
+        }
+        return proxy;
+    }
+
+    boolean isServer() {
+        return process != null;
+    }
+
+    /** A pool as an application would have one, through the proxy. */
+    HikariDataSource pool(Consumer<HikariConfig> settings) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(proxiedUrl());
+        config.setUsername(user);
+        config.setPassword(password);
+        config.setMaximumPoolSize(6);
+        config.setMinimumIdle(1);
+        config.setConnectionTimeout(3_000);
+        config.setKeepaliveTime(0);
+        switch (dialect) {
+            case POSTGRESQL -> {
+                config.addDataSourceProperty("loginTimeout", "3");
+                config.addDataSourceProperty("socketTimeout", "10");
+            }
+            case MARIADB, MYSQL -> {
+                config.addDataSourceProperty("connectTimeout", "3000");
+                config.addDataSourceProperty("socketTimeout", "10000");
+            }
+            case H2 -> {}
+        }
+        settings.accept(config);
+        return new HikariDataSource(config);
+    }
+
+    /** A connection that no pool and no proxy touches. */
+    Connection connect() throws SQLException {
+        return java.sql.DriverManager.getConnection(url, user, password);
+    }
+
+    int execute(String... statements) throws SQLException {
+        int count = 0;
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                count = statement.executeUpdate(sql);
+            }
+        }
+        return count;
+    }
+
+    long number(String query) throws SQLException {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (proxy != null) {
+            proxy.close();
+        }
+        close.run();
+    }
+}

@@ -1,0 +1,129 @@
+package dev.holdfast.lock.jdbc;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** One strategy on one database; each backend has a pool of its own. */
+final class JdbcFixture implements LockFixture {
+    private final Db db;
+    private final JdbcStrategy strategy;
+    private final AtomicLong statements = new AtomicLong();
+    private final String product;
+
+    JdbcFixture(Db db, JdbcStrategy strategy) throws SQLException {
+        this.db = db;
+        this.strategy = strategy;
+        try (Connection connection = db.connect()) {
+            product = connection.getMetaData().getDatabaseProductVersion();
+        }
+    }
+
+    @Override
+    public String name() {
+        return db.name + " " + product + ", " + strategy;
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        HikariDataSource pool = db.pool(config -> {});
+        return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
+                .strategy(strategy)
+                .createTable(true)
+                .backend(ClientOptions.defaults());
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        EnumSet<Capability> all = EnumSet.allOf(Capability.class);
+        if (!db.isServer()) {
+            all.removeAll(EnumSet.of(Capability.PAUSE, Capability.RESTART, Capability.PARTITION));
+        }
+        return all;
+    }
+
+    @Override
+    public void expire(String name) throws SQLException {
+        String past = db.dialect == Dialect.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
+        withName(
+                "UPDATE holdfast_lock SET expires = " + past + " WHERE name = ?",
+                name,
+                PreparedStatement::executeUpdate);
+    }
+
+    @Override
+    public long entries(String name) throws SQLException {
+        String live = "SELECT count(*) FROM holdfast_lock WHERE name = ? AND owner IS NOT NULL AND expires > "
+                + db.dialect.now();
+        return withName(live, name, statement -> {
+            try (ResultSet rows = statement.executeQuery()) {
+                rows.next();
+                return rows.getLong(1);
+            }
+        });
+    }
+
+    private <T> T withName(String sql, String name, Query<T> query) throws SQLException {
+        try (Connection connection = db.connect();
+                PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setBytes(1, LockName.utf8(name));
+            return query.run(statement);
+        }
+    }
+
+    private interface Query<T> {
+        T run(PreparedStatement statement) throws SQLException;
+    }
+
+    @Override
+    public void pause() {
+        db.process().pause();
+    }
+
+    @Override
+    public void resume() {
+        db.process().resume();
+    }
+
+    @Override
+    public void restart() throws Exception {
+        db.process().restart();
+    }
+
+    @Override
+    public void partition() {
+        db.proxy().blackHole();
+    }
+
+    @Override
+    public void heal() {
+        db.proxy().resetAll();
+        db.proxy().pass();
+    }
+
+    @Override
+    public long commands() {
+        return statements.get();
+    }
+
+    @Override
+    public void close() {
+        db.close();
+    }
+}

@@ -1,0 +1,105 @@
+package dev.holdfast.lock.testkit.server;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A MariaDB server with durable commits as it has them by default, one empty database, and one user with all rights, who
+ * needs a password.
+ *
+ * <p>Thread-safe.
+ */
+public final class MariaDbServer implements AutoCloseable {
+
+    /** The user. */
+    public static final String USER = "holdfast";
+
+    /** Its password. */
+    public static final String PASSWORD = "canary-my-8c2d";
+
+    private static final String SETUP = """
+            CREATE DATABASE IF NOT EXISTS holdfast;
+            CREATE USER IF NOT EXISTS %1$s@'%%' IDENTIFIED BY '%2$s';
+            GRANT ALL PRIVILEGES ON *.* TO %1$s@'%%' WITH GRANT OPTION;
+            """.formatted(USER, PASSWORD);
+
+    private final ServerProcess process;
+
+    private MariaDbServer(ServerProcess process) {
+        this.process = process;
+    }
+
+    /**
+     * Starts a server.
+     *
+     * @param settings more settings, each as {@code name=value}
+     * @return a server that answers
+     * @throws IOException if it does not get ready; the message has the end of its log
+     * @throws InterruptedException if interrupted while waiting
+     * @throws IllegalStateException if MariaDB is not installed; the message says how to install it
+     */
+    public static MariaDbServer start(String... settings) throws IOException, InterruptedException {
+        Path server = ServerBinary.find(List.of("mariadbd"));
+        Path install = ServerBinary.find(List.of("mariadb-install-db"));
+        return new MariaDbServer(ServerProcess.builder("mariadb")
+                .unprivileged()
+                .prepare(place -> {
+                    place.write("setup.sql", SETUP);
+                    place.run(
+                            install.toString(),
+                            "--no-defaults",
+                            "--datadir=" + place.folder().resolve("data"),
+                            "--innodb-log-file-size=16M",
+                            "--auth-root-authentication-method=normal",
+                            "--skip-test-db");
+                })
+                .command(place -> command(server, place, settings))
+                .start());
+    }
+
+    private static List<String> command(Path server, ServerPlace place, String... settings) {
+        List<String> command = new ArrayList<>(List.of(
+                server.toString(),
+                "--no-defaults",
+                "--datadir=" + place.folder().resolve("data"),
+                "--bind-address=" + place.host(),
+                "--port=" + place.port(),
+                "--socket=" + place.folder().resolve("socket"),
+                "--pid-file=" + place.folder().resolve("pid"),
+                "--init-file=" + place.folder().resolve("setup.sql"),
+                "--innodb-log-file-size=16M",
+                "--max-connections=300",
+                "--skip-name-resolve"));
+        for (String setting : settings) {
+            command.add("--" + setting);
+        }
+        return command;
+    }
+
+    /**
+     * Returns where it listens.
+     *
+     * @param driver {@code mariadb} or {@code mysql}
+     * @return the address for that driver, without user and password
+     */
+    public String url(String driver) {
+        return "jdbc:" + driver + "://" + process.host() + ":" + process.port() + "/holdfast";
+    }
+
+    /**
+     * Returns the process, to disturb it.
+     *
+     * @return the server's process
+     */
+    public ServerProcess process() {
+        return process;
+    }
+
+    /** Kills the server and deletes its folder. Idempotent. */
+    @Override
+    public void close() {
+        process.close();
+    }
+}
