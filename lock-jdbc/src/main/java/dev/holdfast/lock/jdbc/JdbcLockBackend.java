@@ -56,13 +56,12 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        CompletionStage<Boolean> abandoned = stage(
+        return stage(
                 "lock '" + acquisition.name() + "'",
-                () -> database.run(timeoutMillis, connection -> {
+                () -> database.<Void>run(timeoutMillis, connection -> {
                     strategy.abandon(connection, acquisition);
-                    return true;
+                    return null;
                 }));
-        return abandoned.thenAccept(done -> {});
     }
 
     @Override

@@ -14,7 +14,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Borrows a connection, does the work and gives it back, all before a deadline.
@@ -116,7 +115,7 @@ final class Worker implements AutoCloseable {
         }
     }
 
-    private static SQLException rethrown(@Nullable Throwable cause) {
+    private static SQLException rethrown(Throwable cause) {
         if (cause instanceof RuntimeException e) {
             throw e;
         }

@@ -50,6 +50,7 @@ public abstract class LockContract {
 
     final void start() throws Exception {
         fixture = startFixture();
+        System.out.printf("fixture: %s%n", fixture.name()); // bin/verify reads it
         firstBackend = observed(fixture.newBackend());
         secondBackend = observed(fixture.newBackend());
     }
