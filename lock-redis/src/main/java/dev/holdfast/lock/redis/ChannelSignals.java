@@ -51,7 +51,7 @@ final class ChannelSignals implements RedisSignals {
     }
 
     @Override
-    public void wanted(RedisKeys keys) {
+    public void wanted(String owner, RedisKeys keys) {
         if (connection.get() != null || closed) {
             return;
         }
@@ -64,7 +64,7 @@ final class ChannelSignals implements RedisSignals {
     }
 
     @Override
-    public void unwanted(RedisKeys keys) {}
+    public void unwanted(String owner) {}
 
     private void open(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
         try {

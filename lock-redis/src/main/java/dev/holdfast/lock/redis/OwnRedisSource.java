@@ -22,6 +22,10 @@ import java.util.concurrent.TimeUnit;
  * A client of our own for an address. Commands fail at once while the server is away, and none is sent twice by the
  * client: an unknown outcome is told to the engine, which resolves it with the owner id. Reconnects within half a second
  * of the server's return.
+ *
+ * <p>A cluster's client keeps commands for a node that is away until they time out, in order, and may send them again
+ * after a reconnect, which the owner id makes harmless. Rejecting them is not possible there: Lettuce then rejects every
+ * first command to a node, too, because it connects to nodes on demand.
  */
 final class OwnRedisSource implements RedisSource {
     private final AbstractRedisClient client;
@@ -49,10 +53,8 @@ final class OwnRedisSource implements RedisSource {
         if (isCluster(uri)) {
             RedisClusterClient client = RedisClusterClient.create(resources, uris);
             client.setOptions(ClusterClientOptions.builder()
-                    .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
                     .socketOptions(socket)
                     .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
-                            .enableAllAdaptiveRefreshTriggers()
                             .adaptiveRefreshTriggersTimeout(Duration.ofMillis(500))
                             .build())
                     .build());
@@ -104,6 +106,11 @@ final class OwnRedisSource implements RedisSource {
     @Override
     public Link connect() {
         return delegate.connect();
+    }
+
+    @Override
+    public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
+        return delegate.signals(prefix, waiters, link);
     }
 
     @Override

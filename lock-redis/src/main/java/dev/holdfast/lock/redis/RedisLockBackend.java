@@ -97,12 +97,12 @@ final class RedisLockBackend implements LockBackend {
         };
         return answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
             if (number(reply, 0) == 1) {
-                waiters.forget(owner);
+                forget(owner);
                 return new Attempt.Granted(new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));
             }
             long place = number(reply, 2);
             if (place > 0) {
-                signals.wanted(keys);
+                signals.wanted(owner, keys);
             }
             return new Attempt.Busy(
                     Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
@@ -118,7 +118,7 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        waiters.forget(acquisition.owner().toString());
+        forget(acquisition.owner().toString());
         return answer("abandon", acquisition.name(), end(acquisition, 0, true, timeoutMillis), reply -> null);
     }
 
@@ -235,6 +235,11 @@ final class RedisLockBackend implements LockBackend {
         signals.close();
         granting.close();
         closer.run();
+    }
+
+    private void forget(String owner) {
+        waiters.forget(owner);
+        signals.unwanted(owner);
     }
 
     private RedisKeys keys(String name) {

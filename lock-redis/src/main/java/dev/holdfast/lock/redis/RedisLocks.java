@@ -6,7 +6,6 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
@@ -211,9 +210,8 @@ public final class RedisLocks {
         }
         RedisCalls calls = new RedisCalls(link.commands(), link.lookForMaster());
         RedisWaiters waiters = new RedisWaiters();
-        RedisSignals signals = settings.notified()
-                ? new ChannelSignals(settings.prefix() + ":c:" + OwnerId.random(), waiters, source)
-                : RedisSignals.NONE;
+        RedisSignals signals =
+                settings.notified() ? source.signals(settings.prefix(), waiters, link) : RedisSignals.NONE;
         RedisGranting granting =
                 (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis);
         return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {

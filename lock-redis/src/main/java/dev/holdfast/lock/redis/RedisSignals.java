@@ -21,10 +21,10 @@ interface RedisSignals {
         }
 
         @Override
-        public void wanted(RedisKeys keys) {}
+        public void wanted(String owner, RedisKeys keys) {}
 
         @Override
-        public void unwanted(RedisKeys keys) {}
+        public void unwanted(String owner) {}
 
         @Override
         public void close() {}
@@ -39,11 +39,11 @@ interface RedisSignals {
     /** The channel on which calls for waiters of that lock arrive. */
     String channel(RedisKeys keys);
 
-    /** Makes sure that calls for that lock arrive from soon on; one more waiter. */
-    void wanted(RedisKeys keys);
+    /** Makes sure that calls for an acquisition that waits for that lock arrive from soon on. Idempotent. */
+    void wanted(String owner, RedisKeys keys);
 
-    /** One waiter less for that lock. */
-    void unwanted(RedisKeys keys);
+    /** Ends that acquisition's interest. Idempotent. */
+    void unwanted(String owner);
 
     /** Ends the subscription. */
     void close();

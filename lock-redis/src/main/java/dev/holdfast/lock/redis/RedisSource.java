@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.spi.OwnerId;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -7,8 +8,14 @@ import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Where connections come from: a client or a connection, of a server or a cluster. */
@@ -41,6 +48,11 @@ interface RedisSource {
 
     /** Connects; blocks, fails with the client's own exceptions. */
     Link connect();
+
+    /** Makes the way in which this process is called; nothing is subscribed yet. Blocks. */
+    default RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
+        return new ChannelSignals(prefix + ":c:" + OwnerId.random(), waiters, this);
+    }
 
     /** Connects for subscriptions; blocks. */
     StatefulRedisPubSubConnection<String, String> connectPubSub();
@@ -92,10 +104,31 @@ interface RedisSource {
             }
 
             @Override
-            public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+            public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
+                return hasShardChannels(link)
+                        ? new ShardSignals(client, waiters, this)
+                        : RedisSource.super.signals(prefix, waiters, link);
+            }
+
+            @Override
+            public StatefulRedisClusterPubSubConnection<String, String> connectPubSub() {
                 return client.connectPubSub(StringCodec.UTF8);
             }
         };
+    }
+
+    /** Redis 7 and Valkey have them; where INFO is not allowed, they are not used. */
+    private static boolean hasShardChannels(Link link) {
+        try {
+            String info = link.commands().info("server").toCompletableFuture().get(10, TimeUnit.SECONDS);
+            Matcher version = Pattern.compile("redis_version:(\\d+)").matcher(info);
+            return version.find() && Integer.parseInt(version.group(1)) >= 7;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (ExecutionException | TimeoutException e) {
+            return false;
+        }
     }
 
     /** The user's own connection, and one for subscriptions if there is one. */

@@ -86,9 +86,9 @@ final class RedisFixture implements LockFixture {
     @Override
     public long entries(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        return (Long) server.command("EXISTS", keys.lock())
-                + (Long) server.command("ZCARD", keys.queue())
-                + (Long) server.command("HLEN", keys.waiters());
+        return server.number("EXISTS", keys.lock())
+                + server.number("ZCARD", keys.queue())
+                + server.number("HLEN", keys.waiters());
     }
 
     @Override
@@ -122,7 +122,7 @@ final class RedisFixture implements LockFixture {
     }
 
     List<?> list(String... command) throws IOException {
-        return (List<?>) server.command(command);
+        return server.list(command);
     }
 
     @Override

@@ -1,5 +1,12 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.redis.Spi.ME;
+import static dev.holdfast.lock.redis.Spi.TIMEOUT;
+import static dev.holdfast.lock.redis.Spi.attempt;
+import static dev.holdfast.lock.redis.Spi.busy;
+import static dev.holdfast.lock.redis.Spi.get;
+import static dev.holdfast.lock.redis.Spi.grant;
+import static dev.holdfast.lock.redis.Spi.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,7 +17,6 @@ import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -21,10 +27,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -36,9 +40,6 @@ import org.junit.jupiter.api.TestInstance;
 /** The backend by itself, on one server, with notified waiters. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RedisLockBackendTest {
-    private static final long TIMEOUT = 5_000;
-    private static final Identity ME = new Identity("me", "my-host", 42);
-
     private RedisFixture fixture;
     private LockBackend a;
     private LockBackend b;
@@ -394,33 +395,5 @@ final class RedisLockBackendTest {
     private void awaitSubscribed(int processes) {
         await().atMost(Duration.ofSeconds(10))
                 .until(() -> fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == processes);
-    }
-
-    private static Attempt attempt(
-            LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
-            throws Exception {
-        return get(backend.attempt(new AttemptRequest(acquisition, 10_000, waitMillis, fair, ticket, TIMEOUT, ME)));
-    }
-
-    private static Grant grant(LockBackend backend, Acquisition acquisition) throws Exception {
-        return ((Attempt.Granted) attempt(backend, acquisition, 0, false, null)).grant();
-    }
-
-    private static Attempt.Busy busy(
-            LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
-            throws Exception {
-        return (Attempt.Busy) attempt(backend, acquisition, waitMillis, fair, ticket);
-    }
-
-    private static ReleaseResult release(LockBackend backend, Grant grant) throws Exception {
-        return get(backend.release(grant, TIMEOUT));
-    }
-
-    private static <T> T get(java.util.concurrent.CompletionStage<T> stage) throws Exception {
-        try {
-            return stage.toCompletableFuture().get(30, TimeUnit.SECONDS);
-        } catch (ExecutionException e) {
-            throw (Exception) e.getCause();
-        }
     }
 }

@@ -231,6 +231,34 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
+     * Sends one command that answers with a list.
+     *
+     * @param words the command and its arguments
+     * @return the list
+     * @throws IOException if the server cannot be reached or answers otherwise
+     */
+    public List<?> list(String... words) throws IOException {
+        if (command(words) instanceof List<?> list) {
+            return list;
+        }
+        throw new IOException(this + ": no list in answer to " + words[0]);
+    }
+
+    /**
+     * Sends one command that answers with a number.
+     *
+     * @param words the command and its arguments
+     * @return the number
+     * @throws IOException if the server cannot be reached or answers otherwise
+     */
+    public long number(String... words) throws IOException {
+        if (command(words) instanceof Long number) {
+            return number;
+        }
+        throw new IOException(this + ": no number in answer to " + words[0]);
+    }
+
+    /**
      * The server's version.
      *
      * @return for example {@code 7.0.15}

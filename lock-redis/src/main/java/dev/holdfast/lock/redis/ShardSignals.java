@@ -1,0 +1,272 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.OwnerId;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateAdapter;
+import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.SlotHash;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
+import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sharded channels of a cluster: a script may publish only to a channel in the slot of its keys, so each lock has a
+ * channel of its own for this process, on the node that has the lock. One connection a node, made when it is needed.
+ *
+ * <p>A channel stays subscribed for a while after its last waiter has left, because the next one often comes soon: the
+ * {@value #IDLE} channels that were used last are kept. After a reconnect, or when a slot has moved (the server ends the
+ * subscription then), channels are subscribed anew one by one, and their waiters are called. Whatever goes wrong here,
+ * waiters also poll.
+ *
+ * <p>Thread-safe. The lock guards the maps only; nothing is sent and nobody is called while it is held.
+ */
+final class ShardSignals implements RedisSignals {
+    private static final Logger LOG = LoggerFactory.getLogger(ShardSignals.class);
+    private static final int IDLE = 256;
+
+    private final RedisClusterClient client;
+    private final RedisWaiters waiters;
+    private final RedisSource source;
+    private final String suffix = ":c:" + OwnerId.random();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<String, String> channelOfOwner = new HashMap<>();
+    private final Map<String, Set<String>> ownersOfChannel = new HashMap<>();
+    private final LinkedHashSet<String> idle = new LinkedHashSet<>();
+    private final Map<StatefulRedisPubSubConnection<String, String>, Set<String>> nodes = new ConcurrentHashMap<>();
+    private @Nullable CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> connection;
+    private boolean closed;
+
+    ShardSignals(RedisClusterClient client, RedisWaiters waiters, RedisSource source) {
+        this.client = client;
+        this.waiters = waiters;
+        this.source = source;
+    }
+
+    @Override
+    public boolean queues() {
+        return true;
+    }
+
+    @Override
+    public String command() {
+        return "SPUBLISH";
+    }
+
+    @Override
+    public String channel(RedisKeys keys) {
+        return keys.lock() + suffix;
+    }
+
+    @Override
+    public void wanted(String owner, RedisKeys keys) {
+        String channel = channel(keys);
+        boolean isNew;
+        lock.lock();
+        try {
+            if (closed || channelOfOwner.putIfAbsent(owner, channel) != null) {
+                return;
+            }
+            isNew = !ownersOfChannel.containsKey(channel);
+            ownersOfChannel.computeIfAbsent(channel, key -> new HashSet<>()).add(owner);
+            idle.remove(channel);
+        } finally {
+            lock.unlock();
+        }
+        if (isNew) {
+            subscribe(channel, true);
+        }
+    }
+
+    @Override
+    public void unwanted(String owner) {
+        String evicted = null;
+        lock.lock();
+        try {
+            String channel = channelOfOwner.remove(owner);
+            Set<String> owners = channel == null ? null : ownersOfChannel.get(channel);
+            if (channel == null || owners == null || !owners.remove(owner) || !owners.isEmpty()) {
+                return;
+            }
+            idle.add(channel);
+            if (idle.size() > IDLE) {
+                Iterator<String> oldest = idle.iterator();
+                evicted = oldest.next();
+                oldest.remove();
+                ownersOfChannel.remove(evicted);
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (evicted != null) {
+            unsubscribe(evicted);
+        }
+    }
+
+    private void subscribe(String channel, boolean again) {
+        CompletionStage<StatefulRedisClusterPubSubConnection<String, String>> open = connection();
+        open.thenCompose(opened -> node(opened, channel))
+                .thenCompose(node -> {
+                    nodes.computeIfAbsent(node, this::prepare).add(channel);
+                    return node.async().ssubscribe(channel);
+                })
+                .whenComplete((nothing, failure) -> {
+                    if (failure == null) {
+                        return;
+                    }
+                    LOG.debug("channel '{}': cannot subscribe, its waiters poll", channel, failure);
+                    nodes.values().forEach(channels -> channels.remove(channel));
+                    if (again && isKnown(channel)) {
+                        client.refreshPartitionsAsync().whenComplete((refreshed, ignored) -> subscribe(channel, false));
+                    } else {
+                        giveUp(channel);
+                    }
+                });
+    }
+
+    /** The next waiter tries to subscribe anew. */
+    private void giveUp(String channel) {
+        lock.lock();
+        try {
+            Set<String> owners = ownersOfChannel.remove(channel);
+            idle.remove(channel);
+            if (owners != null) {
+                owners.forEach(channelOfOwner::remove);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static CompletionStage<StatefulRedisPubSubConnection<String, String>> node(
+            StatefulRedisClusterPubSubConnection<String, String> opened, String channel) {
+        RedisClusterNode node = opened.getPartitions().getPartitionBySlot(SlotHash.getSlot(channel));
+        if (node == null) {
+            return CompletableFuture.failedFuture(new IllegalStateException("no node is known for channel " + channel));
+        }
+        return opened.getConnectionAsync(node.getUri().getHost(), node.getUri().getPort());
+    }
+
+    private Set<String> prepare(StatefulRedisPubSubConnection<String, String> node) {
+        node.addListener(new RedisPubSubAdapter<>() {
+            @Override
+            public void smessage(String from, String owner) {
+                waiters.call(owner);
+            }
+
+            @Override
+            public void ssubscribed(String to, long count) {
+                callAll(to);
+            }
+
+            @Override
+            public void sunsubscribed(String from, long count) {
+                // By the server, because the slot has moved; by us, if nobody wants it any more.
+                Set<String> channels = nodes.get(node);
+                if (channels != null && channels.remove(from) && isKnown(from)) {
+                    client.refreshPartitionsAsync().whenComplete((refreshed, ignored) -> subscribe(from, true));
+                }
+            }
+        });
+        node.addListener(new RedisConnectionStateAdapter() {
+            @Override
+            public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress address) {
+                Set<String> channels = nodes.get(node);
+                if (channels != null) {
+                    for (String channel : List.copyOf(channels)) {
+                        channels.remove(channel);
+                        if (isKnown(channel)) {
+                            subscribe(channel, true);
+                        }
+                    }
+                }
+            }
+        });
+        return ConcurrentHashMap.newKeySet();
+    }
+
+    private void unsubscribe(String channel) {
+        nodes.forEach((node, channels) -> {
+            if (channels.remove(channel)) {
+                node.async().sunsubscribe(channel);
+            }
+        });
+    }
+
+    private void callAll(String channel) {
+        List<String> owners;
+        lock.lock();
+        try {
+            owners = new ArrayList<>(ownersOfChannel.getOrDefault(channel, Set.of()));
+        } finally {
+            lock.unlock();
+        }
+        owners.forEach(waiters::call);
+    }
+
+    private boolean isKnown(String channel) {
+        lock.lock();
+        try {
+            return !closed && ownersOfChannel.containsKey(channel);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private CompletionStage<StatefulRedisClusterPubSubConnection<String, String>> connection() {
+        CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> opening;
+        lock.lock();
+        try {
+            if (connection != null && !connection.isCompletedExceptionally()) {
+                return connection;
+            }
+            opening = new CompletableFuture<>();
+            connection = opening;
+        } finally {
+            lock.unlock();
+        }
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        opening.complete((StatefulRedisClusterPubSubConnection<String, String>) source.connectPubSub());
+                    } catch (RuntimeException e) {
+                        opening.completeExceptionally(e);
+                    }
+                },
+                "holdfast-redis-subscribe");
+        thread.setDaemon(true);
+        thread.start();
+        return opening;
+    }
+
+    @Override
+    public void close() {
+        CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> open;
+        lock.lock();
+        try {
+            closed = true;
+            open = connection;
+        } finally {
+            lock.unlock();
+        }
+        if (open != null) {
+            open.thenAccept(source::close);
+        }
+    }
+}

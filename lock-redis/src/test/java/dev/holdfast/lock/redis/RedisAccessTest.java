@@ -1,0 +1,238 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SslOptions;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Passwords, permissions, encryption, and whose client is closed. */
+final class RedisAccessTest {
+    private static final Duration TIMEOUT = Duration.ofSeconds(3);
+    private static final String CANARY = "canary-5ecret";
+
+    @Test
+    void password_rightAndWrong() throws Exception {
+        try (RedisServer server = RedisServer.startWithPassword(CANARY)) {
+            String address = "@" + server.host() + ":" + server.port();
+            try (LockBackend backend = backend("redis://:" + CANARY + address)) {
+                pair(backend);
+            }
+            for (String login : List.of("redis://:" + CANARY + "x" + address, "redis://nobody:" + CANARY + address)) {
+                assertThatThrownBy(() -> backend(login))
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageContaining("password")
+                        .satisfies(e -> assertThat(trace(e)).doesNotContain(CANARY));
+            }
+            assertThatThrownBy(() -> {
+                        try (LockBackend backend = backend("redis://" + server.host() + ":" + server.port())) {
+                            pair(backend);
+                        }
+                    })
+                    .isInstanceOf(LockConfigurationException.class);
+        }
+    }
+
+    @Test
+    void malformedUri_neverRepeatsThePassword() {
+        for (String uri : List.of(
+                "redis://:" + CANARY + "@", "redis-cluster://:" + CANARY + "@:x", "redis-sentinel://" + CANARY)) {
+            assertThatThrownBy(() -> new RedisLockProvider().connect(uri, dev.holdfast.lock.ClientOptions.defaults()))
+                    .satisfies(e -> assertThat(trace(e)).doesNotContain(CANARY));
+        }
+    }
+
+    @Test
+    void serverAway_isUnavailable() throws Exception {
+        String uri;
+        try (RedisServer server = RedisServer.start()) {
+            uri = "redis://:" + CANARY + "@" + server.host() + ":" + server.port();
+        }
+        assertThatThrownBy(() -> backend(uri))
+                .isInstanceOf(LockUnavailableException.class)
+                .satisfies(e -> assertThat(trace(e)).doesNotContain(CANARY));
+    }
+
+    @Test
+    void aclUser_withTheDocumentedPermissions_doesEverything() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            String permissions = permissionsFromTheDocs();
+            String[] words = ("ACL SETUSER locks on >" + CANARY + " " + permissions).split(" ");
+            server.command(words);
+            String uri = "redis://locks:" + CANARY + "@" + server.host() + ":" + server.port();
+            try (LockBackend a = backend(uri);
+                    LockBackend b = backend(uri)) {
+                Acquisition first = new Acquisition("n", OwnerId.random());
+                Grant grant = Spi.grant(a, first);
+                assertThat(Spi.get(a.holder("n", Spi.TIMEOUT))).isPresent();
+                Spi.get(a.renew(List.of(grant), Spi.TIMEOUT));
+                Acquisition second = new Acquisition("n", OwnerId.random());
+                Ticket ticket = Spi.busy(b, second, 60_000, true, null).ticket();
+                await().atMost(Duration.ofSeconds(10))
+                        .until(() -> server.list("PUBSUB", "CHANNELS").size() == 1);
+                CountDownLatch called = new CountDownLatch(1);
+                try (var x = b.signal(ticket, called::countDown)) {
+                    Spi.release(a, grant);
+                    assertThat(called.await(10, TimeUnit.SECONDS)).isTrue();
+                }
+                assertThat(Spi.attempt(b, second, 60_000, true, ticket)).isInstanceOf(Attempt.Granted.class);
+                Spi.get(b.abandon(second, Spi.TIMEOUT));
+                server.command("SCRIPT", "FLUSH");
+                pair(a);
+            }
+            try (LockBackend other = RedisLocks.builder(OwnRedisSource.connect(uri, TIMEOUT))
+                    .prefix("elsewhere")
+                    .backend()) {
+                assertThatThrownBy(() -> pair(other))
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageContaining("permission");
+            }
+        }
+    }
+
+    /** The page says what is needed, and this test that it is enough. */
+    private static String permissionsFromTheDocs() throws Exception {
+        Path page = Path.of("../docs/redis.md");
+        return Files.readAllLines(page).stream()
+                .filter(line -> line.startsWith("ACL SETUSER locks"))
+                .findFirst()
+                .orElseThrow()
+                .replaceFirst("^ACL SETUSER locks on >\\S+ ", "");
+    }
+
+    @Test
+    void tls_withTheRightName_connects_withAWrongOne_doesNot(@TempDir Path folder) throws Exception {
+        certificate(folder, "right", "DNS:localhost,IP:127.0.0.1");
+        certificate(folder, "wrong", "DNS:elsewhere.example");
+        try (RedisServer server = RedisServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"));
+                LockBackend backend = tls(server, folder.resolve("right.pem"))) {
+            pair(backend);
+            assertThatThrownBy(() -> backend("rediss://127.0.0.1:" + server.tlsPort()))
+                    .as("not trusted by this JVM")
+                    .isInstanceOf(LockConfigurationException.class);
+        }
+        try (RedisServer server = RedisServer.startTls(folder.resolve("wrong.pem"), folder.resolve("wrong.key"))) {
+            assertThatThrownBy(() -> tls(server, folder.resolve("wrong.pem")))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("certificate");
+        }
+    }
+
+    private static LockBackend tls(RedisServer server, Path trusted) {
+        RedisClient client = RedisClient.create(RedisURI.builder()
+                .withHost("localhost")
+                .withPort(server.tlsPort())
+                .withSsl(true)
+                .withTimeout(TIMEOUT)
+                .build());
+        client.setOptions(ClientOptions.builder()
+                .sslOptions(SslOptions.builder()
+                        .jdkSslProvider()
+                        .trustManager(trusted.toFile())
+                        .build())
+                .build());
+        try {
+            return RedisLocks.builder(client).backend();
+        } catch (RuntimeException e) {
+            client.shutdown();
+            throw e;
+        }
+    }
+
+    private static void certificate(Path folder, String name, String subject) throws Exception {
+        Process openssl = new ProcessBuilder(
+                        "openssl",
+                        "req",
+                        "-x509",
+                        "-newkey",
+                        "rsa:2048",
+                        "-nodes",
+                        "-days",
+                        "2",
+                        "-subj",
+                        "/CN=" + name,
+                        "-addext",
+                        "subjectAltName=" + subject,
+                        "-keyout",
+                        folder.resolve(name + ".key").toString(),
+                        "-out",
+                        folder.resolve(name + ".pem").toString())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("openssl.log").toFile())
+                .start();
+        assertThat(openssl.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(openssl.exitValue())
+                .as(() -> readQuietly(folder.resolve("openssl.log")))
+                .isZero();
+    }
+
+    private static String readQuietly(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (java.io.IOException e) {
+            return e.toString();
+        }
+    }
+
+    @Test
+    void usersClientAndConnection_stayOpen() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            RedisClient client = RedisClient.create("redis://" + server.host() + ":" + server.port());
+            try (var connection = client.connect()) {
+                try (LockBackend backend = RedisLocks.builder(client).backend()) {
+                    pair(backend);
+                }
+                try (LockBackend backend = RedisLocks.builder(connection).backend()) {
+                    assertThat(backend.info().fifo()).isFalse();
+                    pair(backend);
+                }
+                try (LockBackend backend =
+                        RedisLocks.builder(connection, client.connectPubSub()).backend()) {
+                    assertThat(backend.info().fifo()).isTrue();
+                    pair(backend);
+                }
+                assertThat(connection.sync().ping()).isEqualTo("PONG");
+                await().atMost(Duration.ofSeconds(10))
+                        .until(() -> connection.sync().clientList().lines().count() == 2);
+            } finally {
+                client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+            }
+        }
+    }
+
+    private static LockBackend backend(String uri) {
+        return RedisLocks.builder(OwnRedisSource.connect(uri, TIMEOUT)).backend();
+    }
+
+    private static void pair(LockBackend backend) throws Exception {
+        assertThat(Spi.release(backend, Spi.grant(backend, new Acquisition("pair", OwnerId.random()))))
+                .isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    private static String trace(Throwable failure) {
+        java.io.StringWriter text = new java.io.StringWriter();
+        failure.printStackTrace(new java.io.PrintWriter(text));
+        return text.toString();
+    }
+}

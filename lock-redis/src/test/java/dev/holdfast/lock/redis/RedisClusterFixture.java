@@ -1,0 +1,88 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.RedisCluster;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.cluster.SlotHash;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Three masters with a replica each. */
+final class RedisClusterFixture implements LockFixture {
+    private final RedisCluster cluster;
+    private final String version;
+
+    RedisClusterFixture() throws IOException, InterruptedException {
+        cluster = RedisCluster.start(true);
+        version = cluster.nodes().get(0).version();
+    }
+
+    RedisCluster cluster() {
+        return cluster;
+    }
+
+    String uri() {
+        return cluster.nodes().stream()
+                .map(node -> node.host() + ":" + node.port())
+                .collect(Collectors.joining(",", "redis-cluster://", ""));
+    }
+
+    RedisServer master(RedisKeys keys) throws IOException {
+        return cluster.master(SlotHash.getSlot(keys.lock()));
+    }
+
+    @Override
+    public String name() {
+        return "redis " + version + ", cluster of 3 masters and 3 replicas, sharded channels";
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        return RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3)))
+                .backend();
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.of(Capability.EXPIRE, Capability.LAPSE, Capability.ENTRIES, Capability.COUNT);
+    }
+
+    @Override
+    public void expire(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        master(keys).command("DEL", keys.lock(), keys.record());
+    }
+
+    @Override
+    public long entries(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        RedisServer master = master(keys);
+        return master.number("EXISTS", keys.lock())
+                + master.number("ZCARD", keys.queue())
+                + master.number("HLEN", keys.waiters());
+    }
+
+    @Override
+    public long commands() throws IOException {
+        long sum = 0;
+        for (RedisServer node : cluster.nodes()) {
+            sum += node.lockCommands();
+        }
+        return sum;
+    }
+
+    @Override
+    public void close() {
+        cluster.close();
+    }
+}

@@ -1,0 +1,159 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.cluster.SlotHash;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestInstance;
+
+/** The backend by itself, on a cluster. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class RedisClusterTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private RedisClusterFixture fixture;
+    private LockBackend a;
+    private LockBackend b;
+    private String name;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = new RedisClusterFixture();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void connect(TestInfo test) {
+        name = test.getDisplayName();
+        a = fixture.newBackend();
+        b = fixture.newBackend();
+    }
+
+    @AfterEach
+    void disconnect() {
+        a.close();
+        b.close();
+    }
+
+    @Test
+    void locks_onAllNodes_areGrantedRenewedReleased() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            grants.add(Spi.grant(a, new Acquisition(name + i, OwnerId.random())));
+        }
+        assertThat(Spi.get(a.renew(grants, Spi.TIMEOUT))).hasSize(50).allMatch(RenewResult.Renewed.class::isInstance);
+        for (Grant grant : grants) {
+            assertThat(Spi.release(b, grant)).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    @Test
+    void release_callsTheWaiterOnItsShardedChannel() throws Exception {
+        Grant grant = Spi.grant(a, acquisition());
+        Acquisition waiting = acquisition();
+        Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
+        awaitSubscribed(1);
+        AtomicInteger calls = new AtomicInteger();
+        try (var x = b.signal(ticket, calls::incrementAndGet)) {
+            int before = calls.get();
+            Spi.release(a, grant);
+            await().atMost(PATIENCE).until(() -> calls.get() > before);
+            Spi.release(b, ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, false, ticket)).grant());
+        }
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void movedSlot_keepsTheGrantAndCallsTheWaiter() throws Exception {
+        Grant grant = Spi.grant(a, acquisition());
+        Acquisition waiting = acquisition();
+        Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
+        awaitSubscribed(1);
+        AtomicInteger calls = new AtomicInteger();
+        try (var x = b.signal(ticket, calls::incrementAndGet)) {
+            int slot = SlotHash.getSlot(keys().lock());
+            RedisServer from = fixture.cluster().master(slot);
+            RedisServer to = fixture.cluster().nodes().stream()
+                    .limit(3)
+                    .filter(node -> node != from)
+                    .findFirst()
+                    .orElseThrow();
+            fixture.cluster().move(slot, to);
+            assertThat(fixture.cluster().master(slot)).isSameAs(to);
+            assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(10_000));
+            awaitSubscribed(1);
+            int before = calls.get();
+            Spi.release(a, grant);
+            await().atMost(PATIENCE).until(() -> calls.get() > before);
+            Grant next = ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, false, ticket)).grant();
+            assertThat(next.token()).isGreaterThan(grant.token());
+            Spi.release(b, next);
+        }
+    }
+
+    @Test
+    void killedSubscriptions_comeBackAndRecheck() throws Exception {
+        Grant grant = Spi.grant(a, acquisition());
+        Grant other = Spi.grant(a, new Acquisition(name + "2", OwnerId.random()));
+        Ticket ticket = Spi.busy(b, acquisition(), 60_000, false, null).ticket();
+        Ticket otherTicket = Spi.busy(b, new Acquisition(name + "2", OwnerId.random()), 60_000, false, null)
+                .ticket();
+        awaitSubscribed(1);
+        AtomicInteger calls = new AtomicInteger();
+        AtomicInteger otherCalls = new AtomicInteger();
+        try (var x = b.signal(ticket, calls::incrementAndGet);
+                var y = b.signal(otherTicket, otherCalls::incrementAndGet)) {
+            await().atMost(PATIENCE).until(() -> calls.get() > 0 && otherCalls.get() > 0);
+            int before = calls.get();
+            int otherBefore = otherCalls.get();
+            for (RedisServer node : fixture.cluster().nodes()) {
+                node.command("CLIENT", "KILL", "TYPE", "pubsub");
+            }
+            await().atMost(PATIENCE).until(() -> calls.get() > before && otherCalls.get() > otherBefore);
+            awaitSubscribed(1);
+            int again = calls.get();
+            Spi.release(a, grant);
+            await().atMost(PATIENCE).until(() -> calls.get() > again);
+            Spi.release(a, other);
+        }
+    }
+
+    private RedisKeys keys() {
+        return RedisKeys.of("holdfast", name);
+    }
+
+    private Acquisition acquisition() {
+        return new Acquisition(name, OwnerId.random());
+    }
+
+    private void awaitSubscribed(int channels) {
+        await().atMost(PATIENCE).until(() -> {
+            List<?> found = (List<?>) fixture.master(keys())
+                    .command("PUBSUB", "SHARDCHANNELS", keys().lock().replace("[", "\\[") + ":c:*");
+            return found.size() == channels;
+        });
+    }
+}
