@@ -1,9 +1,11 @@
 package dev.holdfast.lock.testkit;
 
+import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.GrantObserver;
 import dev.holdfast.lock.spi.LockBackend;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -37,6 +39,9 @@ public abstract class LockContract {
     private @Nullable LockBackend firstBackend;
     private @Nullable LockBackend secondBackend;
 
+    private ClientGroup.@Nullable CountedClient firstClient;
+    private ClientGroup.@Nullable CountedClient secondClient;
+
     /** For subclasses. */
     protected LockContract() {}
 
@@ -55,29 +60,38 @@ public abstract class LockContract {
         secondBackend = observed(fixture.newBackend());
     }
 
-    final void stop() {
+    final void stop() throws Exception {
         if (!notApplicable.isEmpty()) {
             System.out.printf(
                     "%s: %d tests of the contract do not apply:%n", fixture().name(), notApplicable.size());
             notApplicable.forEach((test, missing) -> System.out.printf("  - %s (needs %s)%n", test, missing));
         }
-        try {
-            closeBackend(secondBackend);
-        } finally {
+        closeAll(secondClient, firstClient, secondBackend, firstBackend, fixture);
+    }
+
+    private static void closeAll(@Nullable AutoCloseable... resources) throws Exception {
+        Exception first = null;
+        for (AutoCloseable resource : resources) {
             try {
-                closeBackend(firstBackend);
-            } finally {
-                if (fixture != null) {
-                    fixture.close();
+                if (resource != null) {
+                    resource.close();
+                }
+            } catch (Exception e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
                 }
             }
         }
+        if (first != null) {
+            throw first;
+        }
     }
 
-    private static void closeBackend(@Nullable LockBackend backend) {
-        if (backend != null) {
-            backend.close();
-        }
+    /** The options of clients in tests: patient, since the machine may be busy. */
+    static ClientOptions.Builder clientOptions() {
+        return ClientOptions.builder().who("contract").requestTimeout(Duration.ofSeconds(10));
     }
 
     /** Tells a backend that somebody listens, as the engine does before anything else. */
@@ -102,6 +116,22 @@ public abstract class LockContract {
 
     final LockBackend secondBackend() {
         return started(secondBackend);
+    }
+
+    final ClientGroup.CountedClient firstClient() {
+        if (firstClient == null) {
+            firstClient =
+                    ClientGroup.CountedClient.open(fixture(), clientOptions().build());
+        }
+        return firstClient;
+    }
+
+    final ClientGroup.CountedClient secondClient() {
+        if (secondClient == null) {
+            secondClient =
+                    ClientGroup.CountedClient.open(fixture(), clientOptions().build());
+        }
+        return secondClient;
     }
 
     private static <T> T started(@Nullable T part) {
@@ -195,6 +225,56 @@ public abstract class LockContract {
     @DisplayName("A backend's holder")
     class BackendHolders extends BackendHoldersContract {
         BackendHolders() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ExclusionContract}. */
+    @Nested
+    @Order(9)
+    @DisplayName("A lock")
+    class Exclusion extends ExclusionContract {
+        Exclusion() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ReentryContract}. */
+    @Nested
+    @Order(10)
+    @DisplayName("Re-entry")
+    class Reentry extends ReentryContract {
+        Reentry() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link WaitingContract}. */
+    @Nested
+    @Order(11)
+    @DisplayName("Waiting")
+    class Waiting extends WaitingContract {
+        Waiting() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link InterruptContract}. */
+    @Nested
+    @Order(12)
+    @DisplayName("An interrupt")
+    class Interrupt extends InterruptContract {
+        Interrupt() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link OwnershipContract}. */
+    @Nested
+    @Order(13)
+    @DisplayName("Ownership")
+    class Ownership extends OwnershipContract {
+        Ownership() {
             super(LockContract.this);
         }
     }

@@ -36,7 +36,18 @@ public interface LockFixture extends AutoCloseable {
      * @return an open client, closed by the caller
      */
     default LockClient newClient(ClientOptions options) {
-        return LockEngine.client(newBackend(), options);
+        return newClient(newBackend(), options);
+    }
+
+    /**
+     * Makes a client of a backend, which is one of {@link #newBackend} with something around it.
+     *
+     * @param backend the backend, closed with the client
+     * @param options the client's options
+     * @return an open client, closed by the caller
+     */
+    default LockClient newClient(LockBackend backend, ClientOptions options) {
+        return LockEngine.client(backend, options);
     }
 
     /**

@@ -1,0 +1,118 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.testkit.fault.CountingBackend;
+import dev.holdfast.lock.testkit.fault.FaultyBackend;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Tests of a client as a user has it: engine and backend together. */
+abstract class ClientGroup extends ContractGroup {
+    private static final AtomicInteger ACTORS = new AtomicInteger();
+
+    ClientGroup(LockContract contract) {
+        super(contract);
+    }
+
+    /** One of two clients that all tests share; do not close it. */
+    final LockClient first() {
+        return contract.firstClient().client();
+    }
+
+    /** The other of two clients that all tests share; do not close it. */
+    final LockClient second() {
+        return contract.secondClient().client();
+    }
+
+    /** What {@link #first} has asked the backend. */
+    final CountingBackend firstCounts() {
+        return contract.firstClient().counts();
+    }
+
+    /** What {@link #second} has asked the backend. */
+    final CountingBackend secondCounts() {
+        return contract.secondClient().counts();
+    }
+
+    /** A client of this test alone, closed when the test is over. */
+    final CountedClient client(ClientOptions options) {
+        return closing(CountedClient.open(fixture(), options));
+    }
+
+    final FaultyClient faultyClient(ClientOptions options) {
+        return closing(FaultyClient.open(fixture(), options));
+    }
+
+    final Actor actor() {
+        return closing(new Actor("actor-" + ACTORS.incrementAndGet()));
+    }
+
+    final LockOptions shortLease(Renewal renewal) {
+        return LockOptions.builder()
+                .lease(fixture().shortLease())
+                .renewal(renewal)
+                .build();
+    }
+
+    /** The lock must be free, or become so without anybody's help: the other client gets it. */
+    final void assertBecomesFree(String name) throws InterruptedException {
+        assertBecomesFree(name, PATIENCE);
+    }
+
+    final void assertBecomesFree(String name, Duration atMost) throws InterruptedException {
+        Optional<Lease> lease = second().lock(name).tryAcquire(atMost);
+        assertThat(lease).as("grant of '%s' within %s", name, atMost).isPresent();
+        lease.orElseThrow().close();
+    }
+
+    final void assertEntries(String name, long expected) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(fixture().entries(name))
+                        .as("entries on the server for '%s'", name)
+                        .isEqualTo(expected));
+    }
+
+    static LossReason awaitLoss(Lease lease) throws Exception {
+        return lease.lost().toCompletableFuture().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** A client, and what it asks its backend. */
+    record CountedClient(LockClient client, CountingBackend counts) implements AutoCloseable {
+
+        static CountedClient open(LockFixture fixture, ClientOptions options) {
+            CountingBackend counts = new CountingBackend(fixture.newBackend());
+            return new CountedClient(fixture.newClient(counts, options), counts);
+        }
+
+        @Override
+        public void close() {
+            client.close();
+        }
+    }
+
+    /** A client whose requests fail as the test says. */
+    record FaultyClient(LockClient client, CountingBackend counts, FaultyBackend faults) implements AutoCloseable {
+
+        static FaultyClient open(LockFixture fixture, ClientOptions options) {
+            FaultyBackend faults = new FaultyBackend(fixture.newBackend());
+            CountingBackend counts = new CountingBackend(faults);
+            return new FaultyClient(fixture.newClient(counts, options), counts, faults);
+        }
+
+        @Override
+        public void close() {
+            faults.calm();
+            client.close();
+        }
+    }
+}

@@ -1,0 +1,15 @@
+package dev.holdfast.lock.testkit.fault;
+
+/** What can go wrong with one request. */
+public enum Fault {
+    /** The request never reaches the server, and fails at once. */
+    REFUSED,
+    /** The server does it; the request fails as if the connection broke before the reply. */
+    LOST_REPLY,
+    /** The server does it; nothing is ever heard of it. */
+    SILENCE,
+    /** The request never reaches the server; nothing is ever heard of it. */
+    BLACK_HOLE,
+    /** The server does it twice in a row; the second answer arrives. */
+    DUPLICATE
+}

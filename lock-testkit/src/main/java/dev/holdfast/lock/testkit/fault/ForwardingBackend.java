@@ -1,0 +1,85 @@
+package dev.holdfast.lock.testkit.fault;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+
+/** A backend that passes everything on; subclasses change what they want to. As thread-safe as what it wraps. */
+public class ForwardingBackend implements LockBackend {
+    private final LockBackend delegate;
+
+    /**
+     * Wraps a backend.
+     *
+     * @param delegate the backend, closed with this one
+     */
+    public ForwardingBackend(LockBackend delegate) {
+        this.delegate = delegate;
+    }
+
+    /**
+     * Returns the wrapped backend.
+     *
+     * @return the backend
+     */
+    protected final LockBackend delegate() {
+        return delegate;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return delegate.info();
+    }
+
+    @Override
+    public void observe(GrantObserver observer) {
+        delegate.observe(observer);
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        return delegate.attempt(request);
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        return delegate.signal(ticket, maybeFree);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        return delegate.abandon(acquisition, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return delegate.renew(grants, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return delegate.release(grant, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return delegate.holder(name, timeoutMillis);
+    }
+
+    @Override
+    public void close() {
+        delegate.close();
+    }
+}
