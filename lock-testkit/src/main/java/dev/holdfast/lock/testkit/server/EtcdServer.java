@@ -1,0 +1,262 @@
+package dev.holdfast.lock.testkit.server;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A real etcd: one node, or a cluster of several on this machine whose nodes can be paused, killed and started again one
+ * by one. Data lives in temporary folders and outlives restarts.
+ *
+ * <p>Needs the binary {@code etcd} (Debian: etcd-server). Thread-safe.
+ */
+public final class EtcdServer implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String LOOPBACK = "127.0.0.1";
+
+    private final List<EtcdNode> nodes;
+    private final String version;
+
+    private EtcdServer(List<EtcdNode> nodes, String version) {
+        this.nodes = List.copyOf(nodes);
+        this.version = version;
+    }
+
+    /**
+     * Starts a single node without TLS.
+     *
+     * @return the server, ready
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer start() throws IOException, InterruptedException {
+        return start(1, null);
+    }
+
+    /**
+     * Starts a cluster without TLS.
+     *
+     * @param nodes how many, positive
+     * @return the cluster, ready
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer startCluster(int nodes) throws IOException, InterruptedException {
+        return start(nodes, null);
+    }
+
+    /**
+     * Starts a single node that speaks TLS to its clients.
+     *
+     * @param certificate a PEM file
+     * @param key a PEM file
+     * @return the server, ready
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
+        return start(1, new Tls(certificate, key));
+    }
+
+    private record Tls(Path certificate, Path key) {}
+
+    private static EtcdServer start(int count, @Nullable Tls tls) throws IOException, InterruptedException {
+        String binary = ServerBinary.find(List.of("etcd")).toString();
+        List<Integer> peers = new ArrayList<>();
+        StringBuilder cluster = new StringBuilder();
+        for (int i = 0; i < count; i++) {
+            peers.add(LoopbackPorts.next());
+            cluster.append(i == 0 ? "" : ",")
+                    .append("n")
+                    .append(i)
+                    .append("=http://")
+                    .append(LOOPBACK)
+                    .append(":");
+            cluster.append(peers.get(i));
+        }
+        String scheme = tls == null ? "http" : "https";
+        List<EtcdNode> nodes = new ArrayList<>();
+        try {
+            for (int i = 0; i < count; i++) {
+                String name = "n" + i;
+                int peer = peers.get(i);
+                ServerProcess process = ServerProcess.builder("etcd-" + name)
+                        .ports(2)
+                        .command(place -> command(binary, name, peer, cluster.toString(), scheme, tls, place))
+                        .start();
+                nodes.add(new EtcdNode(process, scheme));
+            }
+            EtcdServer server = new EtcdServer(nodes, version(binary));
+            server.awaitHealthy();
+            return server;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            nodes.forEach(node -> node.process().close());
+            throw e;
+        }
+    }
+
+    private static List<String> command(
+            String binary, String name, int peer, String cluster, String scheme, @Nullable Tls tls, ServerPlace place) {
+        String client = scheme + "://" + place.host() + ":" + place.port();
+        String peerUrl = "http://" + place.host() + ":" + peer;
+        List<String> command = new ArrayList<>(List.of(binary, "--name", name, "--logger", "zap"));
+        command.addAll(List.of("--data-dir", place.folder().resolve("data").toString()));
+        command.addAll(List.of("--listen-client-urls", client, "--advertise-client-urls", client));
+        command.addAll(List.of("--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl));
+        command.addAll(List.of("--listen-metrics-urls", "http://" + place.host() + ":" + place.port(1)));
+        command.addAll(List.of("--initial-cluster", cluster, "--initial-cluster-token", "holdfast"));
+        if (tls != null) {
+            command.addAll(List.of("--cert-file", tls.certificate().toString()));
+            command.addAll(List.of("--key-file", tls.key().toString()));
+        }
+        return command;
+    }
+
+    private static String version(String binary) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(binary, "--version")
+                .redirectErrorStream(true)
+                .start();
+        String text = new String(process.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+        process.waitFor(10, TimeUnit.SECONDS);
+        Matcher matcher = Pattern.compile("etcd Version: (\\S+)").matcher(text);
+        return matcher.find() ? matcher.group(1) : "unknown";
+    }
+
+    /**
+     * Returns the server's version.
+     *
+     * @return for example {@code 3.4.23}
+     */
+    public String version() {
+        return version;
+    }
+
+    /**
+     * Returns the nodes.
+     *
+     * @return the nodes, in a constant order
+     */
+    public List<EtcdNode> nodes() {
+        return nodes;
+    }
+
+    /**
+     * Returns where clients connect.
+     *
+     * @return the nodes' endpoints, in a constant order
+     */
+    public List<String> endpoints() {
+        return nodes.stream().map(EtcdNode::endpoint).toList();
+    }
+
+    /**
+     * Returns hosts and ports as a client's URI has them.
+     *
+     * @return for example {@code 127.0.0.1:23790,127.0.0.1:23801}
+     */
+    public String hostsAndPorts() {
+        return nodes.stream().map(node -> LOOPBACK + ":" + node.port()).collect(Collectors.joining(","));
+    }
+
+    /**
+     * Waits for a leader.
+     *
+     * @return the node that is the leader now
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public EtcdNode awaitLeader() throws InterruptedException {
+        await("a leader", () -> nodes.stream().anyMatch(EtcdNode::isLeader));
+        return nodes.stream().filter(EtcdNode::isLeader).findFirst().orElseGet(() -> nodes.get(0));
+    }
+
+    /**
+     * Waits until all nodes are healthy.
+     *
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public void awaitHealthy() throws InterruptedException {
+        await("all nodes to be healthy", () -> nodes.stream().allMatch(EtcdNode::isHealthy));
+    }
+
+    private void await(String what, BooleanSupplier condition) throws InterruptedException {
+        long start = System.nanoTime();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - start > PATIENCE.toNanos()) {
+                throw new IllegalStateException(this + ": waited " + PATIENCE + " in vain for " + what);
+            }
+            TimeUnit.MILLISECONDS.sleep(30);
+        }
+    }
+
+    /**
+     * Counts how many calls of a gRPC method the nodes have begun to serve.
+     *
+     * @param method such as {@code Txn}, {@code Range} or {@code LeaseGrant}
+     * @return the sum over all nodes that answer; forgotten by a node that restarts
+     * @throws IOException if a node does not answer
+     */
+    public long calls(String method) throws IOException {
+        return sum("grpc_server_started_total", "grpc_method=\"" + method + "\"");
+    }
+
+    /**
+     * Adds up a metric over all nodes.
+     *
+     * @param metric its name
+     * @param label a text that the sample's labels contain
+     * @return the sum
+     * @throws IOException if a node does not answer
+     */
+    public long sum(String metric, String label) throws IOException {
+        long sum = 0;
+        for (EtcdNode node : nodes) {
+            sum += node.sum(metric, label);
+        }
+        return sum;
+    }
+
+    /**
+     * Kills all nodes and starts them again with the data they had.
+     *
+     * @throws IOException if one does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public void restart() throws IOException, InterruptedException {
+        for (EtcdNode node : nodes) {
+            node.kill();
+        }
+        for (EtcdNode node : nodes) {
+            node.start();
+        }
+        awaitHealthy();
+    }
+
+    /** Freezes all nodes. */
+    public void pause() {
+        nodes.forEach(EtcdNode::pause);
+    }
+
+    /** Ends {@link #pause()}. */
+    public void resume() {
+        nodes.forEach(EtcdNode::resume);
+    }
+
+    /** Kills all nodes and removes what they wrote. Idempotent. */
+    @Override
+    public void close() {
+        nodes.forEach(node -> node.process().close());
+    }
+
+    @Override
+    public String toString() {
+        return "etcd " + version + ", " + (nodes.size() == 1 ? "single node" : nodes.size() + " nodes");
+    }
+}
