@@ -1,0 +1,27 @@
+package dev.holdfast.lock.etcd;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.MethodDescriptor;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+
+/** Gives every call a deadline, but for watches, which live as long as they are wanted. Stateless. */
+final class CallDeadlines implements ClientInterceptor {
+    private static final String WATCHES = "etcdserverpb.Watch";
+
+    private final long millis;
+
+    CallDeadlines(Duration timeout) {
+        this.millis = timeout.toMillis();
+    }
+
+    @Override
+    public <ReqT, RespT> ClientCall<ReqT, RespT> interceptCall(
+            MethodDescriptor<ReqT, RespT> method, CallOptions options, Channel next) {
+        boolean bounded = options.getDeadline() != null || WATCHES.equals(method.getServiceName());
+        return next.newCall(method, bounded ? options : options.withDeadlineAfter(millis, TimeUnit.MILLISECONDS));
+    }
+}

@@ -1,0 +1,145 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.spi.Subscription;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchEvent;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears of the deletion of one key that was there at a known revision R.
+ *
+ * <p>The watch starts "now": etcd serves a watch that starts at a revision already passed from a loop that runs every
+ * 100 ms (mvcc's unsynced watchers), one that starts now at once. The server says at which revision W of its own it
+ * began: it reports everything after W. If W ≤ R nothing can have been missed; otherwise the key is read once, after the
+ * watch has begun.
+ *
+ * <p>jetcd's watcher gives up on some errors ("no leader", compaction), resumes by itself on others, and may lose events
+ * then. It is therefore closed at the first error of any kind and replaced by a new one, which begins with the same
+ * comparison.
+ *
+ * <p>Thread-safe; jetcd's threads are left at once, because it calls back under locks of its own.
+ */
+final class DeletionWatch implements Subscription {
+    private static final Logger LOG = LoggerFactory.getLogger(DeletionWatch.class);
+    private static final long FIRST_PAUSE_MILLIS = 50;
+    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+    private static final long READ_TIMEOUT_MILLIS = 3_000;
+    private static final WatchOption DELETIONS = WatchOption.builder()
+            .withNoPut(true)
+            .withCreateNotify(true)
+            .withRequireLeader(true)
+            .build();
+    private static final GetOption EXISTS =
+            GetOption.builder().withCountOnly(true).build();
+
+    private final EtcdCalls calls;
+    private final EtcdTicket ticket;
+    private final Runnable onDeleted;
+    private final AtomicInteger generation = new AtomicInteger();
+    private final AtomicReference<Watch.@Nullable Watcher> watcher = new AtomicReference<>();
+    private volatile long pauseMillis = FIRST_PAUSE_MILLIS;
+    private volatile boolean closed;
+
+    DeletionWatch(EtcdCalls calls, EtcdTicket ticket, Runnable onDeleted) {
+        this.calls = calls;
+        this.ticket = ticket;
+        this.onDeleted = onDeleted;
+    }
+
+    void open() {
+        if (closed) {
+            return;
+        }
+        int mine = generation.incrementAndGet();
+        try {
+            Watch.Watcher opened = calls.watch(
+                    ticket.before(),
+                    DELETIONS,
+                    Watch.listener(
+                            response -> hop(() -> heard(mine, response)),
+                            failure -> hop(() -> broken(mine, failure)),
+                            () -> hop(() -> broken(mine, new CancellationException("ended by the client library")))));
+            replace(opened);
+            if (closed) {
+                replace(null);
+            }
+        } catch (Exception e) {
+            broken(mine, e);
+        }
+    }
+
+    private void heard(int from, WatchResponse response) {
+        if (closed || from != generation.get()) {
+            return;
+        }
+        pauseMillis = FIRST_PAUSE_MILLIS;
+        boolean deleted =
+                response.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
+        if (deleted) {
+            onDeleted.run();
+        } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
+            recheck(from);
+        }
+    }
+
+    private void recheck(int from) {
+        calls.bounded(calls.get(ticket.before(), EXISTS), READ_TIMEOUT_MILLIS).whenComplete((reply, failure) -> {
+            if (closed || from != generation.get()) {
+                return;
+            }
+            if (failure != null) {
+                broken(from, failure);
+            } else if (reply.getCount() == 0) {
+                onDeleted.run();
+            }
+        });
+    }
+
+    private void broken(int from, Throwable failure) {
+        if (closed || !generation.compareAndSet(from, from + 1)) {
+            return;
+        }
+        LOG.debug("watch of {} broke, opening another one", ticket.before(), failure);
+        replace(null);
+        long pause = pauseMillis;
+        pauseMillis = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+        long jittered = pause / 2 + ThreadLocalRandom.current().nextLong(pause);
+        hopLater(this::open, jittered);
+    }
+
+    private void replace(Watch.@Nullable Watcher next) {
+        Watch.Watcher before = watcher.getAndSet(next);
+        if (before != null) {
+            before.close();
+        }
+    }
+
+    private void hop(Runnable task) {
+        hopLater(task, 0);
+    }
+
+    private void hopLater(Runnable task, long millis) {
+        try {
+            calls.executor().schedule(task, millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            closed = true;
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        replace(null);
+    }
+}

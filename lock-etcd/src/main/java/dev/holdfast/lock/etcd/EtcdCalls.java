@@ -1,0 +1,97 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Txn;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.lease.LeaseGrantResponse;
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.LeaseOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.grpc.Context;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * jetcd as this backend uses it. A call never throws and never blocks; {@link #bounded} ends the wait for its result and
+ * leaves jetcd's threads, on which nothing may block.
+ *
+ * <p>Streams start in gRPC's root context: in the caller's own they would end together with, say, the request that the
+ * caller is serving.
+ */
+final class EtcdCalls {
+    private static final LeaseOption WITH_KEYS =
+            LeaseOption.newBuilder().withAttachedKeys().build();
+
+    private final Client client;
+    private final ScheduledExecutorService executor;
+
+    EtcdCalls(Client client, ScheduledExecutorService executor) {
+        this.client = client;
+        this.executor = executor;
+    }
+
+    ScheduledExecutorService executor() {
+        return executor;
+    }
+
+    Txn txn() {
+        return client.getKVClient().txn();
+    }
+
+    CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
+        return guarded(() -> client.getKVClient().get(key, option));
+    }
+
+    CompletableFuture<LeaseGrantResponse> grant(long ttlSeconds, long timeoutMillis) {
+        return guarded(() -> client.getLeaseClient().grant(ttlSeconds, timeoutMillis, TimeUnit.MILLISECONDS));
+    }
+
+    CompletableFuture<LeaseTimeToLiveResponse> keysOf(long leaseId) {
+        return guarded(() -> client.getLeaseClient().timeToLive(leaseId, WITH_KEYS));
+    }
+
+    CompletableFuture<?> revoke(long leaseId) {
+        return guarded(() -> client.getLeaseClient().revoke(leaseId));
+    }
+
+    /** Renews a lease by a stream of its own, so that each call goes to the next endpoint; it ends with the context. */
+    CompletableFuture<LeaseKeepAliveResponse> keepAliveOnce(long leaseId, Context context) {
+        return guarded(() -> context.call(() -> client.getLeaseClient().keepAliveOnce(leaseId)));
+    }
+
+    /** Throws if the client is closed. */
+    Watch.Watcher watch(ByteSequence key, WatchOption option, Watch.Listener listener) throws Exception {
+        return Context.ROOT.call(() -> client.getWatchClient().watch(key, option, listener));
+    }
+
+    /** The same result on this backend's own thread, or a TimeoutException; the call itself goes on. */
+    <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        call.copy()
+                .orTimeout(Math.max(1, timeoutMillis), TimeUnit.MILLISECONDS)
+                .whenCompleteAsync(
+                        (value, failure) -> {
+                            if (failure == null) {
+                                result.complete(value);
+                            } else {
+                                result.completeExceptionally(EtcdErrors.unwrap(failure));
+                            }
+                        },
+                        executor);
+        return result;
+    }
+
+    static <T> CompletableFuture<T> guarded(Callable<CompletableFuture<T>> call) {
+        try {
+            return call.call();
+        } catch (Exception e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
+import io.etcd.jetcd.common.exception.EtcdException;
+import io.grpc.Status;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/** Says in the lock's terms what a failed call means. */
+final class EtcdErrors {
+
+    private EtcdErrors() {}
+
+    /**
+     * Tells whether the server refused the request, so that it has no effect now or later. Otherwise nobody knows.
+     */
+    static boolean isRefusal(Throwable failure) {
+        return switch (code(failure)) {
+            case NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> true;
+            case UNAUTHENTICATED -> !isUnreachable(failure);
+            default -> false;
+        };
+    }
+
+    static boolean isLeaseGone(Throwable failure) {
+        return code(failure) == Status.Code.NOT_FOUND;
+    }
+
+    /** Makes of any failure one that a backend may throw. */
+    static RuntimeException translate(String what, Throwable failure) {
+        Throwable cause = unwrap(failure);
+        if (cause instanceof LockException known) {
+            return known;
+        }
+        if (cause instanceof TimeoutException) {
+            return new LockUnavailableException(
+                    what + ": etcd did not answer in time; see whether the cluster has a leader and can be reached",
+                    cause);
+        }
+        String said = cause.getMessage();
+        return switch (code(cause)) {
+            case PERMISSION_DENIED ->
+                new LockConfigurationException(
+                        what + ": etcd says '" + said + "'; grant the user read and write permission on the prefix",
+                        cause);
+            case UNAUTHENTICATED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> {
+                if (isUnreachable(cause)) {
+                    yield unavailable(what, said, cause);
+                }
+                yield new LockConfigurationException(
+                        what + ": etcd says '" + said + "'; check user, password and the server's version", cause);
+            }
+            default -> unavailable(what, said, cause);
+        };
+    }
+
+    private static LockUnavailableException unavailable(String what, @Nullable String said, Throwable cause) {
+        return new LockUnavailableException(
+                what + ": etcd is not available (" + said + "); see whether the cluster has a leader", cause);
+    }
+
+    /** jetcd reports every failed login as UNAUTHENTICATED, even if no server could be asked. */
+    private static boolean isUnreachable(Throwable failure) {
+        for (Throwable t = unwrap(failure).getCause(); t != null; t = t.getCause()) {
+            Status.Code inner = ownCode(t);
+            if (inner == Status.Code.UNAVAILABLE
+                    || inner == Status.Code.DEADLINE_EXCEEDED
+                    || inner == Status.Code.CANCELLED
+                    || t instanceof java.io.IOException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static Status.Code code(Throwable failure) {
+        Throwable t = unwrap(failure);
+        Status.Code own = ownCode(t);
+        return own == null ? Status.fromThrowable(t).getCode() : own;
+    }
+
+    private static Status.@Nullable Code ownCode(Throwable t) {
+        if (t instanceof EtcdException etcd) {
+            return Status.Code.valueOf(etcd.getErrorCode().name());
+        }
+        if (t instanceof io.grpc.StatusRuntimeException status) {
+            return status.getStatus().getCode();
+        }
+        return t instanceof io.grpc.StatusException status ? status.getStatus().getCode() : null;
+    }
+
+    static Throwable unwrap(Throwable failure) {
+        Throwable t = failure;
+        while ((t instanceof CompletionException || t instanceof ExecutionException) && t.getCause() != null) {
+            t = t.getCause();
+        }
+        return t;
+    }
+}

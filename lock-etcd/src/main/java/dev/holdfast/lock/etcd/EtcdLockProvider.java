@@ -1,0 +1,106 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockProvider;
+import dev.holdfast.lock.LockUnavailableException;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.ClientBuilder;
+import io.etcd.jetcd.options.GetOption;
+import io.grpc.netty.GrpcSslContexts;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.File;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLException;
+
+/**
+ * Serves {@code etcd://[user:password@]host[:port],host[:port]…} and, with TLS, {@code etcds://…}.
+ *
+ * <p>Parameters: {@code prefix} (by default {@code holdfast/}), {@code mode} ({@code queue} or {@code single-key}), and
+ * with TLS {@code ca} (a PEM file with the certificates to trust instead of the platform's), {@code cert} and {@code key}
+ * (PEM files with this client's own certificate and PKCS#8 key) and {@code authority} (the name that the server's
+ * certificate is checked against, by default the host's).
+ */
+public final class EtcdLockProvider implements LockProvider {
+    private static final GetOption ONE_KEY =
+            GetOption.builder().isPrefix(true).withKeysOnly(true).withLimit(1).build();
+
+    /** For {@link java.util.ServiceLoader}. */
+    public EtcdLockProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("etcd", "etcds");
+    }
+
+    @Override
+    public LockClient connect(String uri, ClientOptions options) {
+        EtcdUri address = EtcdUri.parse(uri);
+        EtcdMode mode = address.mode();
+        String prefix = address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX);
+        Client client = client(address, options).build();
+        try {
+            probe(client, address, prefix, options.requestTimeout().toMillis());
+            return EtcdLocks.builder(new EtcdConnection(client, client::close))
+                    .options(options)
+                    .prefix(prefix)
+                    .mode(mode)
+                    .build();
+        } catch (RuntimeException e) {
+            client.close();
+            throw e;
+        }
+    }
+
+    private static ClientBuilder client(EtcdUri address, ClientOptions options) {
+        String scheme = address.tls() ? "https://" : "http://";
+        ClientBuilder builder = Client.builder();
+        address.parameter("authority").ifPresent(builder::authority);
+        builder.endpoints(
+                address.endpoints().stream().map(endpoint -> scheme + endpoint).toArray(String[]::new));
+        if (address.user() != null && address.password() != null) {
+            builder.user(EtcdKeys.bytes(address.user())).password(EtcdKeys.bytes(address.password()));
+        }
+        if (address.tls()) {
+            secure(builder, address);
+        }
+        return EtcdLocks.recommended(builder, options.requestTimeout());
+    }
+
+    private static void secure(ClientBuilder builder, EtcdUri address) {
+        try {
+            SslContextBuilder context = GrpcSslContexts.forClient();
+            address.parameter("ca").ifPresent(file -> context.trustManager(new File(file)));
+            if (address.parameter("cert").isPresent()
+                    != address.parameter("key").isPresent()) {
+                throw new IllegalArgumentException(address + ": cert and key must be given together");
+            }
+            address.parameter("cert")
+                    .ifPresent(file -> context.keyManager(
+                            new File(file), new File(address.parameter("key").orElseThrow())));
+            builder.sslContext(context.build());
+        } catch (SSLException | IllegalArgumentException e) {
+            throw new LockConfigurationException(
+                    address + ": TLS cannot be set up (" + e.getMessage() + "); check the PEM files ca, cert and key",
+                    e);
+        }
+    }
+
+    /** One cheap read, so that wrong credentials and unreachable servers are told now. */
+    private static void probe(Client client, EtcdUri address, String prefix, long timeoutMillis) {
+        ByteSequence key = EtcdKeys.bytes(prefix);
+        try {
+            client.getKVClient().get(key, ONE_KEY).get(timeoutMillis, TimeUnit.MILLISECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            throw EtcdErrors.translate("connecting to " + address, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.LockBackend;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.ClientBuilder;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes lock clients on etcd from the application's own jetcd client, which is never closed by the lock client.
+ *
+ * <pre>{@code
+ * Client etcd = EtcdLocks.recommended(Client.builder().endpoints("http://n1:2379", "http://n2:2379", "http://n3:2379"))
+ *     .build();
+ * try (LockClient locks = EtcdLocks.builder(etcd).prefix("shop/locks/").build()) {
+ *     locks.lock("orders/42").lock();
+ * }
+ * }</pre>
+ *
+ * <p>The lock client copes with any settings of the given client. {@link #recommended} has those that let it notice
+ * trouble early and leave no calls behind.
+ */
+public final class EtcdLocks {
+    /** Where keys are by default. */
+    static final String DEFAULT_PREFIX = "holdfast/";
+
+    private EtcdLocks() {}
+
+    /**
+     * Starts from a client.
+     *
+     * @param client not closed by the lock client, which has one thread of its own
+     * @return a builder
+     */
+    public static Builder builder(Client client) {
+        Objects.requireNonNull(client, "client");
+        return new Builder(new EtcdConnection(client, () -> {}));
+    }
+
+    static Builder builder(EtcdConnection connection) {
+        return new Builder(connection);
+    }
+
+    /**
+     * Changes the settings of a client that is to be built to those that suit locks: calls that cannot be sent fail at
+     * once instead of waiting for a server without end; every call but a watch ends after 10 s; a connection whose other
+     * side is gone is noticed after 13 s; jetcd retries nothing by itself.
+     *
+     * @param builder with endpoints, and credentials if needed
+     * @return the same builder
+     */
+    public static ClientBuilder recommended(ClientBuilder builder) {
+        return recommended(builder, Duration.ofSeconds(10));
+    }
+
+    static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
+        return builder.waitForReady(false)
+                .retryMaxAttempts(1)
+                .retryDelay(50)
+                .connectTimeout(Duration.ofSeconds(3))
+                .keepaliveTime(Duration.ofSeconds(10))
+                .keepaliveTimeout(Duration.ofSeconds(3))
+                .keepaliveWithoutCalls(false)
+                .interceptor(new CallDeadlines(callTimeout));
+    }
+
+    /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
+    public static final class Builder {
+        private final EtcdConnection connection;
+        private @Nullable ClientOptions options;
+        private @Nullable String prefix;
+        private @Nullable EtcdMode mode;
+
+        private Builder(EtcdConnection connection) {
+            this.connection = connection;
+        }
+
+        /**
+         * Sets the client's options; by default {@link ClientOptions#defaults()}.
+         *
+         * @param options the options
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder options(ClientOptions options) {
+            this.options = once("options", this.options, options);
+            return this;
+        }
+
+        /**
+         * Sets what all keys begin with; by default {@code holdfast/}. Locks of different prefixes are different locks.
+         * A user with permission to read and write this prefix needs no other.
+         *
+         * @param prefix 1 to 128 characters, none of them a control character; a {@code /} at its end is usual, not required
+         * @return this
+         * @throws IllegalArgumentException if it is empty, too long, or has others
+         * @throws IllegalStateException if already set
+         */
+        public Builder prefix(String prefix) {
+            if (prefix.isEmpty() || prefix.length() > 128 || prefix.chars().anyMatch(Character::isISOControl)) {
+                throw new IllegalArgumentException(
+                        "prefix must have 1 to 128 characters and no control characters, got '" + prefix + "'");
+            }
+            this.prefix = once("prefix", this.prefix, prefix);
+            return this;
+        }
+
+        /**
+         * Sets how a lock is laid out; by default {@link EtcdMode#QUEUE}. All clients of a prefix must agree on it.
+         *
+         * @param mode the mode
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder mode(EtcdMode mode) {
+            this.mode = once("mode", this.mode, mode);
+            return this;
+        }
+
+        /**
+         * Makes the client. Nothing is sent to the server yet.
+         *
+         * @return an open client
+         */
+        public LockClient build() {
+            return LockEngine.client(backend(), options == null ? ClientOptions.defaults() : options);
+        }
+
+        /** Makes the backend, without the engine. */
+        LockBackend backend() {
+            return new EtcdLockBackend(
+                    connection, prefix == null ? DEFAULT_PREFIX : prefix, mode == null ? EtcdMode.QUEUE : mode);
+        }
+
+        private static <T> T once(String what, @Nullable T before, T value) {
+            Objects.requireNonNull(value, what);
+            if (before != null) {
+                throw new IllegalStateException(what + " was already set to " + before);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,171 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import io.etcd.jetcd.ByteSequence;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this process knows about one acquisition: its key, the lease that the key is on, and the attempts whose outcome
+ * nobody has heard yet. As long as there is one of those, ending the acquisition takes a tombstone on that attempt's
+ * lease: the attempt arrives before the tombstone, and is deleted with it; or after it, and is refused; or after the
+ * lease has ended, and is refused because a key cannot be put on a lease that is not there.
+ *
+ * <p>Thread-safe.
+ */
+final class EtcdPlace {
+    private enum State {
+        CONTENDING,
+        WAITING,
+        HELD,
+        ENDED
+    }
+
+    private final Acquisition acquisition;
+    private final ByteSequence key;
+    private final Identity identity;
+    private final ByteSequence value;
+    private final Map<SharedLease, AtomicInteger> unsettled = new ConcurrentHashMap<>();
+    private volatile State state = State.CONTENDING;
+    private volatile @Nullable SharedLease lease;
+    private volatile @Nullable Grant grant;
+    private volatile @Nullable Runnable wake;
+    private volatile long revision;
+    private volatile long requestedMillis;
+
+    EtcdPlace(Acquisition acquisition, ByteSequence key, Identity identity) {
+        this.acquisition = acquisition;
+        this.key = key;
+        this.identity = identity;
+        this.value = valueNow();
+    }
+
+    /** The place behind a grant, or null if the grant is not that place's owner's. */
+    static @Nullable EtcdPlace of(Grant grant) {
+        return grant.handle() instanceof EtcdPlace place && place.acquisition().equals(grant.acquisition())
+                ? place
+                : null;
+    }
+
+    Acquisition acquisition() {
+        return acquisition;
+    }
+
+    ByteSequence key() {
+        return key;
+    }
+
+    /** What the key holds, the same at each call. */
+    ByteSequence value() {
+        return value;
+    }
+
+    /** What the key holds if it is written now. */
+    ByteSequence valueNow() {
+        return EtcdValue.of(acquisition.owner(), identity);
+    }
+
+    /** The create revision of the key when it was last seen, 0 before. */
+    long revision() {
+        return revision;
+    }
+
+    @Nullable SharedLease lease() {
+        return lease;
+    }
+
+    /** The grant, once held. */
+    @Nullable Grant grant() {
+        return grant;
+    }
+
+    void enter(SharedLease next) {
+        SharedLease before = lease;
+        if (before != next) {
+            lease = next;
+            next.members().add(this);
+            if (before != null) {
+                before.members().remove(this);
+            }
+        }
+    }
+
+    void seen(long createRevision) {
+        revision = createRevision;
+    }
+
+    /** The lease that was asked for. */
+    long requestedMillis() {
+        return requestedMillis;
+    }
+
+    void held(Grant granted, long requested) {
+        requestedMillis = requested;
+        grant = granted;
+        if (state != State.ENDED) {
+            state = State.HELD;
+        }
+    }
+
+    void waiting() {
+        if (state != State.ENDED) {
+            state = State.WAITING;
+        }
+    }
+
+    void ended() {
+        state = State.ENDED;
+        wake = null;
+        SharedLease last = lease;
+        if (last != null) {
+            last.members().remove(this);
+        }
+    }
+
+    boolean isWaiting() {
+        return state == State.WAITING;
+    }
+
+    boolean isHeld() {
+        return state == State.HELD;
+    }
+
+    boolean isEnded() {
+        return state == State.ENDED;
+    }
+
+    void onWake(@Nullable Runnable maybeFree) {
+        wake = maybeFree;
+    }
+
+    void wake() {
+        Runnable waiter = wake;
+        if (waiter != null) {
+            waiter.run();
+        }
+    }
+
+    void sent(SharedLease on) {
+        unsettled.computeIfAbsent(on, l -> new AtomicInteger()).incrementAndGet();
+    }
+
+    void settled(SharedLease on) {
+        AtomicInteger count = unsettled.get(on);
+        if (count != null) {
+            count.decrementAndGet();
+        }
+    }
+
+    /** The leases on which an attempt may still arrive. */
+    List<SharedLease> unsettledLeases() {
+        return unsettled.entrySet().stream()
+                .filter(entry -> entry.getValue().get() > 0 && !entry.getKey().isGone())
+                .map(Map.Entry::getKey)
+                .toList();
+    }
+}

@@ -1,0 +1,100 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.grpc.Context;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One renewal of a lease. While there is no answer, it is sent again by another stream, which goes to the next endpoint:
+ * a follower of a paused leader holds an answer back for seconds, and so does every request behind it on its stream,
+ * whereas a new one is served as soon as there is a new leader. The first acknowledgement wins, and counts from its own
+ * sending.
+ *
+ * <p>Measured on etcd 3.4.23 with a paused leader: one long-lived stream lost its lease in 19 of 20 pauses; fresh streams
+ * with a short patience in none of 18.
+ */
+final class KeepAlive {
+    private static final long LONGEST_PATIENCE_MILLIS = 1_000;
+    private static final long SHORTEST_PATIENCE_MILLIS = 200;
+
+    private final EtcdCalls calls;
+    private final SharedLease lease;
+    private final long deadlineNanos;
+    private final long patienceMillis;
+    private final CompletableFuture<Void> done = new CompletableFuture<>();
+    private final Queue<Context.CancellableContext> streams = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger pending = new AtomicInteger();
+    private volatile @Nullable Throwable lastFailure;
+
+    private KeepAlive(EtcdCalls calls, SharedLease lease, long timeoutMillis) {
+        this.calls = calls;
+        this.lease = lease;
+        this.deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        long sixth = TimeUnit.NANOSECONDS.toMillis(lease.ttlNanos()) / 6;
+        this.patienceMillis = Math.max(SHORTEST_PATIENCE_MILLIS, Math.min(sixth, LONGEST_PATIENCE_MILLIS));
+    }
+
+    /** Completes when the lease is confirmed; fails if it is gone (NOT_FOUND), or nobody answers in time. */
+    static CompletableFuture<Void> send(EtcdCalls calls, SharedLease lease, long timeoutMillis) {
+        KeepAlive renewal = new KeepAlive(calls, lease, timeoutMillis);
+        renewal.done.whenComplete((ok, failure) -> renewal.cancelStreams());
+        renewal.trySend();
+        return renewal.done;
+    }
+
+    private void trySend() {
+        if (done.isDone()) {
+            return;
+        }
+        long sent = System.nanoTime();
+        if (deadlineNanos - sent <= 0) {
+            Throwable cause = lastFailure;
+            done.completeExceptionally(
+                    cause == null ? new TimeoutException(lease + " was not renewed in time") : cause);
+            return;
+        }
+        pending.incrementAndGet();
+        Context.CancellableContext context = Context.ROOT.withCancellation();
+        streams.add(context);
+        calls.keepAliveOnce(lease.id(), context)
+                .whenCompleteAsync((reply, failure) -> answered(sent, reply, failure), calls.executor());
+        later(patienceMillis);
+        if (done.isDone()) {
+            cancelStreams();
+        }
+    }
+
+    private void answered(long sent, @Nullable LeaseKeepAliveResponse reply, @Nullable Throwable failure) {
+        boolean lastOne = pending.decrementAndGet() == 0;
+        if (failure == null && reply != null) {
+            lease.confirmed(sent);
+            done.complete(null);
+        } else if (failure != null && EtcdErrors.isLeaseGone(failure)) {
+            done.completeExceptionally(failure);
+        } else {
+            lastFailure = failure;
+            if (lastOne) {
+                later(SHORTEST_PATIENCE_MILLIS / 2);
+            }
+        }
+    }
+
+    private void later(long delayMillis) {
+        if (!done.isDone()) {
+            long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()) + 1;
+            calls.executor().schedule(this::trySend, Math.max(1, Math.min(delayMillis, left)), TimeUnit.MILLISECONDS);
+        }
+    }
+
+    private void cancelStreams() {
+        for (Context.CancellableContext c = streams.poll(); c != null; c = streams.poll()) {
+            c.cancel(null);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.LockUnavailableException;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The leases of one client: one for each TTL, made when it is first needed. It is kept alive by the renewals of its
+ * grants, by a task of its own while a key waits on it, and by an acquisition that finds it older than a tenth of its
+ * TTL. A lease that nobody uses lapses by itself, so that an idle client sends nothing.
+ *
+ * <p>Thread-safe.
+ */
+final class SharedLeases {
+    /** etcd's floor with its default election time-out: one and a half of it, rounded up to seconds. */
+    static final long SHORTEST_TTL_SECONDS = 2;
+
+    private static final Logger LOG = LoggerFactory.getLogger(SharedLeases.class);
+
+    private final EtcdCalls calls;
+    private final BiConsumer<EtcdPlace, String> onGone;
+    private final ConcurrentMap<Long, CompletableFuture<SharedLease>> current = new ConcurrentHashMap<>();
+    private final ConcurrentMap<SharedLease, CompletableFuture<Void>> renewals = new ConcurrentHashMap<>();
+    private final Set<SharedLease> all = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    SharedLeases(EtcdCalls calls, BiConsumer<EtcdPlace, String> onGone) {
+        this.calls = calls;
+        this.onGone = onGone;
+    }
+
+    static long ttlSeconds(long leaseMillis) {
+        return Math.max(SHORTEST_TTL_SECONDS, (leaseMillis + 999) / 1_000);
+    }
+
+    /** The lease for a TTL: an existing one that certainly lasts for more than a third of it, or a new one. */
+    CompletableFuture<SharedLease> obtain(long ttlSeconds, long timeoutMillis) {
+        while (true) {
+            CompletableFuture<SharedLease> present = current.get(ttlSeconds);
+            if (present != null && isWorthKeeping(present)) {
+                return present;
+            }
+            CompletableFuture<SharedLease> fresh = new CompletableFuture<>();
+            boolean mine = present == null
+                    ? current.putIfAbsent(ttlSeconds, fresh) == null
+                    : current.replace(ttlSeconds, present, fresh);
+            if (mine) {
+                make(ttlSeconds, timeoutMillis, fresh);
+                return fresh;
+            }
+        }
+    }
+
+    private static boolean isWorthKeeping(CompletableFuture<SharedLease> present) {
+        return !present.isDone()
+                || !present.isCompletedExceptionally() && present.join().isUsable(System.nanoTime());
+    }
+
+    private void make(long ttlSeconds, long timeoutMillis, CompletableFuture<SharedLease> fresh) {
+        prune();
+        long sent = System.nanoTime();
+        var call = calls.grant(ttlSeconds, timeoutMillis);
+        calls.bounded(call, timeoutMillis).whenComplete((reply, failure) -> {
+            if (failure != null) {
+                fresh.completeExceptionally(failure);
+                call.thenAccept(late -> calls.revoke(late.getID()));
+                return;
+            }
+            SharedLease lease = new SharedLease(reply.getID(), reply.getTTL(), sent);
+            all.add(lease);
+            if (closed) {
+                calls.revoke(lease.id());
+                fresh.completeExceptionally(new LockUnavailableException("the etcd backend is closed"));
+            } else {
+                fresh.complete(lease);
+            }
+        });
+    }
+
+    /** Forgets leases that ended long ago by any clock. */
+    private void prune() {
+        long now = System.nanoTime();
+        all.removeIf(lease ->
+                lease.isGone() || lease.members().isEmpty() && lease.certainNanos(now) < -2 * lease.ttlNanos());
+    }
+
+    /** One of this client's leases, by its id. */
+    java.util.Optional<SharedLease> byId(long id) {
+        return all.stream().filter(lease -> lease.id() == id && !lease.isGone()).findFirst();
+    }
+
+    /** Renews a lease once; callers at the same time share the call. See {@link KeepAlive#send}. */
+    CompletableFuture<Void> renew(SharedLease lease, long timeoutMillis) {
+        CompletableFuture<Void> result = new CompletableFuture<>();
+        CompletableFuture<Void> underWay = renewals.putIfAbsent(lease, result);
+        if (underWay != null) {
+            return underWay;
+        }
+        KeepAlive.send(calls, lease, timeoutMillis).whenComplete((ok, failure) -> {
+            renewals.remove(lease, result);
+            if (failure == null) {
+                result.complete(null);
+            } else {
+                if (EtcdErrors.isLeaseGone(failure)) {
+                    gone(lease, "etcd does not know the lease any more: expired or revoked");
+                }
+                result.completeExceptionally(failure);
+            }
+        });
+        return result;
+    }
+
+    /** The server has said that a lease has ended: tells everyone whose key was on it, once. */
+    void gone(SharedLease lease, String detail) {
+        if (lease.end()) {
+            all.remove(lease);
+            lease.members().forEach(place -> onGone.accept(place, lease + ": " + detail));
+        }
+    }
+
+    /** Keeps a lease alive for as long as a key waits on it. */
+    void lookAfter(SharedLease lease) {
+        if (lease.upkeep().compareAndSet(false, true)) {
+            again(lease, third(lease) - lease.ageNanos(System.nanoTime()));
+        }
+    }
+
+    private void upkeep(SharedLease lease) {
+        if (closed || lease.isGone() || !isWaitedOn(lease)) {
+            lease.upkeep().set(false);
+            if (!closed && !lease.isGone() && isWaitedOn(lease)) {
+                lookAfter(lease);
+            }
+            return;
+        }
+        long rest = third(lease) - lease.ageNanos(System.nanoTime());
+        if (rest > 0) {
+            again(lease, rest);
+            return;
+        }
+        renew(lease, TimeUnit.NANOSECONDS.toMillis(third(lease))).whenComplete((ok, failure) -> {
+            if (failure != null) {
+                LOG.debug("{}: renewal for waiting keys failed, trying again", lease, failure);
+            }
+            again(lease, TimeUnit.MILLISECONDS.toNanos(100));
+        });
+    }
+
+    private void again(SharedLease lease, long delayNanos) {
+        try {
+            calls.executor().schedule(() -> upkeep(lease), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+        } catch (RejectedExecutionException e) {
+            lease.upkeep().set(false);
+        }
+    }
+
+    private static boolean isWaitedOn(SharedLease lease) {
+        return lease.members().stream().anyMatch(EtcdPlace::isWaiting);
+    }
+
+    private static long third(SharedLease lease) {
+        return lease.ttlNanos() / 3;
+    }
+
+    /** Ends a lease that takes no more acquisitions and has none left. */
+    void left(SharedLease lease) {
+        if (lease.isRetired() && lease.members().isEmpty() && lease.end()) {
+            all.remove(lease);
+            calls.revoke(lease.id());
+        }
+    }
+
+    /** Revokes all leases. */
+    CompletableFuture<Void> close() {
+        closed = true;
+        long now = System.nanoTime();
+        List<CompletableFuture<?>> revoked = new java.util.ArrayList<>();
+        for (SharedLease lease : all) {
+            if (!lease.isGone() && lease.certainNanos(now) > -lease.ttlNanos()) {
+                revoked.add(calls.revoke(lease.id()));
+            }
+        }
+        return CompletableFuture.allOf(revoked.toArray(new CompletableFuture<?>[0]));
+    }
+}

@@ -1,0 +1,203 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.EtcdNode;
+import dev.holdfast.lock.testkit.server.EtcdServer;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.GetOption;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/** One etcd, or a cluster, with a proxy before each node. */
+final class EtcdFixture implements LockFixture {
+    static final String PREFIX = "test/";
+    private static final List<String> METHODS = List.of(
+            "Txn",
+            "Range",
+            "Put",
+            "DeleteRange",
+            "LeaseGrant",
+            "LeaseRevoke",
+            "LeaseKeepAlive",
+            "LeaseTimeToLive",
+            "Watch");
+
+    private final EtcdServer server;
+    private final EtcdMode mode;
+    private final List<FaultProxy> proxies = new ArrayList<>();
+    private final Client admin;
+    private final EtcdKeys keys = new EtcdKeys(PREFIX);
+
+    private EtcdFixture(EtcdServer server, EtcdMode mode) throws IOException {
+        this.server = server;
+        this.mode = mode;
+        for (EtcdNode node : server.nodes()) {
+            proxies.add(FaultProxy.to("127.0.0.1", node.port()));
+        }
+        this.admin = Client.builder()
+                .endpoints(server.endpoints().toArray(new String[0]))
+                .waitForReady(true)
+                .build();
+    }
+
+    static EtcdFixture single() throws IOException, InterruptedException {
+        return new EtcdFixture(EtcdServer.start(), EtcdMode.QUEUE);
+    }
+
+    static EtcdFixture cluster() throws IOException, InterruptedException {
+        return new EtcdFixture(EtcdServer.startCluster(3), EtcdMode.QUEUE);
+    }
+
+    static EtcdFixture singleKey() throws IOException, InterruptedException {
+        return new EtcdFixture(EtcdServer.start(), EtcdMode.SINGLE_KEY);
+    }
+
+    EtcdServer server() {
+        return server;
+    }
+
+    List<FaultProxy> proxies() {
+        return proxies;
+    }
+
+    FaultProxy proxy() {
+        return proxies.get(0);
+    }
+
+    /** A client of the servers themselves, past the proxies. */
+    Client admin() {
+        return admin;
+    }
+
+    EtcdKeys keys() {
+        return keys;
+    }
+
+    String uri() {
+        StringBuilder uri = new StringBuilder("etcd://");
+        proxies.forEach(proxy ->
+                uri.append(uri.length() > 7 ? "," : "").append("127.0.0.1:").append(proxy.port()));
+        return uri + "?prefix=" + PREFIX;
+    }
+
+    Client newEtcdClient() {
+        String[] endpoints = proxies.stream()
+                .map(proxy -> "http://127.0.0.1:" + proxy.port())
+                .toArray(String[]::new);
+        return EtcdLocks.recommended(Client.builder().endpoints(endpoints), Duration.ofSeconds(3))
+                .build();
+    }
+
+    @Override
+    public String name() {
+        return server + (mode == EtcdMode.QUEUE ? "" : ", single key");
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        Client client = newEtcdClient();
+        return EtcdLocks.builder(new EtcdConnection(client, client::close))
+                .prefix(PREFIX)
+                .mode(mode)
+                .backend();
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(2);
+    }
+
+    @Override
+    public int namePairs() {
+        return 50;
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    /** As an administrator who deletes the holder's key. */
+    @Override
+    public void expire(String name) throws Exception {
+        for (KeyValue holder : find(name, 1)) {
+            admin.getKVClient().delete(holder.getKey()).get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    @Override
+    public long entries(String name) throws Exception {
+        return find(name, 0).size();
+    }
+
+    List<KeyValue> find(String name, long limit) throws Exception {
+        ByteSequence key = mode == EtcdMode.QUEUE ? keys.queue(name) : keys.single(name);
+        GetOption option = GetOption.builder()
+                .isPrefix(mode == EtcdMode.QUEUE)
+                .withSortField(GetOption.SortTarget.CREATE)
+                .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withLimit(limit)
+                .build();
+        return admin.getKVClient().get(key, option).get(10, TimeUnit.SECONDS).getKvs();
+    }
+
+    /** All keys below the prefix, tombstones among them. */
+    List<KeyValue> everything() throws Exception {
+        GetOption option = GetOption.builder().isPrefix(true).build();
+        return admin.getKVClient()
+                .get(EtcdKeys.bytes(PREFIX), option)
+                .get(10, TimeUnit.SECONDS)
+                .getKvs();
+    }
+
+    @Override
+    public void pause() {
+        server.pause();
+    }
+
+    @Override
+    public void resume() {
+        server.resume();
+    }
+
+    @Override
+    public void restart() throws Exception {
+        server.restart();
+    }
+
+    @Override
+    public void partition() {
+        proxies.forEach(FaultProxy::cut);
+    }
+
+    @Override
+    public void heal() {
+        proxies.forEach(FaultProxy::pass);
+    }
+
+    @Override
+    public long commands() throws Exception {
+        long sum = 0;
+        for (String method : METHODS) {
+            sum += server.calls(method);
+        }
+        return sum;
+    }
+
+    @Override
+    public void close() {
+        admin.close();
+        proxies.forEach(FaultProxy::close);
+        server.close();
+    }
+}

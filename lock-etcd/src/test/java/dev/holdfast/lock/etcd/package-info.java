@@ -1,0 +1,3 @@
+/** Tests of the etcd backend on real servers. */
+@org.jspecify.annotations.NullMarked
+package dev.holdfast.lock.etcd;
