@@ -14,8 +14,16 @@ public final class LockEngine {
      * @param backend the store
      * @param options the client's options
      * @return an open client
+     * @throws IllegalArgumentException if the default lease is shorter than the backend can keep
      */
     public static LockClient client(LockBackend backend, ClientOptions options) {
-        throw new UnsupportedOperationException("under construction: " + backend + options);
+        EngineRuntime runtime = EngineRuntime.ofThreads();
+        try {
+            return new EngineClient(backend, options, runtime).start();
+        } catch (RuntimeException e) {
+            runtime.shutdown().run();
+            backend.close();
+            throw e;
+        }
     }
 }

@@ -1,0 +1,74 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.spi.Subscription;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A caller that waits with a future. It is told on a thread for callbacks, never on one that locks or releases. */
+final class AsyncWaiter extends Waiter {
+    final CompletableFuture<Lease> future = new CompletableFuture<>();
+    private final String name;
+    private final Executor callbacks;
+    private final Function<Possession, Lease> leases;
+    private volatile Subscription timeout = Subscription.NONE;
+
+    AsyncWaiter(
+            String name,
+            LockOptions options,
+            long timeoutNanos,
+            long sinceNanos,
+            Executor callbacks,
+            Function<Possession, Lease> leases) {
+        super(options, true, timeoutNanos, sinceNanos);
+        this.name = name;
+        this.callbacks = callbacks;
+        this.leases = leases;
+    }
+
+    @Override
+    @Nullable Thread thread() {
+        return null;
+    }
+
+    /** Sets the timer that ends the wait; closed when the wait ends. */
+    void timeout(Subscription subscription) {
+        timeout = subscription;
+        if (state != State.WAITING) {
+            subscription.close();
+        }
+    }
+
+    @Override
+    void wakeUp() {
+        if (state == State.WAITING) {
+            return;
+        }
+        timeout.close();
+        callbacks.execute(this::complete);
+    }
+
+    private void complete() {
+        switch (state) {
+            case GRANTED -> {
+                Lease lease = leases.apply(Objects.requireNonNull(possession));
+                if (!future.complete(lease)) {
+                    lease.close();
+                }
+            }
+            case BUSY -> future.completeExceptionally(timedOut(name, timeoutNanos));
+            case FAILED -> future.completeExceptionally(Objects.requireNonNull(failure));
+            default -> future.cancel(false);
+        }
+    }
+
+    static LockTimeoutException timedOut(String name, long timeoutNanos) {
+        return new LockTimeoutException("lock '" + name + "': not acquired within "
+                + Durations.text(Math.max(0, timeoutNanos)) + ", somebody else has it; wait longer, or see holder()");
+    }
+}

@@ -1,0 +1,107 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LossReason;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** The user's handle of one hold. Nothing of the engine refers to it, so that its loss can be noticed by {@link Leaks}. */
+final class EngineLease implements Lease {
+    private final EngineClient client;
+    private final Possession possession;
+    private final Leaks.Trace trace;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private volatile @Nullable CompletionStage<LossReason> lost;
+
+    EngineLease(EngineClient client, Possession possession) {
+        this.client = client;
+        this.possession = possession;
+        this.trace = client.leaks().trace(this, possession);
+    }
+
+    @Override
+    public String name() {
+        return possession.tenure.name();
+    }
+
+    @Override
+    public long token() {
+        return possession.token;
+    }
+
+    @Override
+    public boolean isValid() {
+        return remainingNanos() > 0;
+    }
+
+    @Override
+    public Duration remaining() {
+        return Duration.ofNanos(remainingNanos());
+    }
+
+    private long remainingNanos() {
+        Tenure tenure = possession.tenure;
+        boolean held = !closed.get() && possession.state == Possession.State.HELD && !tenure.isDoubted();
+        return held ? Math.max(0, tenure.remainingNanos(client.ticker())) : 0;
+    }
+
+    @Override
+    public void ensure(Duration validity) {
+        Objects.requireNonNull(validity, "validity");
+        Tenure tenure = possession.tenure;
+        long needed = Durations.nanos(validity);
+        if (needed < 0 || needed > Validity.usableNanos(tenure.leaseMillis)) {
+            throw new IllegalArgumentException("lock '" + name() + "': cannot ensure " + validity + ", a lease of "
+                    + tenure.leaseMillis + " ms can be relied upon for "
+                    + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis)) + "; ask for a longer lease");
+        }
+        if (closed.get()) {
+            throw new IllegalStateException("lock '" + name() + "' (token " + token() + "): this lease is closed");
+        }
+        if (remainingNanos() > 0 && remainingNanos() >= needed) {
+            return;
+        }
+        if (possession.state == Possession.State.HELD) {
+            client.await(client.renewals().renewNow(tenure).toCompletableFuture());
+        }
+        if (possession.state == Possession.State.LOST) {
+            throw possession.lostException();
+        }
+        if (remainingNanos() == 0 || remainingNanos() < needed) {
+            long now = client.ticker().nanos();
+            throw new LeaseLostException(
+                    "lock '" + name() + "' (token " + token() + "): could not be renewed for " + validity + ", "
+                            + tenure.lastConfirmed(now) + "; do not begin the step",
+                    Renewals.reasonOf(tenure, now),
+                    token(),
+                    null);
+        }
+    }
+
+    @Override
+    public CompletionStage<LossReason> lost() {
+        CompletionStage<LossReason> stage = lost;
+        if (stage == null) {
+            stage = possession.tenure.contender.lossOf(possession).minimalCompletionStage();
+            lost = stage;
+        }
+        return stage;
+    }
+
+    @Override
+    public void close() {
+        if (closed.compareAndSet(false, true)) {
+            trace.end();
+            client.close(possession);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Lease[" + name() + ", token " + token() + ", " + possession.state + "]";
+    }
+}

@@ -1,0 +1,149 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockOptions;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The user's handle of a lock: every form of acquiring comes down to {@link #obtain} or {@link #acquireAsync}. */
+final class EngineLock implements DistributedLock {
+    private final EngineClient client;
+    private final String name;
+    private final LockOptions options;
+
+    EngineLock(EngineClient client, String name, LockOptions options) {
+        this.client = client;
+        this.name = name;
+        this.options = options;
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public LockOptions options() {
+        return options;
+    }
+
+    @Override
+    public void lock() {
+        obtainUninterruptibly(Waiter.FOREVER, false);
+    }
+
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        obtain(Waiter.FOREVER, false, true);
+    }
+
+    @Override
+    public boolean tryLock() {
+        return obtainUninterruptibly(0, false) != null;
+    }
+
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return obtain(Math.max(0, unit.toNanos(time)), false, true) != null;
+    }
+
+    @Override
+    public void unlock() {
+        client.unlock(name);
+    }
+
+    @Override
+    public Lease acquire() throws InterruptedException {
+        return lease(Objects.requireNonNull(obtain(Waiter.FOREVER, true, true)));
+    }
+
+    @Override
+    public Lease acquire(Duration timeout) throws InterruptedException {
+        long timeoutNanos = timeoutNanos(timeout);
+        Possession possession = obtain(timeoutNanos, true, true);
+        if (possession == null) {
+            throw AsyncWaiter.timedOut(name, timeoutNanos);
+        }
+        return lease(possession);
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire() {
+        return Optional.ofNullable(obtainUninterruptibly(0, true)).map(this::lease);
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
+        return Optional.ofNullable(obtain(timeoutNanos(timeout), true, true)).map(this::lease);
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync(Duration timeout) {
+        long timeoutNanos = timeoutNanos(timeout);
+        client.requireOpen(name);
+        AsyncWaiter waiter = new AsyncWaiter(
+                name,
+                options,
+                timeoutNanos,
+                client.ticker().nanos(),
+                client.runtime().callbacks(),
+                this::lease);
+        Contender contender = client.submit(name, waiter);
+        if (!waiter.triesOnce() && !waiter.waitsForever()) {
+            waiter.timeout(client.runtime().timer().after(timeoutNanos, () -> contender.timeOut(waiter)));
+        }
+        waiter.future.whenComplete((lease, error) -> contender.cancel(waiter));
+        return waiter.future;
+    }
+
+    @Override
+    public boolean isHeldByCurrentThread() {
+        return client.isHeldBy(name, Thread.currentThread());
+    }
+
+    @Override
+    public String toString() {
+        return "DistributedLock[" + name + " on " + client.info().name() + "]";
+    }
+
+    private Lease lease(Possession possession) {
+        return new EngineLease(client, possession);
+    }
+
+    private long timeoutNanos(Duration timeout) {
+        Objects.requireNonNull(timeout, "timeout");
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("lock '" + name + "': timeout must not be negative, got " + timeout);
+        }
+        return Durations.nanos(timeout);
+    }
+
+    private @Nullable Possession obtainUninterruptibly(long timeoutNanos, boolean asLease) {
+        try {
+            return obtain(timeoutNanos, asLease, false);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
+    /** Acquires for the calling thread; null if somebody else has the lock. */
+    private @Nullable Possession obtain(long timeoutNanos, boolean asLease, boolean interruptible)
+            throws InterruptedException {
+        if (interruptible && Thread.interrupted()) {
+            throw new InterruptedException("lock '" + name + "': interrupted before acquiring");
+        }
+        ThreadWaiter waiter =
+                new ThreadWaiter(options, asLease, timeoutNanos, client.ticker().nanos());
+        Contender contender = client.submit(name, waiter);
+        waiter.await(contender, client.ticker(), interruptible);
+        if (waiter.state == Waiter.State.FAILED) {
+            throw Failures.here(Objects.requireNonNull(waiter.failure));
+        }
+        return waiter.state == Waiter.State.GRANTED ? waiter.possession : null;
+    }
+}

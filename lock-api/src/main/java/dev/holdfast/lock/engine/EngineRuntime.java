@@ -1,0 +1,80 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * The clocks and threads of one client. All threads are daemons named {@code holdfast-…} and start on first use; all but
+ * the timer's end when they have been idle for some seconds.
+ *
+ * @param ticker the clocks
+ * @param timer runs short tasks of the engine
+ * @param io runs blocking attempts and clean-ups that have no calling thread
+ * @param renewals runs blocking renewals, apart from {@code io} so that no attempt can hold them up
+ * @param callbacks completes what users wait for asynchronously
+ * @param events calls listeners, one event at a time
+ * @param shutdown ends all threads once their work is done
+ */
+record EngineRuntime(
+        Ticker ticker,
+        Timer timer,
+        Executor io,
+        Executor renewals,
+        Executor callbacks,
+        Executor events,
+        Runnable shutdown) {
+    private static final int IO_THREADS = 32;
+    private static final int LISTENER_BACKLOG = 10_000;
+
+    static EngineRuntime ofThreads() {
+        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, threads("timer"));
+        scheduler.setRemoveOnCancelPolicy(true);
+        scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        ThreadPoolExecutor io = pool("io", IO_THREADS, Integer.MAX_VALUE);
+        ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
+        ThreadPoolExecutor callbacks = pool("callback", IO_THREADS, Integer.MAX_VALUE);
+        ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
+        // What comes after the client was closed (a late answer's clean-up) runs where it is.
+        List.of(io, renewals, callbacks)
+                .forEach(pool -> pool.setRejectedExecutionHandler((task, closed) -> task.run()));
+        Timer timer = (delayNanos, task) -> {
+            try {
+                var future = scheduler.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+                return () -> future.cancel(false);
+            } catch (RejectedExecutionException closed) {
+                return Subscription.NONE;
+            }
+        };
+        return new EngineRuntime(Ticker.SYSTEM, timer, io, renewals, callbacks, events, () -> {
+            scheduler.shutdownNow();
+            io.shutdown();
+            renewals.shutdown();
+            callbacks.shutdown();
+            events.shutdown();
+        });
+    }
+
+    private static ThreadPoolExecutor pool(String role, int size, int backlog) {
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(
+                size, size, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(backlog), threads(role));
+        pool.allowCoreThreadTimeOut(true);
+        return pool;
+    }
+
+    private static ThreadFactory threads(String role) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, "holdfast-" + role + "-" + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+}

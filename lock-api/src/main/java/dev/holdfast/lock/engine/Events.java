@@ -1,0 +1,57 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LockListener;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Tells the listeners, in order, on the thread for events. Without listeners it costs one read. */
+final class Events {
+    private static final Logger LOG = LoggerFactory.getLogger(Events.class);
+
+    private final List<LockListener> listeners = new CopyOnWriteArrayList<>();
+    private final Executor executor;
+    private final AtomicBoolean dropping = new AtomicBoolean();
+
+    Events(Executor executor) {
+        this.executor = executor;
+    }
+
+    void add(LockListener listener) {
+        listeners.add(listener);
+    }
+
+    void remove(LockListener listener) {
+        listeners.remove(listener);
+    }
+
+    void tell(Consumer<LockListener> event) {
+        if (listeners.isEmpty()) {
+            return;
+        }
+        try {
+            executor.execute(() -> listeners.forEach(listener -> call(listener, event)));
+            dropping.set(false);
+        } catch (RejectedExecutionException full) {
+            if (!dropping.getAndSet(true)) {
+                LOG.warn("lock events are dropped: the listeners are too slow, or the client is closed");
+            }
+        }
+    }
+
+    private static void call(LockListener listener, Consumer<LockListener> event) {
+        try {
+            event.accept(listener);
+        } catch (RuntimeException | LinkageError | AssertionError e) {
+            LOG.warn(
+                    "lock listener {} failed; the event is lost to it",
+                    listener.getClass().getName(),
+                    e);
+        }
+    }
+}

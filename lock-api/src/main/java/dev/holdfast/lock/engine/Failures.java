@@ -1,0 +1,82 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Turns whatever a backend fails with into the exceptions of the API. */
+final class Failures {
+    private Failures() {}
+
+    /** Calls a backend; what it throws becomes a failed stage. */
+    static <T> CompletionStage<T> call(Supplier<CompletionStage<T>> request) {
+        try {
+            return request.get();
+        } catch (RuntimeException | LinkageError e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** The failure as the user is to see it, naming the lock. */
+    static LockException of(String name, @Nullable Throwable error) {
+        Throwable cause = error;
+        while (cause instanceof CompletionException && cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        String text = "lock '" + name + "': " + (cause == null ? "no answer" : cause.getMessage());
+        if (cause instanceof LockUnavailableException) {
+            return new LockUnavailableException(text, cause);
+        }
+        if (cause instanceof LockConfigurationException) {
+            return new LockConfigurationException(text, cause);
+        }
+        if (cause instanceof LockClosedException) {
+            return new LockClosedException(text, cause);
+        }
+        if (cause instanceof LockException) {
+            return new LockException(text, cause);
+        }
+        return new LockException(
+                "lock '" + name + "': the backend failed unexpectedly: " + cause + "; this is a bug, please report it",
+                cause);
+    }
+
+    /** The same failure, with the stack of the caller that it is thrown at. */
+    static LockException here(LockException failure) {
+        String text = String.valueOf(failure.getMessage());
+        if (failure instanceof LockUnavailableException) {
+            return new LockUnavailableException(text, failure);
+        }
+        if (failure instanceof LockConfigurationException) {
+            return new LockConfigurationException(text, failure);
+        }
+        if (failure instanceof LockClosedException) {
+            return new LockClosedException(text, failure);
+        }
+        if (failure instanceof LeaseLostException lost) {
+            return new LeaseLostException(text, lost.reason(), lost.token(), lost);
+        }
+        return new LockException(text, failure);
+    }
+
+    static LockUnavailableException stalled(String name, long timeoutNanos) {
+        return new LockUnavailableException("lock '" + name + "': the store did not answer within "
+                + Durations.text(timeoutNanos) + "; check that it is reachable");
+    }
+
+    static IllegalMonitorStateException notHeld(String name, Thread thread) {
+        return new IllegalMonitorStateException("lock '" + name + "': thread '" + thread.getName()
+                + "' has no lock() hold to unlock; unlock on the thread that locked, once for each lock()");
+    }
+
+    static LockClosedException closed(String name) {
+        return new LockClosedException("lock '" + name + "': the client is closed; connect a new one");
+    }
+}

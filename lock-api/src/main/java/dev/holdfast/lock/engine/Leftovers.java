@@ -1,0 +1,145 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Removes what this client has left on the server: grants that were released and acquisitions that were given up. Each
+ * is tried until the server has answered, since some stores keep it for as long as this process lives.
+ */
+final class Leftovers {
+    private static final Logger LOG = LoggerFactory.getLogger(Leftovers.class);
+    private static final long FIRST_RETRY_NANOS = 50_000_000;
+    private static final long LAST_RETRY_NANOS = 5_000_000_000L;
+
+    private final LockBackend backend;
+    private final EngineRuntime runtime;
+    private final Requests requests;
+    private final long timeoutNanos;
+    private volatile boolean closed;
+
+    Leftovers(LockBackend backend, EngineRuntime runtime, Requests requests, long timeoutNanos) {
+        this.backend = backend;
+        this.runtime = runtime;
+        this.requests = requests;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    /**
+     * Releases a grant on the calling thread, as far as the backend blocks.
+     *
+     * @param first told the outcome of the first try: null if it is not known
+     */
+    void releaseHere(Grant grant, Consumer<@Nullable ReleaseResult> first) {
+        new Removal<>("release", grant.acquisition(), () -> backend.release(grant, millis()), first).run();
+    }
+
+    /** Releases a grant that nobody waits for. */
+    void release(Grant grant) {
+        elsewhere(new Removal<>("release", grant.acquisition(), () -> backend.release(grant, millis()), ignored -> {}));
+    }
+
+    /** Ends an acquisition that was given up. */
+    void abandon(Acquisition acquisition) {
+        elsewhere(new Removal<>("abandon", acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}));
+    }
+
+    /** No further retries; what is still there ends with its lease. */
+    void close() {
+        closed = true;
+    }
+
+    private long millis() {
+        return Durations.ceilMillis(timeoutNanos);
+    }
+
+    private void elsewhere(Runnable removal) {
+        Executor executor = backend.info().blocking() ? runtime.io() : Runnable::run;
+        executor.execute(removal);
+    }
+
+    private final class Removal<T> implements Runnable {
+        private final String what;
+        private final Acquisition acquisition;
+        private final Supplier<CompletionStage<T>> request;
+        private final Consumer<@Nullable T> first;
+        private final AtomicBoolean told = new AtomicBoolean();
+        private final AtomicBoolean done = new AtomicBoolean();
+        private final Requests.Request whole = requests.begin();
+        private int tries;
+
+        Removal(
+                String what,
+                Acquisition acquisition,
+                Supplier<CompletionStage<T>> request,
+                Consumer<@Nullable T> first) {
+            this.what = what;
+            this.acquisition = acquisition;
+            this.request = request;
+            this.first = first;
+        }
+
+        @Override
+        public void run() {
+            AtomicBoolean answered = new AtomicBoolean();
+            Requests.Request current = requests.begin(timeoutNanos, () -> {
+                if (answered.compareAndSet(false, true)) {
+                    retry(Failures.stalled(acquisition.name(), timeoutNanos));
+                }
+            });
+            Failures.call(request).whenComplete((result, error) -> {
+                current.end();
+                if (error == null) {
+                    finish(result);
+                } else if (answered.compareAndSet(false, true)) {
+                    retry(Failures.of(acquisition.name(), error));
+                }
+            });
+        }
+
+        private void finish(@Nullable T result) {
+            if (done.compareAndSet(false, true)) {
+                tell(result);
+                whole.end();
+            }
+        }
+
+        private void retry(LockException failure) {
+            if (done.get()) {
+                return;
+            }
+            tell(null);
+            if (closed) {
+                finish(null);
+                return;
+            }
+            tries++;
+            if (tries == 1) {
+                LOG.warn("{}: {} is retried in the background until the store answers", failure.getMessage(), what);
+            } else {
+                LOG.debug("{}: {} failed {} times", failure.getMessage(), what, tries);
+            }
+            long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(tries - 1, 10));
+            long jittered = delay / 2 + ThreadLocalRandom.current().nextLong(delay / 2);
+            runtime.timer().after(jittered, () -> elsewhere(this));
+        }
+
+        private void tell(@Nullable T result) {
+            if (told.compareAndSet(false, true)) {
+                first.accept(result);
+            }
+        }
+    }
+}

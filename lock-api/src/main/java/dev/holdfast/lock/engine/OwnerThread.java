@@ -1,0 +1,27 @@
+package dev.holdfast.lock.engine;
+
+import java.lang.ref.WeakReference;
+
+/** The thread that owns a possession, without keeping its object alive. Ids and names are never compared. */
+final class OwnerThread extends WeakReference<Thread> {
+
+    OwnerThread(Thread thread) {
+        super(thread);
+    }
+
+    boolean is(Thread thread) {
+        return refersTo(thread);
+    }
+
+    boolean isAlive() {
+        Thread thread = get();
+        return thread != null && thread.isAlive();
+    }
+
+    void interrupt() {
+        Thread thread = get();
+        if (thread != null) {
+            thread.interrupt();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LockOptions;
+import java.util.concurrent.locks.LockSupport;
+
+/** A thread that blocks until it has the lock. */
+final class ThreadWaiter extends Waiter {
+    private final Thread thread = Thread.currentThread();
+
+    ThreadWaiter(LockOptions options, boolean asLease, long timeoutNanos, long sinceNanos) {
+        super(options, asLease, timeoutNanos, sinceNanos);
+    }
+
+    @Override
+    Thread thread() {
+        return thread;
+    }
+
+    @Override
+    void wakeUp() {
+        LockSupport.unpark(thread);
+    }
+
+    /**
+     * Blocks until the state is decided, making the attempts of a blocking backend on this thread.
+     *
+     * @param interruptible whether an interrupt ends the wait; otherwise the flag is set again on return
+     */
+    void await(Contender contender, Ticker ticker, boolean interruptible) throws InterruptedException {
+        boolean interrupted = false;
+        try {
+            while (state == State.WAITING) {
+                if (Thread.interrupted()) {
+                    if (interruptible && contender.cancel(this)) {
+                        throw new InterruptedException("lock '" + contender.name() + "': interrupted while acquiring");
+                    }
+                    interrupted = true;
+                    interruptible = false;
+                    continue;
+                }
+                Runnable attempt = takeTask();
+                if (attempt != null) {
+                    run(attempt, contender);
+                } else {
+                    park(contender, ticker);
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private void run(Runnable attempt, Contender contender) {
+        try {
+            attempt.run();
+        } catch (RuntimeException | Error e) {
+            contender.cancel(this);
+            throw e;
+        }
+    }
+
+    private void park(Contender contender, Ticker ticker) {
+        if (waitsForever() || triesOnce()) {
+            LockSupport.park(contender);
+            return;
+        }
+        long remaining = remainingNanos(ticker.nanos());
+        if (remaining == 0) {
+            contender.timeOut(this);
+        } else {
+            LockSupport.parkNanos(contender, remaining);
+        }
+    }
+}

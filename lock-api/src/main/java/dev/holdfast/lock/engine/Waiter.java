@@ -1,0 +1,85 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockOptions;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One caller that wants a lock: a node of a {@link Contender}'s local queue. Its fields change under the contender's
+ * mutex only; {@link #state} may be read without it.
+ */
+abstract class Waiter {
+    enum State {
+        /** In the queue, or about to enter it. */
+        WAITING,
+        /** {@link #possession} is set. */
+        GRANTED,
+        /** Somebody else has the lock, and this caller does not wait any longer. */
+        BUSY,
+        /** {@link #failure} is set. */
+        FAILED,
+        /** The caller left. */
+        CANCELLED
+    }
+
+    final LockOptions options;
+    /** Whether the hold is ended by {@code Lease.close} rather than by {@code unlock}. */
+    final boolean asLease;
+    /** How long the caller waits: zero for one try, {@link #FOREVER}, or a time. */
+    final long timeoutNanos;
+
+    final long sinceNanos;
+
+    static final long FOREVER = Long.MAX_VALUE;
+
+    volatile State state = State.WAITING;
+
+    @Nullable Possession possession;
+
+    @Nullable LockException failure;
+
+    /** Links of the queue, guarded by the contender's mutex. */
+    @Nullable Waiter before;
+
+    @Nullable Waiter after;
+
+    boolean queued;
+
+    /** A blocking attempt that this caller's thread is to make. */
+    private final AtomicReference<@Nullable Runnable> task = new AtomicReference<>();
+
+    Waiter(LockOptions options, boolean asLease, long timeoutNanos, long sinceNanos) {
+        this.options = options;
+        this.asLease = asLease;
+        this.timeoutNanos = timeoutNanos;
+        this.sinceNanos = sinceNanos;
+    }
+
+    /** The thread that owns the hold, or null for an asynchronous caller. */
+    abstract @Nullable Thread thread();
+
+    /** Tells the caller that its state has changed or that it has a task. Called without any mutex held. */
+    abstract void wakeUp();
+
+    final boolean triesOnce() {
+        return timeoutNanos <= 0;
+    }
+
+    final boolean waitsForever() {
+        return timeoutNanos == FOREVER;
+    }
+
+    /** Nanoseconds until the caller's deadline, at least zero. */
+    final long remainingNanos(long nowNanos) {
+        return waitsForever() ? FOREVER : Math.max(0, timeoutNanos - (nowNanos - sinceNanos));
+    }
+
+    final void offer(Runnable attempt) {
+        task.set(attempt);
+    }
+
+    final @Nullable Runnable takeTask() {
+        return task.get() == null ? null : task.getAndSet(null);
+    }
+}
