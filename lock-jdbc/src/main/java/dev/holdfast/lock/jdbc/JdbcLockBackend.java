@@ -56,12 +56,13 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        return stage(
+        CompletionStage<Boolean> abandoned = stage(
                 "lock '" + acquisition.name() + "'",
-                () -> database.<Void>run(timeoutMillis, connection -> {
+                () -> database.run(timeoutMillis, connection -> {
                     strategy.abandon(connection, acquisition);
-                    return null;
+                    return true;
                 }));
+        return abandoned.thenAccept(done -> {});
     }
 
     @Override

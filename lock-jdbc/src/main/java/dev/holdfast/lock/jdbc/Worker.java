@@ -14,6 +14,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Borrows a connection, does the work and gives it back, all before a deadline.
@@ -115,7 +116,7 @@ final class Worker implements AutoCloseable {
         }
     }
 
-    private static SQLException rethrown(Throwable cause) {
+    private static SQLException rethrown(@Nullable Throwable cause) {
         if (cause instanceof RuntimeException e) {
             throw e;
         }
