@@ -4,7 +4,6 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import java.sql.SQLException;
-import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 
 /**
@@ -30,20 +29,52 @@ final class Database implements AutoCloseable {
      * @throws LockUnavailableException if the database does not answer in time
      */
     static Database open(DataSource dataSource, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
-        AtomicReference<Schema> known = new AtomicReference<>();
+        Dialect dialect;
         // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
         try (Worker first = new Worker(dataSource, Dialect.H2)) {
-            Schema schema = first.run(timeoutMillis, connection -> {
-                Dialect dialect = Dialect.of(connection.getMetaData());
-                Schema wanted = new Schema(request.strategy(), dialect, request.table());
-                known.set(wanted);
-                wanted.require(connection, request.create());
-                return wanted;
-            });
-            return new Database(new Worker(dataSource, schema.dialect()), schema, closeDataSource);
+            dialect = first.run(timeoutMillis, connection -> Dialect.of(connection.getMetaData()));
         } catch (SQLException e) {
-            Schema schema = known.get();
-            throw schema == null ? explained("connecting", "the database", e) : explained("connecting", schema, e);
+            throw explained("connecting", "the database", e);
+        }
+        Schema schema = new Schema(request.strategy(), dialect, request.table());
+        Database database = new Database(new Worker(dataSource, dialect), schema, closeDataSource);
+        try {
+            database.requireTable(request.create(), timeoutMillis);
+            return database;
+        } catch (RuntimeException e) {
+            database.worker.close();
+            throw e;
+        }
+    }
+
+    private void requireTable(boolean create, long timeoutMillis) {
+        try {
+            run(timeoutMillis, schema::probe);
+        } catch (SQLException e) {
+            if (create && Failure.of(e) == Failure.NO_TABLE) {
+                createTable(timeoutMillis);
+            } else {
+                throw explained("lock table '" + schema.table() + "'", e);
+            }
+        }
+    }
+
+    /** Two processes may create it at once, and one of them fail: what counts is that it is there afterwards. */
+    private void createTable(long timeoutMillis) {
+        SQLException failed = null;
+        for (String sql : schema.statements()) {
+            try {
+                run(timeoutMillis, connection -> Schema.execute(connection, sql));
+            } catch (SQLException e) {
+                failed = e;
+            }
+        }
+        try {
+            run(timeoutMillis, schema::probe);
+        } catch (SQLException e) {
+            throw Failure.of(e) == Failure.NO_TABLE
+                    ? schema.notCreated(failed == null ? e : failed)
+                    : explained("lock table '" + schema.table() + "'", e);
         }
     }
 

@@ -38,54 +38,28 @@ record Schema(String strategy, Dialect dialect, TableName table) {
         }
     }
 
-    /**
-     * Makes sure that the table is there. One statement, unless it has to be created.
-     *
-     * @throws LockConfigurationException if it is not, and must not or cannot be created
-     */
-    void require(Connection connection, boolean create) throws SQLException {
-        try {
-            probe(connection);
-        } catch (SQLException e) {
-            if (Failure.of(e) != Failure.NO_TABLE) {
-                throw e;
-            }
-            rollback(connection);
-            if (!create) {
-                throw missing(e);
-            }
-            create(connection);
-        }
-    }
-
-    /** Two processes may create it at once: what counts is that it is there afterwards. */
-    private void create(Connection connection) throws SQLException {
-        SQLException failed = null;
-        for (String sql : statements()) {
-            try (Statement statement = connection.createStatement()) {
-                statement.execute(sql);
-                commit(connection);
-            } catch (SQLException e) {
-                failed = e;
-                rollback(connection);
-            }
-        }
-        try {
-            probe(connection);
-        } catch (SQLException e) {
-            SQLException cause = failed == null ? e : failed;
-            throw new LockConfigurationException(
-                    "lock table '" + table + "' cannot be created on " + dialect.title() + ": " + cause.getMessage()
-                            + "; create it with a user that may: " + script(),
-                    cause);
-        }
-    }
-
-    private void probe(Connection connection) throws SQLException {
+    /** Asks for the columns; fails if they are not there. */
+    boolean probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.executeQuery(String.format(PROBE, table)).close();
+            return true;
         }
-        commit(connection);
+    }
+
+    /** Runs one of {@link #statements()}. */
+    static boolean execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+            return true;
+        }
+    }
+
+    /** What to say when it cannot be created. */
+    LockConfigurationException notCreated(SQLException cause) {
+        return new LockConfigurationException(
+                "lock table '" + table + "' cannot be created on " + dialect.title() + " (" + cause.getMessage()
+                        + "); create it with a user that may: " + script(),
+                cause);
     }
 
     /** What to say when the table or one of its columns is not there. */
@@ -98,17 +72,5 @@ record Schema(String strategy, Dialect dialect, TableName table) {
 
     private String script() {
         return String.join(";\n", statements()) + ";";
-    }
-
-    private static void commit(Connection connection) throws SQLException {
-        if (!connection.getAutoCommit()) {
-            connection.commit();
-        }
-    }
-
-    private static void rollback(Connection connection) throws SQLException {
-        if (!connection.getAutoCommit()) {
-            connection.rollback();
-        }
     }
 }

@@ -1,0 +1,125 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Whatever the application's pool is set to, locks work, and its connections come back as they were. */
+final class PoolSettingsTest {
+
+    static Stream<Arguments> settings() {
+        List<Arguments> all = new ArrayList<>();
+        for (SharedDb db : SharedDb.values()) {
+            for (String isolation : List.of("READ_COMMITTED", "REPEATABLE_READ", "SERIALIZABLE")) {
+                for (boolean autoCommit : new boolean[] {true, false}) {
+                    all.add(Arguments.of(db, isolation, autoCommit, false));
+                }
+            }
+            all.add(Arguments.of(db, "READ_COMMITTED", true, true));
+            all.add(Arguments.of(db, "REPEATABLE_READ", false, true));
+        }
+        return all.stream();
+    }
+
+    private static Consumer<HikariConfig> config(String isolation, boolean autoCommit, boolean readOnly) {
+        return config -> {
+            config.setTransactionIsolation("TRANSACTION_" + isolation);
+            config.setAutoCommit(autoCommit);
+            config.setReadOnly(readOnly);
+            config.addDataSourceProperty("readOnlyMode", "always");
+        };
+    }
+
+    @ParameterizedTest
+    @MethodSource("settings")
+    void everyOperation_works(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
+            throws Exception {
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
+            AtomicLong count = new AtomicLong();
+            LockBackend backend = JdbcLocks.builder(new CountingDataSource(pool, count))
+                    .table(table)
+                    .createTable(true)
+                    .backend(ClientOptions.defaults());
+            Grant first = Spi.granted(backend, "a");
+            assertThat(shared.db().number("SELECT count(*) FROM " + table + " WHERE owner IS NOT NULL"))
+                    .as("locks that others can see")
+                    .isEqualTo(1);
+            assertThat(Spi.attempt(backend, "a")).isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
+            assertThat(Spi.release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
+            long before = count.get();
+            Grant second = Spi.granted(backend, "a");
+            long acquired = count.get() - before;
+            assertThat(second.token()).isGreaterThan(first.token());
+            if (!readOnly) {
+                boolean commitNeeded = shared.db().dialect == Dialect.MARIADB && !autoCommit;
+                assertThat(acquired).as("statements and commits to acquire").isEqualTo(commitNeeded ? 2 : 1);
+            }
+            backend.close();
+            assertAsItWas(pool, autoCommit, readOnly);
+        }
+    }
+
+    private static void assertAsItWas(HikariDataSource pool, boolean autoCommit, boolean readOnly) throws Exception {
+        try (Connection connection = pool.getConnection()) {
+            assertThat(connection.getAutoCommit()).isEqualTo(autoCommit);
+            assertThat(connection.isReadOnly()).isEqualTo(readOnly && !connection.getMetaData().getDatabaseProductName().equals("H2"));
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("settings")
+    void contention_excludesAndTokensRise(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
+            throws Exception {
+        int threads = 4;
+        int rounds = 15;
+        List<Long> tokens = java.util.Collections.synchronizedList(new ArrayList<>());
+        ExecutorService executor = Executors.newFixedThreadPool(threads);
+        try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .table(SharedDb.newTable())
+                    .createTable(true)
+                    .backend(ClientOptions.defaults());
+            List<Future<?>> running = new ArrayList<>();
+            for (int t = 0; t < threads; t++) {
+                running.add(executor.submit(() -> {
+                    for (int done = 0; done < rounds; ) {
+                        if (Spi.attempt(backend, "hot") instanceof Attempt.Granted granted) {
+                            tokens.add(granted.grant().token());
+                            Spi.release(backend, granted.grant());
+                            done++;
+                        }
+                    }
+                }));
+            }
+            for (Future<?> each : running) {
+                each.get();
+            }
+            backend.close();
+        } finally {
+            executor.shutdownNow();
+        }
+        assertThat(tokens).hasSize(threads * rounds).isSorted().doesNotHaveDuplicates();
+    }
+}

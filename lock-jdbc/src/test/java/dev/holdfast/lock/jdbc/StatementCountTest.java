@@ -1,0 +1,157 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What each operation costs, counted at the data source and, where the server tells, on the server. */
+final class StatementCountTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void attemptAndRelease_uncontended_oneStatementEach(SharedDb shared) throws Exception {
+        try (Counted counted = new Counted(shared.db())) {
+            Spi.release(counted.backend, Spi.granted(counted.backend, "orders/42"));
+
+            long before = counted.statements();
+            long serverBefore = counted.onServer();
+            Grant grant = Spi.granted(counted.backend, "orders/42");
+            assertThat(counted.statements() - before).as("acquire").isEqualTo(1);
+            assertThat(Spi.release(counted.backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(counted.statements() - before).as("acquire and release").isEqualTo(2);
+            assertThat(counted.onServer() - serverBefore)
+                    .as("seen by the server")
+                    .isEqualTo(counted.serverCounts() ? 2 + counted.look() : 0);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void attempt_busy_oneStatement(SharedDb shared) throws Exception {
+        try (Counted counted = new Counted(shared.db())) {
+            Spi.granted(counted.backend, "busy");
+
+            long before = counted.statements();
+            Attempt attempt = Spi.attempt(counted.backend, "busy");
+
+            assertThat(attempt).isInstanceOf(Attempt.Busy.class);
+            assertThat(((Attempt.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+            assertThat(counted.statements() - before).isEqualTo(1);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void renew_thousandLeases_oneStatement(SharedDb shared) throws Exception {
+        try (Counted counted = new Counted(shared.db())) {
+            List<Grant> grants = new ArrayList<>();
+            for (int i = 0; i < 1_000; i++) {
+                grants.add(Spi.granted(counted.backend, "renewal/" + i));
+            }
+
+            long before = counted.statements();
+            long serverBefore = counted.onServer();
+            List<RenewResult> results = Spi.renew(counted.backend, grants);
+
+            assertThat(results).hasSize(1_000).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(counted.statements() - before).isEqualTo(1);
+            assertThat(counted.onServer() - serverBefore)
+                    .as("seen by the server")
+                    .isEqualTo(counted.serverCounts() ? 1 + counted.look() : 0);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void renew_someLost_tellsWhich(SharedDb shared) throws Exception {
+        try (Counted counted = new Counted(shared.db())) {
+            List<Grant> grants = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                grants.add(Spi.granted(counted.backend, "some/" + i));
+            }
+            Spi.release(counted.backend, grants.get(17));
+            Spi.release(counted.backend, grants.get(99));
+            Spi.granted(counted.backend, "some/99");
+
+            List<RenewResult> results = Spi.renew(counted.backend, grants);
+
+            for (int i = 0; i < 100; i++) {
+                assertThat(results.get(i))
+                        .as("lease " + i)
+                        .isInstanceOf(i == 17 || i == 99 ? RenewResult.Lost.class : RenewResult.Renewed.class);
+            }
+        }
+    }
+
+    /** A backend on a table of its own, with an eye on it. */
+    private static final class Counted implements AutoCloseable {
+        private final Db db;
+        private final HikariDataSource pool;
+        private final AtomicLong count = new AtomicLong();
+        final LockBackend backend;
+
+        Counted(Db db) {
+            this.db = db;
+            pool = db.pool(config -> {});
+            backend = JdbcLocks.builder(new CountingDataSource(pool, count))
+                    .table(SharedDb.newTable())
+                    .createTable(true)
+                    .backend(ClientOptions.defaults());
+        }
+
+        long statements() {
+            return count.get();
+        }
+
+        boolean serverCounts() {
+            return db.isServer();
+        }
+
+        /** What asking the server adds to its count. */
+        long look() {
+            return db.dialect == Dialect.POSTGRESQL ? 0 : mysqlLook;
+        }
+
+        private long mysqlLook;
+
+        /** Statements that the server has seen, including those of the asking itself, learned on the first call. */
+        long onServer() throws Exception {
+            if (!db.isServer()) {
+                return 0;
+            }
+            if (db.dialect == Dialect.POSTGRESQL) {
+                try (var lines = Files.lines(db.process().place().log(), java.nio.charset.StandardCharsets.ISO_8859_1)) {
+                    return lines.filter(line -> line.contains("LOG:  execute ") || line.contains("LOG:  statement: "))
+                            .count();
+                }
+            }
+            if (mysqlLook == 0) {
+                long first = questions();
+                mysqlLook = questions() - first;
+            }
+            return questions();
+        }
+
+        private long questions() throws Exception {
+            return db.number("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUERIES'");
+        }
+
+        @Override
+        public void close() {
+            backend.close();
+            pool.close();
+        }
+    }
+}
