@@ -71,7 +71,10 @@ final class BadInputTest {
         String table = SharedDb.newTable();
         db.execute("CREATE TABLE " + table + " (name VARCHAR(20) PRIMARY KEY)");
         try (HikariDataSource pool = db.pool(config -> {})) {
-            assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table).createTable(true).backend(TWO_SECONDS))
+            assertThatThrownBy(() -> JdbcLocks.builder(pool)
+                            .table(table)
+                            .createTable(true)
+                            .backend(TWO_SECONDS))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining(table);
         }
@@ -83,7 +86,8 @@ final class BadInputTest {
         Db db = shared.db();
         String table = SharedDb.newTable();
         try (HikariDataSource pool = db.pool(config -> {})) {
-            LockBackend backend = JdbcLocks.builder(pool).table(table).createTable(true).backend(TWO_SECONDS);
+            LockBackend backend =
+                    JdbcLocks.builder(pool).table(table).createTable(true).backend(TWO_SECONDS);
             db.execute("DROP TABLE " + table);
             assertThatThrownBy(() -> Spi.attempt(backend, "x"))
                     .isInstanceOf(LockConfigurationException.class)
@@ -105,7 +109,10 @@ final class BadInputTest {
             for (int i = 0; i < threads; i++) {
                 Callable<LockBackend> build = () -> {
                     start.await();
-                    return JdbcLocks.builder(pool).table(table).createTable(true).backend(TWO_SECONDS);
+                    return JdbcLocks.builder(pool)
+                            .table(table)
+                            .createTable(true)
+                            .backend(TWO_SECONDS);
                 };
                 built.add(executor.submit(build));
             }
@@ -185,7 +192,8 @@ final class BadInputTest {
     @ValueSource(strings = {"postgresql", "mariadb", "mysql"})
     void connect_serverSaysNothing_unavailableInTime(String driver) throws Exception {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
-            assertUnavailable("jdbc:" + driver + "://127.0.0.1:" + silent.getLocalPort() + "/x?user=u&password=canary-79");
+            assertUnavailable(
+                    "jdbc:" + driver + "://127.0.0.1:" + silent.getLocalPort() + "/x?user=u&password=canary-79");
         }
     }
 
@@ -295,7 +303,8 @@ final class BadInputTest {
     /** Says it is Oracle. */
     private static final class UnknownDatabase {
         static javax.sql.DataSource dataSource() {
-            return proxy(javax.sql.DataSource.class, "getConnection", proxy(Connection.class, "getMetaData", metaData()));
+            return proxy(
+                    javax.sql.DataSource.class, "getConnection", proxy(Connection.class, "getMetaData", metaData()));
         }
 
         private static Object metaData() {

@@ -84,7 +84,12 @@ final class PoolSettingsTest {
     private static void assertAsItWas(HikariDataSource pool, boolean autoCommit, boolean readOnly) throws Exception {
         try (Connection connection = pool.getConnection()) {
             assertThat(connection.getAutoCommit()).isEqualTo(autoCommit);
-            assertThat(connection.isReadOnly()).isEqualTo(readOnly && !connection.getMetaData().getDatabaseProductName().equals("H2"));
+            assertThat(connection.isReadOnly())
+                    .isEqualTo(readOnly
+                            && !connection
+                                    .getMetaData()
+                                    .getDatabaseProductName()
+                                    .equals("H2"));
         }
     }
 

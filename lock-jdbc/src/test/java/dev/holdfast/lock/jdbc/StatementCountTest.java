@@ -132,7 +132,8 @@ final class StatementCountTest {
                 return 0;
             }
             if (db.dialect == Dialect.POSTGRESQL) {
-                try (var lines = Files.lines(db.process().place().log(), java.nio.charset.StandardCharsets.ISO_8859_1)) {
+                try (var lines =
+                        Files.lines(db.process().place().log(), java.nio.charset.StandardCharsets.ISO_8859_1)) {
                     return lines.filter(line -> line.contains("LOG:  execute ") || line.contains("LOG:  statement: "))
                             .count();
                 }
@@ -145,7 +146,8 @@ final class StatementCountTest {
         }
 
         private long questions() throws Exception {
-            return db.number("SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUERIES'");
+            return db.number(
+                    "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'QUERIES'");
         }
 
         @Override
