@@ -1,0 +1,147 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher;
+
+/**
+ * Tells when nodes of one session are deleted.
+ *
+ * <p>A watch for the children of an ephemeral node, which can have none, fires on its deletion alone; unlike a watch set
+ * by {@code exists} it is not left behind on a path that is gone already. There is at most one watch a path: a contender
+ * that gives up leaves it armed, and the next one that waits for the same node uses it without a request. The handle
+ * restores armed watches after a reconnection, and reports what was missed.
+ *
+ * <p>Thread-safe.
+ */
+final class DeletionWatches {
+
+    private final ConcurrentHashMap<String, Watch> watches = new ConcurrentHashMap<>();
+    private final Session session;
+
+    DeletionWatches(Session session) {
+        this.session = session;
+    }
+
+    /**
+     * Watches a node.
+     *
+     * @param gone called once when the node is deleted or is found not to exist; short, never blocks
+     * @return to be closed when nobody is interested any more
+     */
+    Subscription watch(String path, Runnable gone) {
+        Once listener = new Once(gone);
+        Watch watch = watches.computeIfAbsent(path, Watch::new);
+        watch.listeners.add(listener);
+        if (watch.fired) {
+            watch.listeners.remove(listener);
+            listener.run();
+        } else {
+            watch.arm();
+        }
+        return () -> watch.listeners.remove(listener);
+    }
+
+    /** Whether the deletion of the node would surely be told. */
+    boolean isArmed(String path) {
+        Watch watch = watches.get(path);
+        return watch != null && watch.state == State.ARMED && !watch.fired;
+    }
+
+    /** After a reconnection: arms what could not be armed. */
+    void rearm() {
+        watches.values().forEach(Watch::rearm);
+    }
+
+    /** How many paths are watched. */
+    int size() {
+        return watches.size();
+    }
+
+    private enum State {
+        NEW,
+        ARMING,
+        ARMED
+    }
+
+    private record Once(Runnable action) implements Runnable {
+        @Override
+        public void run() {
+            action.run();
+        }
+
+        @Override
+        public boolean equals(Object other) {
+            return this == other;
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
+        }
+    }
+
+    private final class Watch implements Watcher {
+        private final String path;
+        private final Set<Once> listeners = ConcurrentHashMap.newKeySet();
+        private volatile State state = State.NEW;
+        private volatile boolean fired;
+
+        Watch(String path) {
+            this.path = path;
+        }
+
+        /** May send a second request if it races with itself, which does no harm: the watch is the same. */
+        void arm() {
+            if (state != State.NEW) {
+                return;
+            }
+            state = State.ARMING;
+            Futures.listen(session.watch(path, this), (children, failure) -> {
+                if (failure == null) {
+                    state = State.ARMED;
+                } else if (Failures.is(failure, Code.NONODE)) {
+                    fire();
+                } else {
+                    state = State.NEW;
+                }
+            });
+        }
+
+        void rearm() {
+            if (state == State.NEW && listeners.isEmpty()) {
+                watches.remove(path, this);
+            } else {
+                arm();
+            }
+        }
+
+        @Override
+        public void process(WatchedEvent event) {
+            switch (event.getType()) {
+                case NodeDeleted -> fire();
+                case NodeChildrenChanged, ChildWatchRemoved -> {
+                    state = State.NEW;
+                    arm();
+                }
+                default -> {
+                    // News of the session comes through the framework's listener.
+                }
+            }
+        }
+
+        private void fire() {
+            watches.remove(path, this);
+            fired = true;
+            for (Once listener : List.copyOf(listeners)) {
+                if (listeners.remove(listener)) {
+                    listener.run();
+                }
+            }
+        }
+    }
+}

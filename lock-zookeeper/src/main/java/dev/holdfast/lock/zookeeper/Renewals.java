@@ -1,0 +1,136 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.zookeeper.QueueNode.Phase;
+import dev.holdfast.lock.zookeeper.QueueNode.Place;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Renews grants. The client's pings keep the session, but nobody tells when one was answered, and an answer is no proof
+ * (see {@link Session}). So one write that changes nothing asks a quorum whether the nodes of all grants exist: one
+ * request a tick, whatever their number up to {@value #CHUNK}.
+ *
+ * <p>At its first renewal a grant's node is also watched, once, so that a deletion by somebody else is told at once from
+ * then on; most locks are released before that.
+ */
+final class Renewals {
+
+    private static final int CHUNK = 200;
+
+    /** Called for a grant that is held on, so that its node is watched from now on. */
+    interface Watcher {
+        void watchOwn(QueueNode node, Place place);
+    }
+
+    private record Held(int index, QueueNode node, Place place) {}
+
+    private final Sessions sessions;
+    private final Timer timer;
+    private final Watcher watcher;
+
+    Renewals(Sessions sessions, Timer timer, Watcher watcher) {
+        this.sessions = sessions;
+        this.timer = timer;
+        this.watcher = watcher;
+    }
+
+    CompletableFuture<List<RenewResult>> renew(List<Grant> grants) {
+        long startNanos = System.nanoTime();
+        Session session = sessions.current();
+        @Nullable RenewResult[] results = new RenewResult[grants.size()];
+        List<Held> held = new ArrayList<>();
+        for (int i = 0; i < results.length; i++) {
+            Grant grant = grants.get(i);
+            QueueNode node = QueueNode.of(grant);
+            if (!node.acquisition().equals(grant.acquisition())) {
+                results[i] = new RenewResult.Lost(LossReason.REVOKED, "it belongs to another owner");
+                continue;
+            }
+            Place place = node.place;
+            if (place != null && place.session() != session) {
+                node.lose(LossReason.SESSION_LOST, "the session has ended");
+            }
+            if (node.phase() == Phase.HELD && place != null) {
+                held.add(new Held(i, node, place));
+            } else {
+                results[i] = lost(node);
+            }
+        }
+        return renewByQuorum(session, held, results, startNanos)
+                .thenApply(nothing -> List.of(Objects.requireNonNull(results)));
+    }
+
+    private CompletableFuture<?> renewByQuorum(
+            Session session, List<Held> held, @Nullable RenewResult[] results, long startNanos) {
+        List<CompletableFuture<?>> requests = new ArrayList<>();
+        for (int from = 0; from < held.size(); from += CHUNK) {
+            requests.add(
+                    confirm(session, held.subList(from, Math.min(held.size(), from + CHUNK)), results, startNanos));
+        }
+        for (Held one : held) {
+            if (!session.watches().isArmed(one.place.path())) {
+                watcher.watchOwn(one.node, one.place);
+            }
+        }
+        return CompletableFuture.allOf(requests.toArray(CompletableFuture[]::new));
+    }
+
+    private CompletableFuture<Void> confirm(
+            Session session, List<Held> chunk, @Nullable RenewResult[] results, long startNanos) {
+        List<String> paths = chunk.stream().map(one -> one.place.path()).toList();
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        Futures.listen(session.confirm(paths), (present, failure) -> {
+            if (failure != null) {
+                chunk.forEach(one -> results[one.index] = failed(one.node, failure));
+                done.complete(null);
+                return;
+            }
+            long certainMillis = session.certainMillis();
+            chunk.subList(0, present).forEach(one -> results[one.index] = renewed(one.node, certainMillis, startNanos));
+            if (present < chunk.size()) {
+                Held missing = chunk.get(present);
+                missing.node.lose(LossReason.REVOKED, "its node " + missing.place.path() + " was deleted");
+                results[missing.index] = lost(missing.node);
+            }
+            if (present + 1 < chunk.size()) {
+                Futures.pass(confirm(session, chunk.subList(present + 1, chunk.size()), results, startNanos), done);
+            } else {
+                done.complete(null);
+            }
+        });
+        return done;
+    }
+
+    private RenewResult renewed(QueueNode node, long certainMillis, long startNanos) {
+        long leaseMillis = Math.min(node.leaseMillis, certainMillis);
+        node.endNanos = startNanos + TimeUnit.MILLISECONDS.toNanos(node.leaseMillis);
+        if (node.phase() != Phase.HELD) {
+            return lost(node);
+        }
+        timer.sweepBy(node.endNanos);
+        return leaseMillis > 0
+                ? new RenewResult.Renewed(leaseMillis)
+                : new RenewResult.Unknown("the session time-out is not known yet", null);
+    }
+
+    private static RenewResult failed(QueueNode node, Throwable failure) {
+        if (Failures.isSessionEnd(failure)) {
+            node.lose(LossReason.SESSION_LOST, "the session has expired");
+            return lost(node);
+        }
+        Throwable cause = Failures.unwrap(failure);
+        return new RenewResult.Unknown("ZooKeeper did not confirm the node: " + cause.getMessage(), cause);
+    }
+
+    private static RenewResult lost(QueueNode node) {
+        RenewResult.Lost loss = node.loss();
+        return loss == null ? new RenewResult.Lost(LossReason.REVOKED, "it was released") : loss;
+    }
+}

@@ -1,0 +1,322 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.zookeeper.QueueNode.Phase;
+import dev.holdfast.lock.zookeeper.QueueNode.Place;
+import dev.holdfast.lock.zookeeper.QueueNode.Predecessor;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks in ZooKeeper. The way to a grant is in {@link Attempts}, what makes a grant certain in {@link Session}, its
+ * renewal in {@link Renewals}, deletion for sure in {@link Removals}; here is what joins them, and what watches and the
+ * session tell.
+ *
+ * <p>Thread-safe. Stages complete, and callbacks run, on the handle's event thread, where requests may be sent but
+ * nothing may wait.
+ */
+final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
+
+    private static final BackendInfo INFO = new BackendInfo("zookeeper", false, true, 500, 5_000, 15_000);
+    private static final int HOLDER_READS = 5;
+
+    private final CuratorFramework client;
+    private final boolean owned;
+    private final LockTree tree;
+    private final ConcurrentHashMap<OwnerId, QueueNode> nodes = new ConcurrentHashMap<>();
+    private final Sessions sessions;
+    private final Timer timer;
+    private final Removals removals;
+    private final Attempts attempts;
+    private final Renewals renewals;
+    private final AtomicBoolean stopped = new AtomicBoolean();
+    private volatile boolean closing;
+    private volatile @Nullable GrantObserver observer;
+
+    /**
+     * Makes a backend.
+     *
+     * @param client a started framework
+     * @param owned whether to close it
+     * @param base the base path as the raw handle sees it
+     * @param acl for the nodes
+     */
+    ZooKeeperLockBackend(CuratorFramework client, boolean owned, String base, List<ACL> acl) {
+        this.client = client;
+        this.owned = owned;
+        this.tree = new LockTree(base, acl);
+        this.sessions = new Sessions(client, this);
+        this.timer = new Timer(this::endOverdue);
+        this.removals = new Removals(tree, nodes, timer, this::stopIfDone);
+        this.attempts = new Attempts(tree, sessions, removals, timer, nodes);
+        this.renewals = new Renewals(sessions, timer, this::watchOwn);
+        sessions.start();
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public void observe(GrantObserver ear) {
+        this.observer = ear;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        Acquisition acquisition = request.acquisition();
+        QueueNode node = nodes.computeIfAbsent(acquisition.owner(), owner -> QueueNode.of(acquisition));
+        return translated(acquisition.name(), "queue for it", node.inTurn(() -> attempts.attempt(request, node)))
+                .whenComplete((attempt, failure) -> {
+                    if (failure instanceof LockConfigurationException && node.place == null) {
+                        nodes.remove(acquisition.owner(), node);
+                    }
+                });
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        QueueNode node = (QueueNode) ticket;
+        Place place = node.place;
+        Predecessor predecessor = node.predecessor;
+        node.maybeFree = maybeFree;
+        if (place == null
+                || predecessor == null
+                || predecessor.equals(node.gone)
+                || node.phase() != Phase.QUEUED
+                || !place.session().isAlive()) {
+            maybeFree.run();
+            return Subscription.NONE;
+        }
+        watchOwn(node, place);
+        node.predecessorWatch.close();
+        node.predecessorWatch = place.session().watches().watch(predecessor.path(), () -> {
+            node.gone = predecessor;
+            node.wake();
+        });
+        return () -> {
+            node.maybeFree = null;
+            node.predecessorWatch.close();
+        };
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        QueueNode known = nodes.remove(acquisition.owner());
+        try {
+            QueueNode node = known == null ? QueueNode.ended(acquisition, sessions.current()) : known;
+            node.stopWatching();
+            CompletableFuture<Boolean> removed = node.inTurn(() -> {
+                node.become(Phase.QUEUED, Phase.ENDED);
+                node.become(Phase.HELD, Phase.ENDED);
+                return removals.remove(node);
+            });
+            return translated(acquisition.name(), "remove its node", removed).thenApply(there -> null);
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(Failures.translate(acquisition.name(), "remove its node", e));
+        }
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return translated(grants.get(0).acquisition().name(), "renew it", Futures.start(() -> renewals.renew(grants)));
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        QueueNode node = QueueNode.of(grant);
+        if (!node.acquisition().equals(grant.acquisition())) {
+            return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
+        }
+        nodes.remove(grant.acquisition().owner(), node);
+        CompletableFuture<ReleaseResult> released = node.inTurn(() -> {
+            node.become(Phase.HELD, Phase.ENDED);
+            if (node.loss() != null || node.place == null) {
+                return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
+            }
+            return removals.remove(node).thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
+        });
+        return translated(grant.acquisition().name(), "release it", released);
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return translated(name, "read its holder", Futures.start(() -> holder(sessions.current(), name, HOLDER_READS)));
+    }
+
+    private CompletableFuture<Optional<HolderInfo>> holder(Session session, String name, int reads) {
+        String parent = tree.parent(name);
+        return session.children(parent)
+                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
+                .thenCompose(children -> {
+                    List<Contender> sorted = Contender.of(children);
+                    return Contender.isOrdered(sorted)
+                            ? CompletableFuture.completedFuture(sorted)
+                            : Attempts.byCreation(session, parent, sorted);
+                })
+                .thenCompose(queue -> queue.isEmpty()
+                        ? CompletableFuture.completedFuture(Optional.empty())
+                        : read(session, name, parent + "/" + queue.get(0).name(), reads));
+    }
+
+    private CompletableFuture<Optional<HolderInfo>> read(Session session, String name, String path, int reads) {
+        CompletableFuture<Optional<HolderInfo>> result = new CompletableFuture<>();
+        Futures.listen(session.data(path), (data, failure) -> {
+            if (failure == null) {
+                Identity identity = Identity.decode(new String(data.bytes(), StandardCharsets.UTF_8));
+                result.complete(Optional.of(new HolderInfo(
+                        identity.who(),
+                        identity.host(),
+                        identity.pid(),
+                        Instant.ofEpochMilli(data.stat().getCtime()),
+                        data.stat().getCzxid())));
+            } else if (Failures.is(failure, Code.NONODE) && reads > 1) {
+                Futures.pass(holder(session, name, reads - 1), result);
+            } else if (Failures.is(failure, Code.NONODE)) {
+                result.complete(Optional.empty());
+            } else {
+                result.completeExceptionally(failure);
+            }
+        });
+        return result;
+    }
+
+    @Override
+    public void suspended(Session session, String detail) {
+        GrantObserver ear = observer;
+        if (ear == null) {
+            return;
+        }
+        for (QueueNode node : nodes.values()) {
+            Grant grant = node.grant;
+            if (grant != null && node.phase() == Phase.HELD && node.isAt(session)) {
+                ear.suspect(grant, detail);
+            }
+        }
+    }
+
+    @Override
+    public void connected(Session session) {
+        session.watches().rearm();
+        removals.retry();
+    }
+
+    @Override
+    public void ended(Session session, String detail) {
+        for (QueueNode node : nodes.values()) {
+            if (node.isAt(session)) {
+                if (!lost(node, LossReason.SESSION_LOST, detail) && node.phase() == Phase.QUEUED) {
+                    node.wake();
+                }
+            }
+        }
+        removals.retry();
+    }
+
+    /** Watches an acquisition's own node: a deletion by somebody else ends it. */
+    private void watchOwn(QueueNode node, Place place) {
+        node.ownWatch.close();
+        node.ownWatch = place.session().watches().watch(place.path(), () -> {
+            if (place.equals(node.place)
+                    && !lost(node, LossReason.REVOKED, "its node " + place.path() + " was deleted")
+                    && node.phase() == Phase.QUEUED) {
+                node.leave();
+                node.wake();
+            }
+        });
+    }
+
+    private boolean lost(QueueNode node, LossReason reason, String detail) {
+        Grant grant = node.grant;
+        if (grant == null || !node.lose(reason, detail)) {
+            return false;
+        }
+        nodes.remove(node.acquisition().owner(), node);
+        GrantObserver ear = observer;
+        if (ear != null) {
+            ear.lost(grant, reason, detail);
+        }
+        return true;
+    }
+
+    /** Ends grants that were not renewed in time; the session would keep them for ever. */
+    private void endOverdue(Timer planner) {
+        long nowNanos = System.nanoTime();
+        for (QueueNode node : nodes.values()) {
+            if (node.phase() != Phase.HELD) {
+                continue;
+            }
+            if (node.endNanos - nowNanos > 0) {
+                planner.sweepBy(node.endNanos);
+            } else if (lost(node, LossReason.EXPIRED, "its lease ended without a renewal")) {
+                removals.removeInTurn(node);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        closing = true;
+        if (!owned) {
+            for (QueueNode node : nodes.values()) {
+                Futures.ignore(abandon(node.acquisition(), 1).toCompletableFuture());
+            }
+            stopIfDone();
+        } else {
+            stop();
+            client.close();
+        }
+    }
+
+    /** The user's session lives on: what is still to be deleted in it keeps this backend alive until it is. */
+    private void stopIfDone() {
+        if (closing && removals.isIdle()) {
+            stop();
+        }
+    }
+
+    private void stop() {
+        if (stopped.compareAndSet(false, true)) {
+            sessions.stop();
+            timer.stop();
+        }
+    }
+
+    private static <T> CompletableFuture<T> translated(String name, String doing, CompletableFuture<T> stage) {
+        CompletableFuture<T> result = new CompletableFuture<>();
+        Futures.listen(stage, (value, failure) -> {
+            if (failure == null) {
+                result.complete(value);
+            } else {
+                result.completeExceptionally(Failures.translate(name, doing, failure));
+            }
+        });
+        return result;
+    }
+}

@@ -1,0 +1,92 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockProvider;
+import dev.holdfast.lock.LockUnavailableException;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.client.ZKClientConfig;
+
+/**
+ * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
+ *
+ * <p>With a user and password, the client authenticates by digest and its nodes belong to that identity alone. The session
+ * time-out is the default lease of the client's options, half as long again if it is not renewed, unless the address says
+ * otherwise; the servers may bound it. With {@code tls=true} the handle uses Netty and what the system properties
+ * {@code zookeeper.ssl.*} say about trust and key stores.
+ *
+ * <p>Stateless and thread-safe.
+ */
+public final class ZooKeeperLockProvider implements LockProvider {
+
+    private static final int RETRY_MILLIS = 200;
+    private static final int CLOSE_MILLIS = 1_000;
+
+    /** Used by the service loader. */
+    public ZooKeeperLockProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return Set.of("zookeeper", "zk");
+    }
+
+    @Override
+    public LockClient connect(String uri, ClientOptions options) {
+        ZooKeeperUri address = ZooKeeperUri.parse(uri);
+        CuratorFramework client = start(address, options);
+        try {
+            ZooKeeperLocks.Builder builder =
+                    ZooKeeperLocks.owning(client).options(options).basePath(address.basePath());
+            return (address.credentials() == null ? builder : builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL)).build();
+        } catch (RuntimeException e) {
+            client.close();
+            throw e;
+        }
+    }
+
+    /** Starts a framework and waits until it is connected. */
+    static CuratorFramework start(ZooKeeperUri address, ClientOptions options) {
+        long timeoutMillis = options.requestTimeout().toMillis();
+        ZKClientConfig config = new ZKClientConfig();
+        if (address.tls()) {
+            config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
+            config.setProperty(
+                    ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
+        }
+        int sessionMillis = address.sessionMillis(options);
+        CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
+                .connectString(address.connectString())
+                .sessionTimeoutMs(sessionMillis)
+                .connectionTimeoutMs((int) Math.min(sessionMillis, Math.max(1, timeoutMillis)))
+                .maxCloseWaitMs(CLOSE_MILLIS)
+                .retryPolicy(new RetryForever(RETRY_MILLIS))
+                .ensembleTracker(false)
+                .zkClientConfig(config);
+        if (address.credentials() != null) {
+            builder.authorization("digest", address.credentials().getBytes(StandardCharsets.UTF_8));
+        }
+        CuratorFramework client = builder.build();
+        client.start();
+        try {
+            if (!client.blockUntilConnected((int) Math.min(timeoutMillis, Integer.MAX_VALUE), TimeUnit.MILLISECONDS)) {
+                throw new LockUnavailableException("ZooKeeper at " + address.connectString() + " did not answer within "
+                        + timeoutMillis + " ms; check the address, the network and that the ensemble has a quorum");
+            }
+            return client;
+        } catch (InterruptedException e) {
+            client.close();
+            Thread.currentThread().interrupt();
+            throw new LockUnavailableException("interrupted while connecting to ZooKeeper", e);
+        } catch (LockUnavailableException | LockConfigurationException e) {
+            client.close();
+            throw e;
+        }
+    }
+}

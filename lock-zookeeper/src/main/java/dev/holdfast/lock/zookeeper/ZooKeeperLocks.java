@@ -1,0 +1,140 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.LockBackend;
+import java.util.List;
+import java.util.Objects;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.curator.utils.ZKPaths;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Makes lock clients on ZooKeeper from the application's own Curator framework, which is never closed by the lock client.
+ *
+ * <pre>{@code
+ * try (LockClient locks = ZooKeeperLocks.builder(curatorFramework).basePath("/shop/locks").build()) {
+ *     locks.lock("orders/42").lock();
+ * }
+ * }</pre>
+ *
+ * <p><b>The session is the lease.</b> A lock is kept by the framework's session. A crashed holder blocks others for the
+ * session time-out, and a lease counts as valid for at most two thirds of it; so make the framework with a session
+ * time-out of the longest lease wanted, or half as long again for leases that are not renewed. A lease that is shorter
+ * than the session is kept to as well while the process lives: a grant that is not renewed is deleted when it ends.
+ */
+public final class ZooKeeperLocks {
+    private ZooKeeperLocks() {}
+
+    /**
+     * Starts from a framework.
+     *
+     * @param client started, and open for longer than the lock client; not closed by it. A namespace is respected
+     * @return a builder
+     */
+    public static Builder builder(CuratorFramework client) {
+        return new Builder(client, false);
+    }
+
+    static Builder owning(CuratorFramework client) {
+        return new Builder(client, true);
+    }
+
+    /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
+    public static final class Builder {
+        static final String DEFAULT_BASE = "/holdfast";
+
+        private final CuratorFramework client;
+        private final boolean owned;
+        private @Nullable ClientOptions options;
+        private @Nullable String basePath;
+        private @Nullable List<ACL> acl;
+
+        private Builder(CuratorFramework client, boolean owned) {
+            this.client = Objects.requireNonNull(client, "client");
+            this.owned = owned;
+        }
+
+        /**
+         * Sets the client's options; by default {@link ClientOptions#defaults()}.
+         *
+         * @param options the options
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder options(ClientOptions options) {
+            this.options = once("options", this.options, options);
+            return this;
+        }
+
+        /**
+         * Sets the path below which the locks live, inside the framework's namespace; by default {@code /holdfast}. It is
+         * created when it is missing. Locks of different base paths are different locks.
+         *
+         * @param basePath an absolute path that is not the root
+         * @return this
+         * @throws IllegalArgumentException if it is not such a path
+         * @throws IllegalStateException if already set
+         */
+        public Builder basePath(String basePath) {
+            Objects.requireNonNull(basePath, "basePath");
+            this.basePath = once("basePath", this.basePath, LockTree.requireBase(basePath));
+            return this;
+        }
+
+        /**
+         * Sets the access control list of all nodes that the client creates; by default everybody may do everything. All
+         * clients of a lock need the permissions create, read and delete: use {@code CREATOR_ALL_ACL} where they share an
+         * identity.
+         *
+         * @param acl the list, not empty
+         * @return this
+         * @throws IllegalArgumentException if the list is empty
+         * @throws IllegalStateException if already set
+         */
+        public Builder acl(List<ACL> acl) {
+            if (acl.isEmpty()) {
+                throw new IllegalArgumentException("the access control list is empty; name who may do what");
+            }
+            this.acl = once("acl", this.acl, List.copyOf(acl));
+            return this;
+        }
+
+        /**
+         * Makes the client; nothing is sent.
+         *
+         * @return an open client
+         * @throws IllegalStateException if the framework is not started
+         */
+        public LockClient build() {
+            return LockEngine.client(backend(), options == null ? ClientOptions.defaults() : options);
+        }
+
+        /** Makes the backend, without the engine. */
+        LockBackend backend() {
+            if (client.getState() != CuratorFrameworkState.STARTED) {
+                throw new IllegalStateException(
+                        "the CuratorFramework is " + client.getState() + "; start it before the lock client is built");
+            }
+            String namespace = client.getNamespace();
+            String path = basePath == null ? DEFAULT_BASE : basePath;
+            return new ZooKeeperLockBackend(
+                    client,
+                    owned,
+                    namespace == null || namespace.isEmpty() ? path : ZKPaths.fixForNamespace(namespace, path),
+                    acl == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : acl);
+        }
+
+        private static <T> T once(String what, @Nullable T before, T value) {
+            Objects.requireNonNull(value, what);
+            if (before != null) {
+                throw new IllegalStateException(what + " was already set to " + before);
+            }
+            return value;
+        }
+    }
+}

@@ -1,0 +1,186 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooKeeper;
+
+/** One server or an ensemble, each server behind a proxy of its own. */
+final class ZooKeeperFixture implements LockFixture {
+
+    /** Long enough for a busy machine, short enough for a test that waits for its end. */
+    static final int SESSION_MILLIS = 6_000;
+
+    private final ZooKeeperServer server;
+    private final List<FaultProxy> proxies = new ArrayList<>();
+    private final CuratorFramework administrator;
+    private final UnaryOperator<ZooKeeperLocks.Builder> settings;
+    private final String userInfo;
+
+    ZooKeeperFixture(ZooKeeperServer server, String userInfo, UnaryOperator<ZooKeeperLocks.Builder> settings)
+            throws IOException {
+        this.server = server;
+        this.settings = settings;
+        this.userInfo = userInfo;
+        for (int i = 0; i < server.size(); i++) {
+            proxies.add(FaultProxy.to(server.node(i)));
+        }
+        this.administrator = connect(server.connectString(), SESSION_MILLIS);
+    }
+
+    static ZooKeeperFixture single() throws IOException, InterruptedException {
+        return new ZooKeeperFixture(Servers.single().start(), "", builder -> builder);
+    }
+
+    static ZooKeeperFixture ensemble() throws IOException, InterruptedException {
+        return new ZooKeeperFixture(Servers.ensemble().start(), "", builder -> builder);
+    }
+
+    /** All clients share an identity, to which all nodes belong. */
+    static ZooKeeperFixture ensembleWithAcl() throws IOException, InterruptedException {
+        return new ZooKeeperFixture(
+                Servers.ensemble().start(),
+                "locks:secret@",
+                builder -> builder.acl(org.apache.zookeeper.ZooDefs.Ids.CREATOR_ALL_ACL));
+    }
+
+    ZooKeeperServer server() {
+        return server;
+    }
+
+    List<FaultProxy> proxies() {
+        return proxies;
+    }
+
+    ZooKeeper administrator() throws Exception {
+        return administrator.getZookeeperClient().getZooKeeper();
+    }
+
+    /** The addresses of the proxies. */
+    String connectString() {
+        return proxies.stream().map(proxy -> proxy.host() + ":" + proxy.port()).collect(Collectors.joining(","));
+    }
+
+    String uri() {
+        return "zookeeper://" + userInfo + connectString() + "/test/locks";
+    }
+
+    CuratorFramework connect(String servers, int sessionMillis) {
+        return ZooKeeperLockProvider.start(
+                ZooKeeperUri.parse("zookeeper://" + userInfo + servers + "?sessionTimeout=" + sessionMillis),
+                ClientOptions.builder()
+                        .requestTimeout(Duration.ofSeconds(20))
+                        .lockOptions(LockOptions.defaults())
+                        .build());
+    }
+
+    @Override
+    public String name() {
+        return "zookeeper 3.9.5, " + (server.size() == 1 ? "standalone" : "ensemble of " + server.size())
+                + (userInfo.isEmpty() ? "" : ", digest");
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        return newBackend(SESSION_MILLIS);
+    }
+
+    ZooKeeperLockBackend newBackend(int sessionMillis) {
+        return (ZooKeeperLockBackend) settings.apply(ZooKeeperLocks.owning(connect(connectString(), sessionMillis)))
+                .basePath("/test/locks")
+                .backend();
+    }
+
+    static String parent(String name) {
+        return "/test/locks/" + LockName.percentEncoded(name);
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofMillis(1_500);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    /** As an administrator who deletes the holder's node. */
+    @Override
+    public void expire(String name) throws Exception {
+        List<Contender> queue = contenders(name);
+        if (!queue.isEmpty()) {
+            administrator().delete(parent(name) + "/" + queue.get(0).name(), -1);
+        }
+    }
+
+    @Override
+    public long entries(String name) throws Exception {
+        return contenders(name).size();
+    }
+
+    List<Contender> contenders(String name) throws Exception {
+        try {
+            administrator().sync(parent(name), (rc, path, context) -> {}, null);
+            return Contender.of(administrator().getChildren(parent(name), false));
+        } catch (KeeperException.NoNodeException e) {
+            return List.of();
+        }
+    }
+
+    @Override
+    public void pause() {
+        for (int i = 0; i < server.size(); i++) {
+            server.node(i).pause();
+        }
+    }
+
+    @Override
+    public void resume() {
+        for (int i = 0; i < server.size(); i++) {
+            server.node(i).resume();
+        }
+    }
+
+    @Override
+    public void restart() throws Exception {
+        server.restart();
+    }
+
+    @Override
+    public void partition() {
+        proxies.forEach(FaultProxy::cut);
+    }
+
+    @Override
+    public void heal() {
+        proxies.forEach(FaultProxy::pass);
+    }
+
+    @Override
+    public long commands() throws IOException {
+        return server.monitor("zk_packets_received");
+    }
+
+    @Override
+    public void close() {
+        administrator.close();
+        proxies.forEach(FaultProxy::close);
+        server.close();
+    }
+}
