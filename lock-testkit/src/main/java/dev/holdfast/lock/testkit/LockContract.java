@@ -278,4 +278,54 @@ public abstract class LockContract {
             super(LockContract.this);
         }
     }
+
+    /** See {@link RenewalContract}. */
+    @Nested
+    @Order(14)
+    @DisplayName("Renewal")
+    class Renewal extends RenewalContract {
+        Renewal() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link LossContract}. */
+    @Nested
+    @Order(15)
+    @DisplayName("The loss of a lease")
+    class Loss extends LossContract {
+        Loss() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link HoldLimitsContract}. */
+    @Nested
+    @Order(16)
+    @DisplayName("A client")
+    class HoldLimits extends HoldLimitsContract {
+        HoldLimits() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link FencingContract}. */
+    @Nested
+    @Order(17)
+    @DisplayName("A fencing token")
+    class Fencing extends FencingContract {
+        Fencing() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ContentionContract}. */
+    @Nested
+    @Order(18)
+    @DisplayName("Contention")
+    class Contention extends ContentionContract {
+        Contention() {
+            super(LockContract.this);
+        }
+    }
 }
