@@ -25,6 +25,12 @@ final class JdbcLockBackend implements LockBackend {
     private static final RenewResult LOST =
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
 
+    /**
+     * The engine's last attempt before a caller's deadline may have a millisecond left, in which no database answers: the
+     * caller would be told "unavailable" of a lock that is busy. So each attempt has at least this long.
+     */
+    private static final long SHORTEST_ATTEMPT_MILLIS = 100;
+
     private final Database database;
     private final Strategy strategy;
 
@@ -44,7 +50,8 @@ final class JdbcLockBackend implements LockBackend {
         String what = "lock '" + request.acquisition().name() + "'";
         return stage(what, () -> {
             try {
-                return database.run(request.timeoutMillis(), connection -> strategy.attempt(connection, request));
+                long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
+                return database.run(timeoutMillis, connection -> strategy.attempt(connection, request));
             } catch (SQLException e) {
                 if (Failure.of(e) == Failure.CONFLICT) {
                     return Rows.busy(-1);
