@@ -287,7 +287,7 @@ final class Contender {
         if (pursuit != current) {
             boolean isHeld = tenure != null && tenure.grant.acquisition().equals(grant.acquisition());
             if (!isHeld) {
-                effect(() -> client.leftovers().release(grant));
+                effect(() -> client.leftovers().abandon(grant.acquisition()));
             }
             return;
         }
@@ -295,12 +295,12 @@ final class Contender {
         Waiter head = queue.head();
         if (head == null || current.lostEarly || !current.serves(head.options)) {
             close(current);
-            effect(() -> client.leftovers().release(grant));
+            effect(() -> client.leftovers().abandon(grant.acquisition()));
             kick();
             return;
         }
         long now = client.ticker().nanos();
-        Tenure granted = new Tenure(this, grant, head.options, now, sent);
+        Tenure granted = new Tenure(this, grant, head.options, now, sent, current.uncertain);
         if (granted.remainingNanos(client.ticker()) <= 0) {
             failed(
                     current,
@@ -335,7 +335,7 @@ final class Contender {
                 current.listeningTo = ticket;
                 effect(() -> listen(current, ticket));
             }
-            long delay = current.pollDelayNanos(client.info(), busy.remainingMillis());
+            long delay = current.pollDelayNanos(client.info(), busy.remainingMillis(), client.random());
             current.timer = client.runtime().timer().after(delay, () -> poll(current));
         }
     }
@@ -404,7 +404,8 @@ final class Contender {
             retire(current);
             kick();
         } else {
-            current.timer = client.runtime().timer().after(current.retryDelayNanos(), () -> poll(current));
+            current.timer =
+                    client.runtime().timer().after(current.retryDelayNanos(client.random()), () -> poll(current));
         }
     }
 
@@ -527,11 +528,20 @@ final class Contender {
             if (tenure == lingering) {
                 tenure = null;
                 client.renewals().remove(lingering);
-                effect(() -> client.leftovers().release(lingering.grant));
+                giveBack(lingering);
                 kick();
             }
         } finally {
             exit();
+        }
+    }
+
+    /** Releases what nobody waits for. */
+    private void giveBack(Tenure ended) {
+        if (ended.uncertain) {
+            effect(() -> client.leftovers().abandon(ended.grant.acquisition()));
+        } else {
+            effect(() -> client.leftovers().release(ended.grant));
         }
     }
 
@@ -557,6 +567,9 @@ final class Contender {
             released(possession, heldNanos, result);
             outcome.complete(result);
         }));
+        if (current.uncertain) {
+            effect(() -> client.leftovers().abandon(current.grant.acquisition()));
+        }
         return new Release(possession, outcome);
     }
 
@@ -632,8 +645,8 @@ final class Contender {
             }
             lose(possession, reason, detail);
         }
-        if (reason != LossReason.REVOKED && reason != LossReason.SESSION_LOST) {
-            effect(() -> client.leftovers().release(current.grant));
+        if (current.uncertain || reason != LossReason.REVOKED && reason != LossReason.SESSION_LOST) {
+            giveBack(current);
         }
         kick();
     }

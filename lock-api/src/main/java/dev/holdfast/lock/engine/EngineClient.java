@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -269,6 +270,11 @@ final class EngineClient implements LockClient, GrantObserver {
 
     // ---- the parts
 
+    /** Nothing is contended for, held or under way. */
+    boolean isIdle() {
+        return contenders.isEmpty() && requests.isIdle() && renewals.isIdle();
+    }
+
     boolean isClosed() {
         return closed.get();
     }
@@ -291,6 +297,10 @@ final class EngineClient implements LockClient, GrantObserver {
 
     Ticker ticker() {
         return runtime.ticker();
+    }
+
+    RandomGenerator random() {
+        return runtime.random().get();
     }
 
     Identity identity() {

@@ -7,15 +7,19 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /**
  * The clocks and threads of one client. All threads are daemons named {@code holdfast-…} and start on first use; all but
  * the timer's end when they have been idle for some seconds.
  *
  * @param ticker the clocks
+ * @param random spreads retries and polls
  * @param timer runs short tasks of the engine
  * @param io runs blocking attempts and clean-ups that have no calling thread
  * @param renewals runs blocking renewals, apart from {@code io} so that no attempt can hold them up
@@ -25,6 +29,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 record EngineRuntime(
         Ticker ticker,
+        Supplier<RandomGenerator> random,
         Timer timer,
         Executor io,
         Executor renewals,
@@ -53,13 +58,14 @@ record EngineRuntime(
                 return Subscription.NONE;
             }
         };
-        return new EngineRuntime(Ticker.SYSTEM, timer, io, renewals, callbacks, events, () -> {
-            scheduler.shutdownNow();
-            io.shutdown();
-            renewals.shutdown();
-            callbacks.shutdown();
-            events.shutdown();
-        });
+        return new EngineRuntime(
+                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, callbacks, events, () -> {
+                    scheduler.shutdownNow();
+                    io.shutdown();
+                    renewals.shutdown();
+                    callbacks.shutdown();
+                    events.shutdown();
+                });
     }
 
     private static ThreadPoolExecutor pool(String role, int size, int backlog) {

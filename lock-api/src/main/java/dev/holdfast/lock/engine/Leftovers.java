@@ -7,7 +7,6 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -132,7 +131,7 @@ final class Leftovers {
                 LOG.debug("{}: {} failed {} times", failure.getMessage(), what, tries);
             }
             long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(tries - 1, 10));
-            long jittered = delay / 2 + ThreadLocalRandom.current().nextLong(delay / 2);
+            long jittered = delay / 2 + runtime.random().get().nextLong(delay / 2);
             runtime.timer().after(jittered, () -> elsewhere(this));
         }
 

@@ -7,7 +7,7 @@ import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,16 +80,15 @@ final class Pursuit {
         }
     }
 
-    long retryDelayNanos() {
+    long retryDelayNanos(RandomGenerator random) {
         long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures - 1, 10));
-        return delay / 2 + ThreadLocalRandom.current().nextLong(delay / 2);
+        return delay / 2 + random.nextLong(delay / 2);
     }
 
     /** Doubling with jitter between the backend's bounds, but no longer than the holder's lease still runs. */
-    long pollDelayNanos(BackendInfo info, long holderRemainingMillis) {
+    long pollDelayNanos(BackendInfo info, long holderRemainingMillis, RandomGenerator random) {
         long most = info.pollMaxMillis() * 1_000_000;
         long delay = Math.min(most, info.pollMinMillis() * 1_000_000 << Math.min(polls++, 20));
-        ThreadLocalRandom random = ThreadLocalRandom.current();
         long jittered = delay - random.nextLong(delay / 4 + 1);
         if (holderRemainingMillis < 0) {
             return jittered;

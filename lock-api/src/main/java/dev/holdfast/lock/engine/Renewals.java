@@ -10,7 +10,6 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,6 +53,10 @@ final class Renewals {
     void add(Tenure tenure) {
         held.add(tenure);
         pulse.needWithin(Math.max(0, nextLookNanos(tenure, runtime.ticker().nanos())));
+    }
+
+    boolean isIdle() {
+        return held.isEmpty();
     }
 
     void remove(Tenure tenure) {
@@ -166,7 +169,7 @@ final class Renewals {
             int failed = tenure.failedRenewals.incrementAndGet();
             long most = Math.min(LONGEST_RETRY_NANOS, Math.max(1_000_000, tenure.thirdOfLeaseNanos() / 4));
             long delay = Math.min(most, 20_000_000L << Math.min(failed - 1, 6));
-            tenure.renewDueNanos = now + delay / 2 + ThreadLocalRandom.current().nextLong(delay / 2 + 1);
+            tenure.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);
             tenure.renewing = false;
             LOG.debug(
                     "lock '{}': renewal failed {} times, {}; {}",

@@ -18,6 +18,17 @@ final class Requests {
             this.onStall = onStall;
         }
 
+        /** By the clock rather than by address, so that a simulated run is the same each time. */
+        @Override
+        public int hashCode() {
+            return Long.hashCode(deadlineNanos);
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return this == other;
+        }
+
         /** The answer is there. Idempotent. */
         void end() {
             if (underWay.remove(this)) {
@@ -46,7 +57,7 @@ final class Requests {
 
     /** Begins something that ends by itself. */
     Request begin() {
-        Request request = new Request(0, null);
+        Request request = new Request(ticker.nanos(), null);
         underWay.add(request);
         return request;
     }
@@ -68,6 +79,10 @@ final class Requests {
             }
         }
         return next;
+    }
+
+    boolean isIdle() {
+        return underWay.isEmpty();
     }
 
     /** Completes when nothing is under way any more; for a client that is closing and begins nothing new by itself. */

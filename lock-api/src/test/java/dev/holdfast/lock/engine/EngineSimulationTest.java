@@ -1,0 +1,82 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/**
+ * The engine under seeded faults in virtual time. {@code -Dholdfast.sim.seeds=N} sets how many seeds are run,
+ * {@code -Dholdfast.sim.seed=S} replays one.
+ */
+@DisplayName("The engine, simulated")
+class EngineSimulationTest {
+    private static final long SEEDS = Long.getLong("holdfast.sim.seeds", 100_000);
+    private static final Long REPLAY = Long.getLong("holdfast.sim.seed");
+
+    @Test
+    @DisplayName("keeps every promise under lost, late and repeated messages, pauses, clock jumps and revocations")
+    void everySeed_keepsThePromises() {
+        LongAdder acquisitions = new LongAdder();
+        LongAdder losses = new LongAdder();
+        LongAdder handOffs = new LongAdder();
+        LongAdder injected = new LongAdder();
+        LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
+        seeds.forEach(seed -> {
+            Simulation simulation = run(seed, SimStore.Fault.NONE, 1);
+            acquisitions.add(simulation.acquisitions);
+            losses.add(simulation.losses);
+            handOffs.add(simulation.handOffs);
+            injected.add(simulation.injected);
+        });
+        if (REPLAY == null) {
+            assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS * 5);
+            assertThat(losses.sum()).as("losses").isGreaterThan(SEEDS / 4);
+            assertThat(handOffs.sum()).as("hand-offs").isGreaterThan(SEEDS / 10);
+            assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS * 5);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(value = SimStore.Fault.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+    @DisplayName("is caught with a broken store")
+    void brokenStore_isCaught(SimStore.Fault fault) {
+        assertThat(firstSeedThatFails(fault, 1))
+                .as("first of 3,000 seeds that finds " + fault)
+                .isPositive();
+    }
+
+    @Test
+    @DisplayName("is caught with clocks that run slower than the safety margin allows")
+    void slowClock_isCaught() {
+        assertThat(firstSeedThatFails(SimStore.Fault.NONE, 0.8)).isPositive();
+    }
+
+    private static long firstSeedThatFails(SimStore.Fault fault, double slowClock) {
+        AtomicLong found = new AtomicLong(-1);
+        LongStream.rangeClosed(1, 3000).takeWhile(seed -> found.get() < 0).forEach(seed -> {
+            try {
+                new Simulation(seed, fault, slowClock).run();
+            } catch (AssertionError | RuntimeException caught) {
+                found.set(seed);
+            }
+        });
+        return found.get();
+    }
+
+    private static Simulation run(long seed, SimStore.Fault fault, double slowClock) {
+        Simulation simulation = new Simulation(seed, fault, slowClock);
+        try {
+            simulation.run();
+            return simulation;
+        } catch (AssertionError | RuntimeException e) {
+            throw new AssertionError(
+                    "seed " + seed + " fails: " + e.getMessage() + "; replay it with -Dholdfast.sim.seed=" + seed, e);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/**
+ * A client's way to the {@link SimStore} through a bad network: requests and replies are slow, late by seconds, lost,
+ * repeated, or answered with an error, whether they took effect or not.
+ */
+final class SimBackend implements LockBackend {
+    private final SimWorld world;
+    private final SimWorld.Machine machine;
+    private final SimStore store;
+    private final double faults;
+    private final BackendInfo info;
+    /** Set when the run is to come to an end. */
+    boolean calm;
+
+    int injected;
+
+    SimBackend(SimWorld world, SimWorld.Machine machine, SimStore store, boolean queues, double faults) {
+        this.world = world;
+        this.machine = machine;
+        this.store = store;
+        this.faults = faults;
+        this.info = new BackendInfo("sim", false, queues, 1, queues ? 1000 : 10, 1000);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return info;
+    }
+
+    private <T> CompletionStage<T> call(boolean repeatable, Supplier<T> effect) {
+        CompletableFuture<T> reply = new CompletableFuture<>();
+        long there = 100_000 + (long) (world.random.nextDouble() * 3_000_000);
+        long back = 100_000 + (long) (world.random.nextDouble() * 3_000_000);
+        if (calm || !world.chance(faults)) {
+            world.after(null, there, () -> answer(reply, back, effect.get()));
+            return reply;
+        }
+        injected++;
+        switch (world.random.nextInt(9)) {
+            case 0 -> fail(reply, there, new LockUnavailableException("refused"));
+            case 1 -> {} // the request is lost, and nobody says so
+            case 2 -> world.after(null, there, effect::get); // the reply is lost, and nobody says so
+            case 3 ->
+                world.after(null, there, () -> {
+                    effect.get();
+                    fail(reply, back, new LockUnavailableException("connection reset"));
+                });
+            case 4 -> world.after(null, there, () -> answer(reply, world.millis(10, 4000), effect.get()));
+            case 5 -> world.after(null, world.millis(10, 4000), () -> answer(reply, back, effect.get()));
+            case 6 -> { // repeated by the network, the second time late
+                world.after(null, there, () -> answer(reply, back, effect.get()));
+                if (repeatable) {
+                    world.after(null, there + world.millis(1, 3000), effect::get);
+                }
+            }
+            case 7 -> { // fails here while the request is still on its way
+                fail(reply, there, new LockUnavailableException("time-out"));
+                world.after(null, world.millis(5, 4000), effect::get);
+            }
+            default -> {
+                if (world.chance(0.1)) {
+                    fail(reply, there, new LockConfigurationException("no permission"));
+                } else {
+                    machine.pause(world.millis(1, 5000));
+                    world.after(null, there, () -> answer(reply, back, effect.get()));
+                }
+            }
+        }
+        return reply;
+    }
+
+    private <T> void answer(CompletableFuture<T> reply, long delay, T result) {
+        world.after(machine, delay, () -> reply.complete(result));
+    }
+
+    private <T> void fail(CompletableFuture<T> reply, long delay, RuntimeException error) {
+        world.after(machine, delay, () -> reply.completeExceptionally(error));
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        return call(false, () -> store.attempt(request, machine));
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        SimStore.SimTicket place = (SimStore.SimTicket) ticket;
+        Runnable deliver = () -> {
+            if (calm || !world.chance(faults)) {
+                world.after(machine, 500_000, maybeFree);
+            }
+        };
+        if (store.listen(place, deliver)) {
+            deliver.run();
+        }
+        return () -> store.listen(place, null);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        return call(true, () -> store.abandon(acquisition)).thenAccept(done -> {});
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return call(true, () -> grants.stream().map(store::renew).toList());
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return call(true, () -> store.release(grant));
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return CompletableFuture.completedFuture(Optional.empty());
+    }
+
+    @Override
+    public void close() {}
+}

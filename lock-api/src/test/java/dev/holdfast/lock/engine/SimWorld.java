@@ -1,0 +1,120 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/** Virtual time: one thread, one queue of events, one seed. The same seed gives the same run to the last event. */
+final class SimWorld {
+    final Random random;
+    private final PriorityQueue<Event> events = new PriorityQueue<>();
+    private long nowNanos = 1_000_000_000;
+    private long sequence;
+
+    SimWorld(long seed) {
+        random = new Random(seed * 0x9E3779B97F4A7C15L);
+    }
+
+    /** One process: its clocks run a little fast or slow, and it can stand still or die. */
+    final class Machine implements Ticker {
+        private final double rate;
+        private long wallOffsetMillis;
+        private long pausedUntilNanos;
+        long pausedNanos;
+        boolean dead;
+
+        Machine(double rate) {
+            this.rate = rate;
+        }
+
+        @Override
+        public long nanos() {
+            return (long) (nowNanos * rate);
+        }
+
+        @Override
+        public long wallMillis() {
+            return 1_000_000 + wallOffsetMillis + (long) (nowNanos * rate / 1e6);
+        }
+
+        void jumpWallClock(long millis) {
+            wallOffsetMillis += millis;
+        }
+
+        void pause(long nanos) {
+            pausedUntilNanos = Math.max(pausedUntilNanos, nowNanos + nanos);
+            pausedNanos += nanos;
+        }
+
+        EngineRuntime runtime() {
+            Executor soon = task -> SimWorld.this.after(this, 0, task);
+            Timer timer = (delay, task) -> SimWorld.this.after(this, (long) Math.ceil(delay / rate), task);
+            return new EngineRuntime(this, () -> random, timer, soon, soon, soon, soon, () -> {});
+        }
+    }
+
+    private final class Event implements Comparable<Event>, Subscription {
+        final @Nullable Machine machine;
+        long timeNanos;
+        long order = sequence++;
+        boolean cancelled;
+        final Runnable task;
+
+        Event(@Nullable Machine machine, long timeNanos, Runnable task) {
+            this.machine = machine;
+            this.timeNanos = timeNanos;
+            this.task = task;
+        }
+
+        @Override
+        public int compareTo(Event other) {
+            int byTime = Long.compare(timeNanos, other.timeNanos);
+            return byTime != 0 ? byTime : Long.compare(order, other.order);
+        }
+
+        @Override
+        public void close() {
+            cancelled = true;
+        }
+    }
+
+    long now() {
+        return nowNanos;
+    }
+
+    /** Runs a task on a machine, or on the server if that is null. */
+    Subscription after(@Nullable Machine machine, long delayNanos, Runnable task) {
+        Event event = new Event(machine, nowNanos + Math.max(0, delayNanos), task);
+        events.add(event);
+        return event;
+    }
+
+    /** Runs events up to that time. */
+    void runUntil(long untilNanos) {
+        while (!events.isEmpty() && events.peek().timeNanos <= untilNanos) {
+            Event event = events.poll();
+            nowNanos = Math.max(nowNanos, event.timeNanos);
+            Machine machine = event.machine;
+            if (event.cancelled || machine != null && machine.dead) {
+                continue;
+            }
+            if (machine != null && machine.pausedUntilNanos > nowNanos) {
+                event.timeNanos = machine.pausedUntilNanos;
+                events.add(event);
+                continue;
+            }
+            event.task.run();
+        }
+        nowNanos = Math.max(nowNanos, untilNanos);
+    }
+
+    long millis(long from, long to) {
+        return (from + (long) (random.nextDouble() * (to - from))) * 1_000_000;
+    }
+
+    boolean chance(double probability) {
+        return random.nextDouble() < probability;
+    }
+}

@@ -1,0 +1,304 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.OwnerId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One seeded run of several clients against one {@link SimStore}, checked all the way:
+ *
+ * <ul>
+ *   <li>S1: when the server grants a name, no lease of that name that was granted before counts as valid anywhere;
+ *   <li>S2: tokens rise in the order of the grants that callers see;
+ *   <li>S4 and cancellation: when the faults have stopped and all callers are done, nothing is left: no entry on the
+ *       server, no name, request or wait in a client;
+ *   <li>each caller is told within its deadline, each grant ends with exactly one event, and nobody is forgotten.
+ * </ul>
+ */
+final class Simulation {
+    private static final long SECOND = 1_000_000_000L;
+
+    private final long seed;
+    private final SimWorld world;
+    private final SimStore store;
+    private final List<Client> clients = new ArrayList<>();
+    private final Map<String, List<Claim>> claims = new HashMap<>();
+    private int unfinished;
+    /** For the message if somebody is forgotten. */
+    private final Map<Waiter, String> waiting = new HashMap<>();
+
+    private @Nullable AssertionError failure;
+    int acquisitions;
+    int losses;
+    int handOffs;
+    int injected;
+
+    /** Only carries the fact of the grant: the simulation releases by possession, since closing a lease waits. */
+    private record SimLease(Possession possession) implements Lease {
+        @Override
+        public String name() {
+            return possession.tenure.name();
+        }
+
+        @Override
+        public long token() {
+            return possession.token;
+        }
+
+        @Override
+        public boolean isValid() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public Duration remaining() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void ensure(Duration validity) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public CompletionStage<LossReason> lost() {
+            throw new UnsupportedOperationException();
+        }
+
+        /** Called if the grant came after its caller had given up. */
+        @Override
+        public void close() {
+            try {
+                possession.tenure.contender.close(possession);
+            } catch (LeaseLostException tooLate) {
+                // lost and cancelled: nothing more to do
+            }
+        }
+    }
+
+    private record Claim(Client client, Possession possession, OwnerId owner) {
+        boolean isValid() {
+            Tenure tenure = possession.tenure;
+            return possession.state == Possession.State.HELD
+                    && !tenure.isDoubted()
+                    && tenure.remainingNanos(client.machine) > 0;
+        }
+    }
+
+    private static final class Client {
+        final SimWorld.Machine machine;
+        final SimBackend backend;
+        final EngineClient engine;
+        final Map<Long, Integer> endings = new HashMap<>();
+
+        Client(SimWorld.Machine machine, SimBackend backend, ClientOptions options) {
+            this.machine = machine;
+            this.backend = backend;
+            this.engine = new EngineClient(backend, options, machine.runtime()).start();
+        }
+    }
+
+    Simulation(long seed, SimStore.Fault fault, double slowClock) {
+        this.seed = seed;
+        this.world = new SimWorld(seed);
+        boolean queues = world.chance(0.5);
+        boolean sticky = world.chance(0.3);
+        store = new SimStore(world, queues, sticky, fault);
+        store.onGrant = this::checkExclusion;
+        double faults = world.chance(0.2) ? 0 : world.random.nextDouble() * 0.4;
+        ClientOptions options = ClientOptions.builder()
+                .requestTimeout(Duration.ofMillis(400 + world.random.nextInt(1500)))
+                .unavailableTimeout(Duration.ofSeconds(5))
+                .handOffLimit(world.random.nextInt(4))
+                .handOffTime(Duration.ofSeconds(1))
+                .build();
+        for (int i = 0; i < 3; i++) {
+            SimWorld.Machine machine = world.new Machine(slowClock * (1 + (world.random.nextDouble() - 0.5) * 0.009));
+            clients.add(new Client(machine, new SimBackend(world, machine, store, queues, faults), options));
+        }
+        clients.forEach(client -> client.engine.addListener(listener(client)));
+    }
+
+    private LockListener listener(Client client) {
+        return new LockListener() {
+            @Override
+            public void acquired(String name, long token, Duration waited, boolean handedOff) {
+                acquisitions++;
+                handOffs += handedOff ? 1 : 0;
+                client.endings.put(key(name, token), 0);
+            }
+
+            @Override
+            public void released(String name, long token, Duration held) {
+                client.endings.merge(key(name, token), 1, Integer::sum);
+            }
+
+            @Override
+            public void lost(String name, long token, LossReason reason) {
+                losses++;
+                client.endings.merge(key(name, token), 1, Integer::sum);
+            }
+        };
+    }
+
+    private static long key(String name, long token) {
+        return token * 10 + name.charAt(0);
+    }
+
+    void run() {
+        for (Client client : clients) {
+            int actors = 1 + world.random.nextInt(3);
+            for (int i = 0; i < actors; i++) {
+                unfinished++;
+                begin(client, 2 + world.random.nextInt(3));
+            }
+        }
+        for (int i = world.random.nextInt(4); i > 0; i--) {
+            Client client = clients.get(world.random.nextInt(3));
+            long when = world.millis(0, 8000);
+            switch (world.random.nextInt(3)) {
+                case 0 ->
+                    world.after(null, when, () -> client.machine.jumpWallClock(world.millis(-5000, 5000) / 1_000_000));
+                case 1 -> world.after(null, when, () -> client.machine.pause(world.millis(1, 5000)));
+                default -> world.after(null, when, () -> store.revoke("a"));
+            }
+        }
+        world.runUntil(world.now() + 12 * SECOND);
+        clients.forEach(client -> {
+            client.backend.calm = true;
+            injected += client.backend.injected;
+        });
+        world.runUntil(world.now() + 90 * SECOND);
+        checkNothingIsLeft();
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private void begin(Client client, int rounds) {
+        world.after(client.machine, world.millis(0, 500), () -> acquire(client, rounds));
+    }
+
+    private void acquire(Client client, int rounds) {
+        if (rounds == 0) {
+            unfinished--;
+            return;
+        }
+        String name = world.chance(0.8) ? "a" : "b";
+        LockOptions.Builder options = LockOptions.builder()
+                .lease(Duration.ofMillis(world.chance(0.7) ? 1000 : 2000))
+                .fair(world.chance(0.2));
+        if (world.chance(0.2)) {
+            options.renewal(Renewal.NONE);
+        } else if (world.chance(0.2)) {
+            options.maxHold(Duration.ofMillis(1500));
+        }
+        if (world.chance(0.1)) {
+            options.minHold(Duration.ofMillis(300));
+        }
+        long timeout = world.chance(0.2) ? 0 : world.chance(0.3) ? Waiter.FOREVER : world.millis(1, 6000);
+        long since = client.machine.nanos();
+        long pausedBefore = client.machine.pausedNanos;
+        AsyncWaiter waiter = new AsyncWaiter(
+                name, options.build(), timeout, since, client.machine.runtime().callbacks(), SimLease::new);
+        Contender contender = client.engine.submit(name, waiter);
+        if (!waiter.triesOnce() && !waiter.waitsForever()) {
+            waiter.timeout(client.machine.runtime().timer().after(timeout, () -> contender.timeOut(waiter)));
+        }
+        waiting.put(waiter, name + " on client " + clients.indexOf(client) + " " + waiter.options + " for " + timeout);
+        waiter.future.whenComplete((lease, error) -> {
+            waiting.remove(waiter);
+            contender.cancel(waiter);
+            long late = client.machine.nanos() - since - timeout;
+            boolean bounded = !waiter.triesOnce() && !waiter.waitsForever();
+            check(
+                    !bounded || late <= 5_000_000 + 2 * (client.machine.pausedNanos - pausedBefore),
+                    "deadline overrun by " + late);
+            Possession possession = waiter.possession;
+            if (lease == null || possession == null) {
+                begin(client, rounds - 1);
+                return;
+            }
+            claimed(client, name, possession);
+            long hold = world.chance(0.5) ? world.millis(0, 20) : world.millis(0, 3000);
+            world.after(client.machine, hold, () -> {
+                release(contender, possession);
+                begin(client, rounds - 1);
+            });
+        });
+        if (world.chance(0.15)) {
+            world.after(client.machine, world.millis(0, 1500), () -> waiter.future.cancel(true));
+        }
+    }
+
+    /** A caller that hears of its grant only after its lease has ended may well hear of it after a later one. */
+    private void claimed(Client client, String name, Possession possession) {
+        Claim claim = new Claim(
+                client, possession, possession.tenure.grant.acquisition().owner());
+        List<Claim> earlier = claims.computeIfAbsent(name, key -> new ArrayList<>());
+        for (Claim other : earlier) {
+            check(
+                    other.possession.token < possession.token
+                            || !claim.isValid()
+                            || store.revoked.contains(claim.owner),
+                    "token " + possession.token + " after " + other.possession.token);
+        }
+        earlier.add(claim);
+    }
+
+    private void release(Contender contender, Possession possession) {
+        try {
+            contender.close(possession);
+        } catch (LeaseLostException expected) {
+            check(possession.state == Possession.State.LOST, "reported lost while " + possession.state);
+        }
+    }
+
+    private void checkExclusion(String name, OwnerId grantedTo) {
+        for (Claim claim : claims.getOrDefault(name, List.of())) {
+            if (!claim.owner.equals(grantedTo) && !store.revoked.contains(claim.owner)) {
+                check(
+                        !claim.isValid(),
+                        "granted to another while token " + claim.possession.token + " is valid for "
+                                + claim.possession.tenure.remainingNanos(claim.client.machine) + " ns");
+            }
+        }
+    }
+
+    private void checkNothingIsLeft() {
+        check(
+                unfinished == 0,
+                unfinished + " callers are still waiting or holding: " + waiting.values() + "; " + store);
+        for (String name : List.of("a", "b")) {
+            check(!store.isHeldOrAwaited(name), "left on the server: " + store);
+        }
+        for (Client client : clients) {
+            check(client.engine.isIdle(), "left in a client");
+            client.endings.forEach((key, count) -> check(count == 1, "grant " + key + " ended " + count + " times"));
+        }
+    }
+
+    /** Notes the first failure: one thrown inside a callback would be swallowed there. */
+    private void check(boolean holds, String otherwise) {
+        if (!holds && failure == null) {
+            failure = new AssertionError(otherwise);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "seed " + seed;
+    }
+}
