@@ -221,6 +221,9 @@ final class Contender {
         long wait = head.after != null
                 ? Waiter.FOREVER
                 : head.remainingNanos(client.ticker().nanos());
+        if (wait == 0 && (current.queued || !head.triesOnce())) {
+            wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
+        }
         current.askedToWait = wait > 0;
         long timeout = client.requestTimeoutNanos();
         if (client.info().blocking() && !head.triesOnce()) {
@@ -316,8 +319,7 @@ final class Contender {
     }
 
     private void busy(Pursuit current, Attempt.Busy busy) {
-        current.noteBusy();
-        current.ticket = busy.ticket();
+        current.noteBusy(busy.ticket());
         Waiter head = queue.head();
         while (head != null && head.triesOnce()) {
             queue.remove(head);
@@ -567,9 +569,6 @@ final class Contender {
             released(possession, heldNanos, result);
             outcome.complete(result);
         }));
-        if (current.uncertain) {
-            effect(() -> client.leftovers().abandon(current.grant.acquisition()));
-        }
         return new Release(possession, outcome);
     }
 
@@ -581,6 +580,9 @@ final class Contender {
                 lose(possession, LossReason.REVOKED, "the store did not have it any more at release");
             } else {
                 tellReleased(possession, heldNanos);
+            }
+            if (possession.tenure.uncertain) {
+                effect(() -> client.leftovers().abandon(possession.tenure.grant.acquisition()));
             }
             kick();
         } finally {

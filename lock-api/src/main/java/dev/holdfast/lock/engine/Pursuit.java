@@ -32,6 +32,8 @@ final class Pursuit {
     boolean askedToWait;
     /** The store has answered at least once. */
     boolean answered;
+    /** The store has given a place in its queue at least once; later answers need not repeat it. */
+    boolean queued;
     /** An attempt failed, so the acquisition may be on the server without our knowledge. */
     boolean uncertain;
     /** The backend reported the grant's end before its answer was seen. */
@@ -63,10 +65,12 @@ final class Pursuit {
 
     /** Whether the server may know of this acquisition. */
     boolean mayBeOnServer() {
-        return ticket != null || uncertain || inFlight;
+        return queued || uncertain || inFlight;
     }
 
-    void noteBusy() {
+    void noteBusy(@Nullable Ticket place) {
+        ticket = place;
+        queued |= place != null;
         answered = true;
         lastFailure = null;
         failures = 0;
