@@ -78,6 +78,11 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         sessions.start();
     }
 
+    /** The present session, for tests. */
+    Session session() {
+        return sessions.current();
+    }
+
     @Override
     public BackendInfo info() {
         return INFO;

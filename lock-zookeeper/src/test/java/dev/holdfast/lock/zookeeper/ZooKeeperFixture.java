@@ -106,6 +106,14 @@ final class ZooKeeperFixture implements LockFixture {
                 .backend();
     }
 
+    /** A backend that goes past the proxies. */
+    ZooKeeperLockBackend directBackend() {
+        return (ZooKeeperLockBackend)
+                settings.apply(ZooKeeperLocks.owning(connect(server.connectString(), SESSION_MILLIS)))
+                        .basePath("/test/locks")
+                        .backend();
+    }
+
     static String parent(String name) {
         return "/test/locks/" + LockName.percentEncoded(name);
     }

@@ -1,0 +1,226 @@
+package dev.holdfast.lock.zookeeper;
+
+import static dev.holdfast.lock.zookeeper.Spi.acquire;
+import static dev.holdfast.lock.zookeeper.Spi.answer;
+import static dev.holdfast.lock.zookeeper.Spi.contender;
+import static dev.holdfast.lock.zookeeper.Spi.release;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.server.Direction;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Requests as the server counts them for one session; pings come 19 s apart. */
+class ZooKeeperCountingTest {
+
+    private static final int SESSION_MILLIS = 60_000;
+    private static ZooKeeperFixture fixture;
+    private static ZooKeeperLockBackend first;
+    private static ZooKeeperLockBackend second;
+
+    @BeforeAll
+    static void start() throws Exception {
+        fixture = ZooKeeperFixture.single();
+        first = fixture.newBackend(SESSION_MILLIS);
+        second = fixture.newBackend(SESSION_MILLIS);
+        for (LockBackend backend : List.of(first, second)) {
+            release(backend, acquire(backend, "warm"));
+        }
+    }
+
+    @AfterAll
+    static void stop() {
+        first.close();
+        second.close();
+        fixture.close();
+    }
+
+    @Test
+    @DisplayName("A free lock costs two requests in one trip, its release one")
+    void acquireAndRelease_free_twoAndOne() throws Exception {
+        release(first, acquire(first, "free"));
+        long before = requests(first);
+
+        Grant grant = acquire(first, "free");
+        assertThat(requests(first) - before).as("requests of an acquisition").isEqualTo(2);
+
+        release(first, grant);
+        assertThat(requests(first) - before).as("with the release").isEqualTo(3);
+    }
+
+    @Test
+    @DisplayName("The second request is sent before the first is answered")
+    void acquire_repliesHeldBack_bothRequestsArrive() throws Exception {
+        release(first, acquire(first, "piped"));
+        long before = requests(first);
+        fixture.proxies().get(0).hold(Direction.TO_CLIENT);
+        CompletionStage<Attempt> attempt;
+        try {
+            attempt = contender(first, "piped").send(0);
+            await().atMost(Spi.PATIENCE).until(() -> requests(first) - before == 2);
+            assertThat(attempt.toCompletableFuture()).isNotDone();
+        } finally {
+            fixture.proxies().get(0).pass();
+        }
+        release(first, ((Attempt.Granted) answer(attempt)).grant());
+    }
+
+    @Test
+    @DisplayName("The first lock of a name costs two trips: the missing parent is noticed and created")
+    void acquire_firstOfName_fallsBack() throws Exception {
+        long before = requests(first);
+
+        Grant grant = acquire(first, "first of its name");
+
+        // create, list; two levels of the base path and the container; create, list
+        assertThat(requests(first) - before).isEqualTo(7);
+        release(first, grant);
+    }
+
+    @Test
+    @DisplayName("A failed attempt without waiting costs three requests and leaves nothing")
+    void tryLock_busy_threeRequests() throws Exception {
+        Grant grant = acquire(first, "busy");
+        long before = requests(second);
+
+        assertThat(contender(second, "busy").attempt(0)).isInstanceOf(Attempt.Busy.class);
+
+        assertThat(requests(second) - before).isEqualTo(3);
+        assertThat(fixture.entries("busy")).isEqualTo(1);
+        release(first, grant);
+    }
+
+    @Test
+    @DisplayName("The second in line takes over without a request if its session was confirmed of late")
+    void handOff_secondInLine_noRequest() throws Exception {
+        Grant grant = acquire(first, "hand-off");
+        Spi waiter = contender(second, "hand-off");
+        long before = requests(second);
+        AtomicInteger calls = new AtomicInteger();
+        waiter.queueUp();
+        second.signal(waiter.ticket(), calls::incrementAndGet);
+        await().atMost(Spi.PATIENCE).until(() -> armed(waiter));
+        assertThat(requests(second) - before).as("create, list, two watches").isEqualTo(4);
+
+        release(first, grant);
+        await().atMost(Spi.PATIENCE).until(() -> calls.get() == 1);
+        Grant next = waiter.acquire();
+
+        assertThat(requests(second) - before)
+                .as("nothing more for the hand-off")
+                .isEqualTo(4);
+        assertThat(next.token()).isGreaterThan(grant.token());
+        release(second, next);
+    }
+
+    @Test
+    @DisplayName("The second in line takes over with one request if its session was not confirmed of late")
+    void handOff_longWait_oneRequest() throws Exception {
+        try (ZooKeeperLockBackend patient = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS)) {
+            Grant grant = acquire(first, "long");
+            Spi waiter = contender(patient, "long");
+            AtomicInteger calls = new AtomicInteger();
+            waiter.queueUp();
+            patient.signal(waiter.ticket(), calls::incrementAndGet);
+            Session session = session(waiter);
+            await().atMost(Spi.PATIENCE).until(() -> session.acknowledgedAgeMillis() > session.certainMillis() / 4);
+            long before = requests(patient);
+
+            release(first, grant);
+            await().atMost(Spi.PATIENCE).until(() -> calls.get() == 1);
+            Grant next = waiter.acquire();
+
+            assertThat(requests(patient) - before)
+                    .as("one question, and perhaps a ping or two")
+                    .isBetween(1L, 3L);
+            assertThat(next.leaseMillis()).isEqualTo(session.certainMillis());
+            release(patient, next);
+        }
+    }
+
+    @Test
+    @DisplayName("Of 200 waiters, a release wakes one")
+    void release_manyWaiters_wakesOne() throws Exception {
+        Grant grant = acquire(first, "crowd");
+        List<Spi> waiters = new ArrayList<>();
+        List<AtomicInteger> calls = new ArrayList<>();
+        for (int i = 0; i < 200; i++) {
+            Spi waiter = contender(i % 2 == 0 ? first : second, "crowd");
+            AtomicInteger called = new AtomicInteger();
+            waiter.queueUp();
+            waiter.backend.signal(waiter.ticket(), called::incrementAndGet);
+            waiters.add(waiter);
+            calls.add(called);
+        }
+        await().atMost(Spi.PATIENCE).until(() -> waiters.stream().allMatch(ZooKeeperCountingTest::armed));
+
+        for (int i = 0; i < 10; i++) {
+            long before = requests(first) + requests(second);
+            release(i == 0 ? first : waiters.get(i - 1).backend, grant);
+            int next = i;
+            await().atMost(Spi.PATIENCE).until(() -> calls.get(next).get() == 1);
+            grant = waiters.get(i).acquire();
+            assertThat(requests(first) + requests(second) - before)
+                    .as("a deletion, and a listing by who was not the second in line when it came")
+                    .isEqualTo(i == 0 ? 1 : 2);
+            assertThat(calls.stream().mapToInt(AtomicInteger::get).sum())
+                    .as("calls so far")
+                    .isEqualTo(i + 1);
+        }
+        for (Spi waiter : waiters) {
+            waiter.abandon();
+        }
+        assertThat(fixture.entries("crowd")).isZero();
+    }
+
+    @Test
+    @DisplayName("A renewal of 150 grants costs one request, and a watch each the first time")
+    void renew_many_oneRequest() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 150; i++) {
+            grants.add(acquire(first, "renewed " + i));
+        }
+        long before = requests(first);
+
+        assertThat(answer(first.renew(grants, 10_000))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+        await().atMost(Spi.PATIENCE).until(() -> requests(first) - before == 151);
+        for (int i = 0; i < 5; i++) {
+            assertThat(answer(first.renew(grants, 10_000))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+        }
+
+        assertThat(requests(first) - before).isEqualTo(156);
+        grants.forEach(grant -> release(first, grant));
+    }
+
+    private static boolean armed(Spi waiter) {
+        QueueNode node = (QueueNode) waiter.ticket();
+        return session(waiter).watches().isArmed(node.place.path())
+                && session(waiter).watches().isArmed(node.predecessor.path());
+    }
+
+    private static Session session(Spi waiter) {
+        return ((QueueNode) waiter.ticket()).place.session();
+    }
+
+    /** What the server has received of a backend's session. */
+    private static long requests(ZooKeeperLockBackend backend) throws Exception {
+        String session = "0x" + Long.toHexString(backend.session().id());
+        Matcher line = Pattern.compile("recved=(\\d+),sent=\\d+,sid=" + session + ",")
+                .matcher(fixture.server().admin(0, "cons"));
+        assertThat(line.find()).as("connection of session " + session).isTrue();
+        return Long.parseLong(line.group(1));
+    }
+}

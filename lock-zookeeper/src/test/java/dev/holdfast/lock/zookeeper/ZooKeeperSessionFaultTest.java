@@ -1,0 +1,291 @@
+package dev.holdfast.lock.zookeeper;
+
+import static dev.holdfast.lock.zookeeper.Spi.acquire;
+import static dev.holdfast.lock.zookeeper.Spi.answer;
+import static dev.holdfast.lock.zookeeper.Spi.contender;
+import static dev.holdfast.lock.zookeeper.Spi.release;
+import static dev.holdfast.lock.zookeeper.Spi.renew;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** One server; sessions and replies are lost. */
+class ZooKeeperSessionFaultTest {
+
+    private static ZooKeeperFixture fixture;
+    private ZooKeeperLockBackend first;
+    private ZooKeeperLockBackend second;
+    private Spi.Ear ear;
+
+    @BeforeAll
+    static void startServer() throws Exception {
+        fixture = ZooKeeperFixture.single();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void connect() {
+        first = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS);
+        second = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS);
+        ear = Spi.Ear.of(first);
+    }
+
+    @AfterEach
+    void disconnect() {
+        fixture.heal();
+        first.close();
+        second.close();
+    }
+
+    private static FaultProxy proxy() {
+        return fixture.proxies().get(0);
+    }
+
+    @Test
+    @DisplayName("A session that the server ends while it holds is told once, and its next grant has a higher token")
+    void expired_midHold_lostOnce() throws Exception {
+        Grant grant = acquire(first, "mid-hold");
+
+        Faults.expireByServer(fixture, first);
+
+        await().atMost(Spi.PATIENCE).until(() -> !ear.lost.isEmpty());
+        assertThat(renew(first, grant))
+                .isInstanceOfSatisfying(
+                        RenewResult.Lost.class,
+                        lost -> assertThat(lost.reason()).isEqualTo(LossReason.SESSION_LOST));
+        assertThat(release(first, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(acquire(second, "mid-hold").token()).isGreaterThan(grant.token());
+        assertThat(ear.lost).containsExactly(grant.token() + " SESSION_LOST");
+    }
+
+    @Test
+    @DisplayName("A session that ends while it waits is woken, queues anew and gets its turn")
+    void expired_midWait_queuesAnew() throws Exception {
+        Grant grant = acquire(second, "mid-wait");
+        Spi waiter = contender(first, "mid-wait");
+        AtomicInteger calls = new AtomicInteger();
+        waiter.queueUp();
+        first.signal(waiter.ticket(), calls::incrementAndGet);
+
+        Faults.expireByServer(fixture, first);
+        await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
+        await().atMost(Spi.PATIENCE)
+                .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                .until(() -> waiter.attempt(Spi.WAIT) instanceof Attempt.Busy);
+        assertThat(fixture.entries("mid-wait")).isEqualTo(2);
+
+        release(second, grant);
+        Grant next = waiter.await();
+        assertThat(next.token()).isGreaterThan(grant.token());
+        assertThat(renew(first, next)).isInstanceOf(RenewResult.Renewed.class);
+        release(first, next);
+        assertThat(fixture.entries("mid-wait")).isZero();
+    }
+
+    @Test
+    @DisplayName("CURATOR-604: a new session is not granted on the node of the one before")
+    void dyingSession_itsNodeIsNotTakenOver() throws Exception {
+        Spi holder = contender(first, "604");
+        Grant grant = holder.acquire();
+        Spi waiter = contender(first, "604");
+        waiter.queueUp();
+
+        proxy().hold(Direction.TO_SERVER);
+        Faults.expireByClient(first);
+        await().atMost(Spi.PATIENCE).until(() -> ear.lost.size() == 1);
+        proxy().resetAll();
+        proxy().pass();
+
+        // Whether or not the server has noticed yet, nobody holds by a node of the old session.
+        Grant next = waiter.await();
+        assertThat(next.token()).isGreaterThan(grant.token());
+        QueueNode node = (QueueNode) next.handle();
+        assertThat(fixture.administrator().exists(node.place.path(), false).getEphemeralOwner())
+                .isEqualTo(first.session().id());
+        assertThat(fixture.contenders("604").get(0).name()).isEqualTo(node.place.child());
+        assertThat(ear.lost).containsExactly(grant.token() + " SESSION_LOST");
+    }
+
+    @Test
+    @DisplayName("CURATOR-604: the holder's own node of the old session blocks it like anybody else's until it is gone")
+    void dyingSession_oldNodeStillThere_isBusy() throws Exception {
+        acquire(first, "604 holder");
+        Session old = first.session();
+        proxy().blackHole(Direction.TO_SERVER);
+        Faults.expireByClient(first);
+        await().atMost(Spi.PATIENCE).until(() -> ear.lost.size() == 1);
+        assertThat(fixture.entries("604 holder")).isEqualTo(1);
+        proxy().pass();
+
+        Spi again = contender(first, "604 holder");
+        Grant next = again.await();
+
+        assertThat(first.session()).isNotSameAs(old);
+        assertThat(fixture.entries("604 holder")).isEqualTo(1);
+        assertThat(renew(first, next)).isInstanceOf(RenewResult.Renewed.class);
+    }
+
+    @Test
+    @DisplayName("CURATOR-678: a release whose request is lost deletes the node after the reconnection")
+    void release_requestLost_deletedAfterReconnection() throws Exception {
+        Grant grant = acquire(first, "678");
+        proxy().cut();
+
+        assertThatThrownBy(() -> release(first, grant)).isInstanceOf(LockUnavailableException.class);
+        assertThat(fixture.entries("678")).isEqualTo(1);
+        proxy().pass();
+
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("678") == 0);
+        acquire(second, "678");
+    }
+
+    @Test
+    @DisplayName("CURATOR-678: a release whose reply is lost may be repeated and says that it was held")
+    void release_replyLost_repeatable() throws Exception {
+        Grant grant = acquire(first, "678 reply");
+        proxy().dropRepliesAfter(0);
+        CompletionStage<ReleaseResult> lost = first.release(grant, 1_000);
+        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
+        proxy().pass();
+        proxy().resetAll();
+        assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
+
+        // The background repetition may have settled it already.
+        assertThat(release(first, grant)).isIn(ReleaseResult.RELEASED, ReleaseResult.NOT_HELD);
+        assertThat(fixture.entries("678 reply")).isZero();
+        assertThat(ear.lost).isEmpty();
+    }
+
+    @Test
+    @DisplayName("A creation whose reply is lost is found again: same node, one entry")
+    void attempt_replyLost_foundAgain() throws Exception {
+        release(first, acquire(first, "lost reply"));
+        Spi contender = contender(first, "lost reply");
+        proxy().dropRepliesAfter(0);
+        CompletionStage<Attempt> lost = contender.send(0);
+        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("lost reply") == 1);
+        String node = fixture.contenders("lost reply").get(0).name();
+        proxy().pass();
+        proxy().resetAll();
+        assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
+
+        Grant grant = contender.await();
+
+        assertThat(((QueueNode) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(fixture.entries("lost reply")).isEqualTo(1);
+        release(first, grant);
+        assertThat(fixture.entries("lost reply")).isZero();
+    }
+
+    @Test
+    @DisplayName(
+            "A creation whose reply is lost and that is abandoned while cut off leaves nothing after the reconnection")
+    void abandon_replyLost_leavesNothing() throws Exception {
+        release(first, acquire(first, "abandoned"));
+        Spi contender = contender(first, "abandoned");
+        proxy().dropRepliesAfter(0);
+        CompletionStage<Attempt> lost = contender.send(Spi.WAIT);
+        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("abandoned") == 1);
+        proxy().cut();
+        assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(contender::abandon).isInstanceOf(LockUnavailableException.class);
+        assertThat(fixture.entries("abandoned")).isEqualTo(1);
+
+        proxy().pass();
+
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("abandoned") == 0);
+    }
+
+    @Test
+    @DisplayName("A lost connection makes the grant suspect at once, and a renewal after the reconnection confirms it")
+    void suspended_thenReconnected_renewed() throws Exception {
+        Grant grant = acquire(first, "suspect");
+
+        proxy().cut();
+        await().atMost(Spi.PATIENCE).until(() -> ear.suspected.contains(grant.token()));
+        assertThat(renew(first, grant)).isInstanceOf(RenewResult.Unknown.class);
+        proxy().pass();
+
+        await().atMost(Spi.PATIENCE).until(() -> renew(first, grant) instanceof RenewResult.Renewed);
+        assertThat(ear.lost).isEmpty();
+        release(first, grant);
+    }
+
+    @Test
+    @DisplayName("A deleted node of a grant that was renewed is told at once, once, with its reason")
+    void deleted_midHold_lostOnce() throws Exception {
+        Grant grant = acquire(first, "deleted");
+        QueueNode node = (QueueNode) grant.handle();
+        assertThat(renew(first, grant)).isInstanceOf(RenewResult.Renewed.class);
+        await().atMost(Spi.PATIENCE).until(() -> first.session().watches().isArmed(node.place.path()));
+
+        fixture.expire("deleted");
+
+        await().atMost(Spi.PATIENCE).until(() -> !ear.lost.isEmpty());
+        assertThat(renew(first, grant)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(release(first, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(ear.lost).containsExactly(grant.token() + " REVOKED");
+    }
+
+    @Test
+    @DisplayName("A waiter whose own node is deleted is woken and queues anew")
+    void deleted_midWait_queuesAnew() throws Exception {
+        Grant grant = acquire(second, "deleted waiter");
+        Spi waiter = contender(first, "deleted waiter");
+        AtomicInteger calls = new AtomicInteger();
+        waiter.queueUp();
+        first.signal(waiter.ticket(), calls::incrementAndGet);
+
+        fixture.administrator().delete(((QueueNode) waiter.ticket()).place.path(), -1);
+        await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
+        waiter.queueUp();
+        assertThat(fixture.entries("deleted waiter")).isEqualTo(2);
+
+        release(second, grant);
+        assertThat(waiter.await().token()).isGreaterThan(grant.token());
+    }
+
+    @Test
+    @DisplayName("A wake-up that happens while the connection is lost is made up for after the reconnection")
+    void signal_predecessorGoneWhileCutOff_calls() throws Exception {
+        try (ZooKeeperLockBackend direct = fixture.directBackend()) {
+            Grant grant = acquire(direct, "missed");
+            Spi waiter = contender(first, "missed");
+            AtomicInteger calls = new AtomicInteger();
+            waiter.queueUp();
+            first.signal(waiter.ticket(), calls::incrementAndGet);
+            await().atMost(Spi.PATIENCE)
+                    .until(() -> first.session().watches().isArmed(((QueueNode) waiter.ticket()).predecessor.path()));
+
+            proxy().cut();
+            release(direct, grant);
+            proxy().pass();
+
+            await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
+            assertThat(waiter.await().token()).isGreaterThan(grant.token());
+        }
+    }
+}
