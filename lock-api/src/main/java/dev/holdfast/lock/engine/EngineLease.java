@@ -3,6 +3,7 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Grant;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
@@ -21,6 +22,10 @@ final class EngineLease implements Lease {
         this.client = client;
         this.possession = possession;
         this.trace = client.leaks().trace(this, possession);
+    }
+
+    Grant grant() {
+        return possession.tenure.grant;
     }
 
     @Override

@@ -1,7 +1,9 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 
 /** Makes a {@link LockClient} of a {@link LockBackend}. */
@@ -25,5 +27,22 @@ public final class LockEngine {
             backend.close();
             throw e;
         }
+    }
+
+    /**
+     * Returns the server's grant behind a lease, for what a backend offers beyond locking. The grant outlives the hold:
+     * it says nothing about whether the lease is still valid.
+     *
+     * @param lease a lease of a client made here
+     * @return the grant, with the backend's own token and handle
+     * @throws IllegalArgumentException if the lease is of another kind
+     */
+    public static Grant grant(Lease lease) {
+        if (lease instanceof EngineLease ours) {
+            return ours.grant();
+        }
+        throw new IllegalArgumentException(
+                "lock '" + lease.name() + "': " + lease.getClass().getName()
+                        + " is not a lease of this library's engine; pass the lease that the lock gave");
     }
 }
