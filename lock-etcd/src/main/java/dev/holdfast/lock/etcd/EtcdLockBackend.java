@@ -87,7 +87,7 @@ final class EtcdLockBackend implements LockBackend {
         long ttl = SharedLeases.ttlSeconds(request.leaseMillis());
         return leases.obtain(ttl, deadline.leftMillis()).thenCompose(lease -> {
             place.enter(lease);
-            CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 10
+            CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                     ? leases.renew(lease, deadline.leftMillis())
                     : CompletableFuture.completedFuture(null);
             return send(place, lease, deadline)
@@ -143,17 +143,17 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /**
-     * Reports no more of the shared lease than what is certain. If that is much less than what was asked for, the
-     * keep-alive that was sent beside the transaction is waited for; otherwise not.
+     * Reports no more of the shared lease than what is certain. The keep-alive that was sent beside the transaction makes
+     * that nearly all of it; it usually answers first, and is waited for longer only if the rest is short.
      */
     private CompletableFuture<Attempt> granted(
             EtcdPlace place, AttemptRequest request, Deadline deadline, CompletableFuture<Void> fresh, long revision) {
-        if (certainMillis(place, request, deadline) < request.leaseMillis() - request.leaseMillis() / 8
-                && !fresh.isDone()) {
-            return calls.bounded(fresh, deadline.leftMillis() / 2)
-                    .handle((ok, failure) -> grant(place, request, deadline, revision));
+        if (fresh.isDone()) {
+            return CompletableFuture.completedFuture(grant(place, request, deadline, revision));
         }
-        return CompletableFuture.completedFuture(grant(place, request, deadline, revision));
+        boolean enough = certainMillis(place, request, deadline) >= request.leaseMillis() / 2;
+        long patience = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
+        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, revision));
     }
 
     private static long certainMillis(EtcdPlace place, AttemptRequest request, Deadline deadline) {

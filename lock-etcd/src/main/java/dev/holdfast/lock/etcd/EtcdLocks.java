@@ -1,11 +1,15 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
 import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -66,6 +70,30 @@ public final class EtcdLocks {
                 .keepaliveTimeout(Duration.ofSeconds(3))
                 .keepaliveWithoutCalls(false)
                 .interceptor(new CallDeadlines(callTimeout));
+    }
+
+    /**
+     * Returns a comparison that is true while the lease's grant holds the lock, for guarding the application's own etcd
+     * transactions: put into {@code If}, it makes the server refuse what a stale holder writes, without any clock.
+     *
+     * <pre>{@code
+     * etcd.getKVClient().txn().If(EtcdLocks.ownership(lease)).Then(Op.put(key, value, PutOption.DEFAULT)).commit();
+     * }</pre>
+     *
+     * <p>The transaction must go to the same cluster, by a client with the same namespace. The comparison stays true
+     * when the lock is handed from thread to thread within this process: it tells processes apart, not threads.
+     *
+     * @param lease a lease of a client on etcd
+     * @return the comparison; false on the server as soon as the lock is released, expired or deleted
+     * @throws IllegalArgumentException if the lease is not of a client on etcd
+     */
+    public static Cmp ownership(Lease lease) {
+        Grant grant = LockEngine.grant(lease);
+        EtcdPlace place = EtcdPlace.of(grant);
+        if (place == null) {
+            throw new IllegalArgumentException("lock '" + lease.name() + "' is not held in etcd");
+        }
+        return new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token()));
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */

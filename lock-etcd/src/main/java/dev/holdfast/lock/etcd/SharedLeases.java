@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The leases of one client: one for each TTL, made when it is first needed. It is kept alive by the renewals of its
- * grants, by a task of its own while a key waits on it, and by an acquisition that finds it older than a tenth of its
- * TTL. A lease that nobody uses lapses by itself, so that an idle client sends nothing.
+ * grants, by a task of its own while a key waits on it, and by an acquisition that finds it older than a twentieth of
+ * its TTL. A lease that nobody uses lapses by itself, so that an idle client sends nothing.
  *
  * <p>Thread-safe.
  */
