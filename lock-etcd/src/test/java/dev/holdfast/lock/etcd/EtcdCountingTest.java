@@ -1,0 +1,223 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.Ticket;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What things cost, counted by the server. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdCountingTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.single();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private static String newName() {
+        return "counted-" + NAMES.incrementAndGet();
+    }
+
+    private long calls(String method) throws IOException {
+        return fixture.server().calls(method);
+    }
+
+    private long watches() throws IOException {
+        return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
+    }
+
+    @Test
+    void lockAndUnlock_uncontended_areOneTransactionEach() throws Exception {
+        try (LockClient client = fixture.newClient(ClientOptions.defaults())) {
+            DistributedLock lock = client.lock(newName());
+            lock.lock();
+            lock.unlock();
+            long txns = calls("Txn");
+            long reads = calls("Range");
+            long leases = calls("LeaseGrant");
+            long streams = calls("Watch");
+            for (int i = 0; i < 50; i++) {
+                lock.lock();
+                lock.unlock();
+            }
+            assertThat(calls("Txn") - txns).isEqualTo(100);
+            assertThat(calls("Range") - reads).isZero();
+            assertThat(calls("LeaseGrant") - leases).isZero();
+            assertThat(calls("Watch") - streams).isZero();
+        }
+    }
+
+    @Test
+    void tryLock_busy_isTwoTransactionsAtMostAndLeavesNoKey() throws Exception {
+        String name = newName();
+        try (LockClient holder = fixture.newClient(ClientOptions.defaults());
+                LockClient other = fixture.newClient(ClientOptions.defaults())) {
+            holder.lock(name).lock();
+            assertThat(other.lock(name).tryLock()).isFalse();
+            long txns = calls("Txn");
+            for (int i = 0; i < 10; i++) {
+                assertThat(other.lock(name).tryLock()).isFalse();
+            }
+            assertThat(calls("Txn") - txns).isLessThanOrEqualTo(20);
+            assertThat(fixture.entries(name)).isEqualTo(1);
+            holder.lock(name).unlock();
+        }
+    }
+
+    @Test
+    void handOff_betweenClients_isOneReleaseAndOneConfirmation() throws Exception {
+        String name = newName();
+        try (LockClient first = fixture.newClient(ClientOptions.defaults());
+                LockClient second = fixture.newClient(ClientOptions.defaults())) {
+            Lease held = first.lock(name).acquire();
+            CompletableFuture<Lease> next = second.lock(name).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 2 && watches() == 1);
+            long txns = calls("Txn");
+            long reads = calls("Range");
+
+            held.close();
+            Lease got = next.get(30, TimeUnit.SECONDS);
+
+            assertThat(calls("Txn") - txns).isEqualTo(2);
+            assertThat(calls("Range") - reads).isZero();
+            got.close();
+        }
+    }
+
+    @Test
+    void wait_ofAThousandThreads_isOneKeyOneWatchOneLease() throws Exception {
+        String name = newName();
+        int threads = 1_000;
+        try (LockClient first = fixture.newClient(ClientOptions.defaults());
+                LockClient second = fixture.newClient(ClientOptions.defaults())) {
+            Lease held = first.lock(name).acquire();
+            long leases = calls("LeaseGrant");
+            CountDownLatch done = new CountDownLatch(threads);
+            AtomicInteger running = new AtomicInteger();
+            for (int i = 0; i < threads; i++) {
+                Thread thread = new Thread(
+                        () -> {
+                            running.incrementAndGet();
+                            second.lock(name).lock();
+                            second.lock(name).unlock();
+                            done.countDown();
+                        },
+                        "waiter-" + i);
+                thread.setDaemon(true);
+                thread.start();
+            }
+            await().atMost(PATIENCE)
+                    .until(() -> running.get() == threads && fixture.entries(name) == 2 && watches() == 1);
+            assertThat(calls("LeaseGrant") - leases).isEqualTo(1);
+            assertThat(fixture.entries(name)).isEqualTo(2);
+            assertThat(watches()).isLessThanOrEqualTo(1);
+
+            held.close();
+
+            assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0 && watches() == 0);
+        }
+    }
+
+    @Test
+    void renewal_ofManyLocks_costsAsMuchAsOfOne() throws Exception {
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(3)).build();
+        try (LockClient client =
+                fixture.newClient(ClientOptions.builder().lockOptions(options).build())) {
+            List<Lease> held = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                held.add(client.lock(newName()).acquire());
+            }
+            long before = calls("LeaseKeepAlive");
+            long questions = calls("LeaseTimeToLive");
+            long others = calls("Txn") + calls("Range") + calls("LeaseGrant");
+            await().atMost(PATIENCE).until(() -> calls("LeaseKeepAlive") >= before + 5);
+
+            assertThat(calls("LeaseTimeToLive") - questions).isLessThanOrEqualTo(7);
+            assertThat(calls("Txn") + calls("Range") + calls("LeaseGrant") - others)
+                    .isZero();
+            assertThat(held).allMatch(Lease::isValid);
+        }
+    }
+
+    @Test
+    void release_with200Waiters_wakesOne() throws Exception {
+        String name = newName();
+        List<LockBackend> backends = new ArrayList<>();
+        List<AutoCloseable> signals = new ArrayList<>();
+        AtomicInteger woken = new AtomicInteger();
+        AtomicInteger firstWoken = new AtomicInteger();
+        try {
+            for (int i = 0; i < 8; i++) {
+                backends.add(fixture.newBackend());
+            }
+            Grant held = Spi.grant(backends.get(0), name, 30_000);
+            for (int i = 0; i < 200; i++) {
+                LockBackend backend = backends.get(i % 8);
+                Acquisition waiter = Spi.acquisition(name);
+                Ticket ticket = Spi.queueUp(backend, waiter, 30_000);
+                AtomicInteger mine = i == 0 ? firstWoken : new AtomicInteger();
+                signals.add(backend.signal(ticket, () -> {
+                    woken.incrementAndGet();
+                    mine.incrementAndGet();
+                }));
+            }
+            await().atMost(PATIENCE).until(() -> watches() == 200);
+            assertThat(woken).hasValue(0);
+
+            Spi.answer(backends.get(0).release(held, Spi.TIMEOUT_MILLIS));
+
+            await().atMost(PATIENCE).until(() -> firstWoken.get() == 1);
+            assertThat(woken).hasValue(1);
+        } finally {
+            for (AutoCloseable signal : signals) {
+                signal.close();
+            }
+            backends.forEach(LockBackend::close);
+        }
+        await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0 && watches() == 0);
+    }
+
+    @Test
+    void client_thatHoldsNothing_sendsNothing() throws Exception {
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(2)).build();
+        try (LockClient client =
+                fixture.newClient(ClientOptions.builder().lockOptions(options).build())) {
+            client.lock(newName()).lock();
+            client.lock("counted-" + NAMES.get()).unlock();
+            long before = fixture.commands();
+            long startNanos = System.nanoTime();
+            await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 3_000_000_000L);
+
+            assertThat(fixture.commands() - before).isZero();
+        }
+    }
+}

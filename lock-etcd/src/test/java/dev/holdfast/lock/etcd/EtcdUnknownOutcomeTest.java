@@ -1,0 +1,310 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import io.etcd.jetcd.Client;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Requests whose outcome nobody heard, between a backend and one etcd, and leases that end early. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdUnknownOutcomeTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final long LEASE = 30_000;
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.single();
+    }
+
+    @AfterEach
+    void heal() {
+        fixture.heal();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private static String newName() {
+        return "unknown-" + NAMES.incrementAndGet();
+    }
+
+    /** Asks until the server is there again: connections are made anew after a fault. */
+    private static <T> T eventually(java.util.concurrent.Callable<T> request) {
+        java.util.concurrent.atomic.AtomicReference<T> answer = new java.util.concurrent.atomic.AtomicReference<>();
+        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
+            try {
+                answer.set(request.call());
+                return true;
+            } catch (LockUnavailableException e) {
+                return false;
+            }
+        });
+        return answer.get();
+    }
+
+    @Test
+    void attempt_replyDroppedAfterCommit_isGrantedAgainWithTheSameToken() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Spi.grant(backend, newName(), LEASE);
+            Acquisition acquisition = Spi.acquisition(name);
+            fixture.proxy().blackHole(Direction.TO_CLIENT);
+            assertThat(catchThrowable(
+                            () -> Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, 1_000, null, 500)))))
+                    .isInstanceOf(LockUnavailableException.class);
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
+            long revision = fixture.find(name, 1).get(0).getCreateRevision();
+            fixture.heal();
+
+            Grant grant = ((Attempt.Granted) eventually(() -> Spi.attempt(backend, acquisition, LEASE, 0))).grant();
+
+            assertThat(grant.token()).isEqualTo(revision);
+            assertThat(fixture.entries(name)).isEqualTo(1);
+            assertThat(Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(fixture.entries(name)).isZero();
+        }
+    }
+
+    @Test
+    void abandon_afterReplyDroppedAfterCommit_leavesNoOrphan() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Spi.grant(backend, newName(), LEASE);
+            Acquisition acquisition = Spi.acquisition(name);
+            fixture.proxy().blackHole(Direction.TO_CLIENT);
+            catchThrowable(() -> Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, 1_000, null, 500))));
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
+            fixture.heal();
+
+            eventually(() -> Spi.answer(backend.abandon(acquisition, 2_000)));
+
+            assertThat(fixture.entries(name)).isZero();
+        }
+        assertThat(fixture.everything()).isEmpty();
+    }
+
+    @Test
+    void attempt_thatArrivesAfterItsAbandonment_leavesNoOrphan() throws Exception {
+        String name = newName();
+        int port = fixture.server().nodes().get(0).port();
+        try (FaultProxy slow = FaultProxy.to("127.0.0.1", port);
+                FaultProxy fast = FaultProxy.to("127.0.0.1", port);
+                Client client = EtcdLocks.recommended(Client.builder()
+                                .endpoints("http://127.0.0.1:" + slow.port(), "http://127.0.0.1:" + fast.port()))
+                        .build();
+                LockBackend backend =
+                        EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
+            for (int i = 0; i < 4; i++) {
+                Spi.grant(backend, newName(), LEASE);
+            }
+            slow.hold(Direction.TO_SERVER);
+            List<Acquisition> late = new ArrayList<>();
+            for (int i = 0; i < 6 && late.size() < 2; i++) {
+                Acquisition acquisition = Spi.acquisition(name);
+                Throwable failure = catchThrowable(() ->
+                        Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, 1_000))));
+                if (failure == null) {
+                    eventually(() -> Spi.answer(backend.abandon(acquisition, 1_000)));
+                } else {
+                    late.add(acquisition);
+                }
+            }
+            assertThat(late).as("attempts held back by the proxy").isNotEmpty();
+            for (Acquisition acquisition : late) {
+                eventually(() -> Spi.answer(backend.abandon(acquisition, 1_000)));
+            }
+            long txns = fixture.server().calls("Txn");
+            assertThat(fixture.everything().stream()
+                            .filter(kv -> kv.getKey()
+                                    .toString(StandardCharsets.UTF_8)
+                                    .startsWith(EtcdFixture.PREFIX + "~gone/"))
+                            .count())
+                    .isEqualTo(late.size());
+
+            slow.pass();
+
+            await().atMost(PATIENCE).until(() -> fixture.server().calls("Txn") >= txns + late.size());
+            await().during(Duration.ofMillis(500)).atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
+        }
+        assertThat(fixture.everything())
+                .as("the tombstones end with their lease")
+                .isEmpty();
+    }
+
+    /** etcd-io/etcd#22082: a repeated unlock deletes a newer key of the same session. */
+    @Test
+    void release_repeatedAfterDroppedReply_leavesTheNextGrantOfTheSameClientAlone() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Grant first = Spi.grant(backend, name, LEASE);
+            fixture.proxy().blackHole(Direction.TO_CLIENT);
+            catchThrowable(() -> Spi.answer(backend.release(first, 500)));
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
+            fixture.heal();
+            Acquisition next = Spi.acquisition(name);
+            Grant second = ((Attempt.Granted) eventually(() -> Spi.attempt(backend, next, LEASE, 0))).grant();
+
+            assertThat(Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.NOT_HELD);
+
+            assertThat(Spi.renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(second.token()).isGreaterThan(first.token());
+        }
+    }
+
+    /** etcd-io/etcd#11456 and #19597: a waiter whose lease has ended is granted the lock, or waits for ever. */
+    @Test
+    void waiter_whoseLeaseHasEnded_isCalledAndStartsAnew() throws Exception {
+        String name = newName();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend other = fixture.newBackend()) {
+            Grant held = Spi.grant(holder, name, LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            var ticket = Spi.queueUp(other, waiter, 3_000);
+            long before = fixture.find(name, 0).get(1).getCreateRevision();
+            AtomicInteger calls = new AtomicInteger();
+            var signal = other.signal(ticket, calls::incrementAndGet);
+
+            revoke(fixture.find(name, 0).get(1).getLease());
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            assertThat(fixture.entries(name)).isEqualTo(1);
+            Attempt again = Spi.again(other, waiter, 3_000, ticket);
+            signal.close();
+
+            assertThat(again).isInstanceOf(Attempt.Busy.class);
+            Spi.answer(holder.release(held, Spi.TIMEOUT_MILLIS));
+            Grant grant = ((Attempt.Granted) Spi.again(other, waiter, 3_000, ticket)).grant();
+            assertThat(grant.token()).isGreaterThan(before);
+            assertThat(fixture.find(name, 0).get(0).getCreateRevision()).isEqualTo(grant.token());
+        }
+    }
+
+    @Test
+    void waiter_whoseLeaseHasEndedWhenTheLockIsFree_isGrantedOnANewKeyOnly() throws Exception {
+        String name = newName();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend other = fixture.newBackend();
+                LockBackend third = fixture.newBackend()) {
+            Grant held = Spi.grant(holder, name, LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            var ticket = Spi.queueUp(other, waiter, LEASE);
+            revoke(fixture.find(name, 0).get(1).getLease());
+            Spi.answer(holder.release(held, Spi.TIMEOUT_MILLIS));
+            Grant rival = Spi.grant(third, name, LEASE);
+
+            assertThat(Spi.again(other, waiter, LEASE, ticket)).isInstanceOf(Attempt.Busy.class);
+
+            assertThat(Spi.renew(third, rival)).isInstanceOf(RenewResult.Renewed.class);
+        }
+    }
+
+    @Test
+    void holder_whoseLeaseIsRevoked_isToldAtTheNextRenewal() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Grant one = Spi.grant(backend, name, LEASE);
+            Grant two = Spi.grant(backend, newName(), LEASE);
+            List<Grant> told = new ArrayList<>();
+            backend.observe(new dev.holdfast.lock.spi.GrantObserver() {
+                @Override
+                public void suspect(Grant grant, String detail) {}
+
+                @Override
+                public void lost(Grant grant, LossReason reason, String detail) {
+                    told.add(grant);
+                }
+            });
+            revoke(fixture.find(name, 1).get(0).getLease());
+
+            assertThat(Spi.renew(backend, one)).isInstanceOf(RenewResult.Lost.class);
+
+            assertThat(Spi.renew(backend, two)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(told).containsExactlyInAnyOrder(one, two);
+            assertThat(Spi.grant(backend, name, LEASE).token()).isGreaterThan(one.token());
+        }
+    }
+
+    @Test
+    void lease_ofTwoAndAHalfSeconds_isGrantedHonestly() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Grant grant = Spi.grant(backend, name, 2_500);
+
+            assertThat(grant.leaseMillis()).isLessThanOrEqualTo(2_500);
+            long lease = fixture.find(name, 1).get(0).getLease();
+            assertThat(fixture.admin()
+                            .getLeaseClient()
+                            .timeToLive(lease, io.etcd.jetcd.options.LeaseOption.DEFAULT)
+                            .get(10, TimeUnit.SECONDS)
+                            .getGrantedTTL())
+                    .isEqualTo(3);
+        }
+    }
+
+    @Test
+    void grant_onALeaseThatRunsAlready_isNearlyFullAndNeverMoreThanCertain() throws Exception {
+        try (LockBackend backend = fixture.newBackend()) {
+            Spi.grant(backend, newName(), 4_000);
+            long startNanos = System.nanoTime();
+            await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 1_500_000_000L);
+            String name = newName();
+            Grant grant = Spi.grant(backend, name, 4_000);
+
+            assertThat(grant.leaseMillis()).isBetween(3_000L, 4_000L);
+            long lease = fixture.find(name, 1).get(0).getLease();
+            assertThat(fixture.admin()
+                            .getLeaseClient()
+                            .timeToLive(lease, io.etcd.jetcd.options.LeaseOption.DEFAULT)
+                            .get(10, TimeUnit.SECONDS)
+                            .getTTL())
+                    .as("whole seconds left on the server, which counts later than we do")
+                    .isGreaterThanOrEqualTo(2);
+        }
+    }
+
+    @Test
+    void close_revokesTheLeases() throws Exception {
+        String held = newName();
+        LockBackend backend = fixture.newBackend();
+        LockBackend other = fixture.newBackend();
+        Grant grant = Spi.grant(backend, held, LEASE);
+        Spi.grant(backend, newName(), 60_000);
+        Spi.queueUp(other, Spi.acquisition(held), LEASE);
+        assertThat(fixture.find(held, 0)).hasSize(2);
+        assertThat(grant.token()).isPositive();
+
+        backend.close();
+        other.close();
+
+        assertThat(fixture.everything()).isEmpty();
+    }
+
+    private void revoke(long lease) throws Exception {
+        fixture.admin().getLeaseClient().revoke(lease).get(10, TimeUnit.SECONDS);
+    }
+}

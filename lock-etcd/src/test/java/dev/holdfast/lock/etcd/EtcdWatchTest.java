@@ -1,0 +1,164 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import io.etcd.jetcd.Client;
+import io.grpc.Context;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** A waiter hears of its turn, whatever happens to its watch. The engine's own polling is not in play here. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdWatchTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final long LEASE = 60_000;
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.cluster();
+    }
+
+    @AfterEach
+    void heal() {
+        fixture.heal();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private final class Waiting implements AutoCloseable {
+        final String name = "watched-" + NAMES.incrementAndGet();
+        final LockBackend holder = fixture.newBackend();
+        final LockBackend waiter = fixture.newBackend();
+        final Acquisition acquisition = Spi.acquisition(name);
+        final AtomicInteger calls = new AtomicInteger();
+        final Grant held = Spi.grant(holder, name, LEASE);
+        final Ticket ticket = Spi.queueUp(waiter, acquisition, LEASE);
+        final Subscription signal;
+
+        Waiting() throws Exception {
+            long before = watches();
+            signal = waiter.signal(ticket, calls::incrementAndGet);
+            await().atMost(PATIENCE).until(() -> watches() == before + 1);
+        }
+
+        /** The lock becomes free behind the backs of all backends. */
+        void free() throws Exception {
+            assertThat(calls).as("calls before the lock is free").hasValue(0);
+            fixture.expire(name);
+        }
+
+        void assertCalled() throws Exception {
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            await().atMost(PATIENCE).until(() -> {
+                try {
+                    return Spi.again(waiter, acquisition, LEASE, ticket) instanceof Attempt.Granted;
+                } catch (dev.holdfast.lock.LockUnavailableException e) {
+                    return false;
+                }
+            });
+        }
+
+        @Override
+        public void close() {
+            signal.close();
+            holder.close();
+            waiter.close();
+        }
+    }
+
+    private long watches() throws Exception {
+        return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
+    }
+
+    @Test
+    void watch_whoseStreamsAreReset_isOpenedAgain() throws Exception {
+        try (Waiting waiting = new Waiting()) {
+            for (int i = 0; i < 3; i++) {
+                fixture.proxies().forEach(proxy -> proxy.resetAll());
+            }
+            await().atMost(PATIENCE).until(() -> watches() == 1);
+            waiting.free();
+            waiting.assertCalled();
+        }
+    }
+
+    @Test
+    void watch_thatIsCutOffWhileTheLockBecomesFree_rereads() throws Exception {
+        try (Waiting waiting = new Waiting()) {
+            fixture.partition();
+            waiting.free();
+            fixture.heal();
+            waiting.assertCalled();
+        }
+    }
+
+    @Test
+    void watch_overCompaction_goesOn() throws Exception {
+        try (Waiting waiting = new Waiting()) {
+            fixture.partition();
+            Client admin = fixture.admin();
+            long revision = 0;
+            for (int i = 0; i < 10; i++) {
+                revision = admin.getKVClient()
+                        .put(EtcdKeys.bytes("elsewhere"), EtcdKeys.bytes("" + i))
+                        .get(10, TimeUnit.SECONDS)
+                        .getHeader()
+                        .getRevision();
+            }
+            waiting.free();
+            admin.getKVClient().compact(revision).get(10, TimeUnit.SECONDS);
+            fixture.heal();
+            waiting.assertCalled();
+        }
+    }
+
+    @Test
+    void watch_onANodeWithoutLeader_isOpenedAgain() throws Exception {
+        try (Waiting waiting = new Waiting()) {
+            fixture.server().nodes().get(0).kill();
+            fixture.server().nodes().get(1).kill();
+            fixture.server().nodes().get(0).start();
+            fixture.server().nodes().get(1).start();
+            fixture.server().awaitHealthy();
+            waiting.free();
+            waiting.assertCalled();
+        }
+    }
+
+    @Test
+    void watch_beganInACancelledContextOfTheCaller_goesOn() throws Exception {
+        String name = "watched-" + NAMES.incrementAndGet();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend waiter = fixture.newBackend()) {
+            Spi.grant(holder, name, LEASE);
+            Acquisition acquisition = Spi.acquisition(name);
+            AtomicInteger calls = new AtomicInteger();
+            Context.CancellableContext context = Context.current().withCancellation();
+            Ticket ticket = context.call(() -> Spi.queueUp(waiter, acquisition, LEASE));
+            Subscription signal = context.call(() -> waiter.signal(ticket, calls::incrementAndGet));
+            await().atMost(PATIENCE).until(() -> watches() == 1);
+            context.cancel(null);
+            fixture.expire(name);
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            signal.close();
+        }
+    }
+}
