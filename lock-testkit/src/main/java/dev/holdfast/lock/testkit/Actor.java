@@ -92,6 +92,15 @@ final class Actor implements AutoCloseable {
         }
     }
 
+    /** Like {@link #failure}, where nothing checked can come. */
+    static Throwable failureOf(CompletableFuture<?> future) {
+        try {
+            return failure(future);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
     /** Waits until the thread waits inside the lock. */
     void awaitBlocked() {
         await("thread '" + thread.getName() + "' waits for the lock")

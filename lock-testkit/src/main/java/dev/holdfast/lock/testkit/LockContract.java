@@ -328,4 +328,84 @@ public abstract class LockContract {
             super(LockContract.this);
         }
     }
+
+    /** See {@link AsyncContract}. */
+    @Nested
+    @Order(19)
+    @DisplayName("An async acquisition")
+    class Async extends AsyncContract {
+        Async() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link CancellationContract}. */
+    @Nested
+    @Order(20)
+    @DisplayName("Giving up")
+    class Cancellation extends CancellationContract {
+        Cancellation() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link LostReplyContract}. */
+    @Nested
+    @Order(21)
+    @DisplayName("The lost reply")
+    class LostReply extends LostReplyContract {
+        LostReply() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link IdleContract}. */
+    @Nested
+    @Order(22)
+    @DisplayName("The cost")
+    class Idle extends IdleContract {
+        Idle() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ListenersContract}. */
+    @Nested
+    @Order(23)
+    @DisplayName("A listener")
+    class Listeners extends ListenersContract {
+        Listeners() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ShutdownContract}. */
+    @Nested
+    @Order(24)
+    @DisplayName("Closing a client")
+    class Shutdown extends ShutdownContract {
+        Shutdown() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link BadInputContract}. */
+    @Nested
+    @Order(25)
+    @DisplayName("Bad input")
+    class BadInput extends BadInputContract {
+        BadInput() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ServerFaultsContract}. */
+    @Nested
+    @Order(26)
+    @DisplayName("A server")
+    class ServerFaults extends ServerFaultsContract {
+        ServerFaults() {
+            super(LockContract.this);
+        }
+    }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 abstract class WaitingContract extends ClientGroup {
-    private static final Duration SHORT_WAIT = Duration.ofMillis(150);
+    private static final Duration SHORT_WAIT = Duration.ofMillis(500);
 
     WaitingContract(LockContract contract) {
         super(contract);

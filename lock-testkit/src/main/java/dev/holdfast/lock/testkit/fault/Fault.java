@@ -10,6 +10,6 @@ public enum Fault {
     SILENCE,
     /** The request never reaches the server; nothing is ever heard of it. */
     BLACK_HOLE,
-    /** The server does it twice in a row; the second answer arrives. */
+    /** The server does it twice in a row; the first answer arrives, when both have been given. */
     DUPLICATE
 }

@@ -208,7 +208,11 @@ public final class FaultyBackend extends ForwardingBackend {
                 yield new CompletableFuture<>();
             }
             case BLACK_HOLE -> new CompletableFuture<>();
-            case DUPLICATE -> sent(call).handle((value, failure) -> sent(call)).thenCompose(again -> again);
+            case DUPLICATE -> {
+                CompletableFuture<T> first = sent(call);
+                yield first.handle((value, failure) -> sent(call).handle((again, laterFailure) -> first))
+                        .thenCompose(second -> second.thenCompose(answered -> answered));
+            }
         };
     }
 

@@ -1,0 +1,105 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.testkit.fault.Request;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+abstract class BadInputContract extends ClientGroup {
+
+    BadInputContract(LockContract contract) {
+        super(contract);
+    }
+
+    @Test
+    @DisplayName(
+            "as a name (blank, NUL, an unpaired surrogate, more than 512 bytes) is refused before the server is asked")
+    void name_invalid_isRefused() {
+        long requests = firstCounts().count(Request.HOLDER);
+        List<String> invalid = List.of(
+                "",
+                " ",
+                "\t\n",
+                "a\0b",
+                "\0",
+                "a\ud800",
+                "\udc00a",
+                "x".repeat(513),
+                "\u00e9".repeat(257),
+                "\u754c".repeat(171));
+        for (String name : invalid) {
+            assertThatThrownBy(() -> first().lock(name))
+                    .as("lock of %s", NastyNames.visible(name))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("lock name");
+            assertThatThrownBy(() -> first().holder(name))
+                    .as("holder of %s", NastyNames.visible(name))
+                    .isInstanceOf(IllegalArgumentException.class);
+        }
+        assertThat(firstCounts().count(Request.HOLDER)).as("requests").isEqualTo(requests);
+    }
+
+    @Test
+    @DisplayName("of other languages and signs is no bad input: such names work")
+    void name_unusual_works() throws Exception {
+        for (String name : List.of("x".repeat(512), "auftrag/größe/42", "注文 42", "\ud83d\ude00", "{a}'\"\\%_*\n")) {
+            String own = name.length() == 512 ? name : name + newName();
+            try (var lease = first().lock(own).acquire()) {
+                assertThat(lease.name()).isEqualTo(own);
+                assertThat(second().lock(own).tryLock())
+                        .as(NastyNames.visible(own))
+                        .isFalse();
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("as a negative time limit is refused")
+    void timeout_negative_isRefused() {
+        DistributedLock lock = first().lock(newName());
+        Duration negative = Duration.ofMillis(-1);
+        assertThatThrownBy(() -> lock.acquire(negative)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> lock.tryAcquire(negative)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> lock.acquireAsync(negative)).isInstanceOf(IllegalArgumentException.class);
+        assertThat(lock.tryLock()).isTrue();
+        lock.unlock();
+    }
+
+    @TestIf(Need.LEASE_FLOOR)
+    @DisplayName("as a lease below the backend's floor is refused, and the floor itself is not")
+    void lease_belowFloor_isRefused() {
+        long floorMillis = contract.firstBackend().info().minLeaseMillis();
+        String name = newName();
+
+        assertThatThrownBy(() -> first().lock(name, leaseOf(floorMillis - 1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining(Long.toString(floorMillis));
+
+        DistributedLock lock = first().lock(name, leaseOf(floorMillis));
+        lock.lock();
+        lock.unlock();
+    }
+
+    private static LockOptions leaseOf(long millis) {
+        return LockOptions.builder().lease(Duration.ofMillis(millis)).build();
+    }
+
+    @Test
+    @DisplayName("as a URI of an unknown scheme is refused, and the schemes that are served are named")
+    void uri_unknownScheme_isRefused() {
+        assertThatThrownBy(() -> LockClient.connect("nosuchstore://user:s3cret@host/"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("nosuchstore")
+                .hasMessageContaining("memory")
+                .message()
+                .doesNotContain("s3cret");
+        assertThatThrownBy(() -> LockClient.connect("no scheme")).isInstanceOf(IllegalArgumentException.class);
+    }
+}

@@ -1,0 +1,181 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.fault.Fault;
+import dev.holdfast.lock.testkit.fault.HeldReply;
+import dev.holdfast.lock.testkit.fault.Request;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The places at which an acquisition can be when its caller gives up. The lock is free again long before its lease ends. */
+abstract class CancellationContract extends ClientGroup {
+    private static final Duration SOON = Duration.ofSeconds(10);
+    private FaultyClient own;
+
+    @SuppressWarnings("NullAway.Init")
+    CancellationContract(LockContract contract) {
+        super(contract);
+    }
+
+    @BeforeEach
+    void openClient() {
+        own = faultyClient(
+                ClientOptions.builder().requestTimeout(Duration.ofMillis(1_500)).build());
+    }
+
+    @Test
+    @DisplayName("of a thread whose grant is on its way back throws at once, and the grant is released")
+    void interrupt_grantOnItsWay_isReleased() throws Exception {
+        String name = newName();
+        HeldReply grant = own.faults().hold(Request.ATTEMPT);
+        Actor actor = actor();
+        CompletableFuture<Lease> waiting =
+                actor.start(() -> own.client().lock(name).acquire());
+        grant.awaitArrival(PATIENCE);
+        actor.awaitBlocked();
+
+        actor.interrupt();
+
+        assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
+        grant.deliver();
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("of a thread whose grant never comes back throws at once, and the grant is cleaned up")
+    void interrupt_grantNeverArrives_isCleanedUp() throws Exception {
+        String name = newName();
+        own.faults().once(Request.ATTEMPT, Fault.SILENCE);
+        Actor actor = actor();
+        CompletableFuture<Lease> waiting =
+                actor.start(() -> own.client().lock(name).acquire());
+        Waits.until("the attempt was sent", () -> own.counts().count(Request.ATTEMPT, name) > 0);
+        actor.awaitBlocked();
+
+        actor.interrupt();
+
+        assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("of a thread that was told that the lock is busy leaves the way free")
+    void interrupt_waitingForSignal_leavesWayFree() throws Exception {
+        String name = newName();
+        Lease held = second().lock(name).acquire();
+        Actor actor = actor();
+        CompletableFuture<Lease> waiting =
+                actor.start(() -> own.client().lock(name).acquire());
+        Waits.until("told that it is busy", () -> own.counts().busyAcquisitions(name) > 0);
+        actor.awaitBlocked();
+
+        actor.interrupt();
+
+        assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
+        held.close();
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("of a thread whose grant after a wait is on its way back leaves the way free")
+    void interrupt_secondAttempt_leavesWayFree() throws Exception {
+        String name = newName();
+        Lease held = second().lock(name).acquire();
+        Actor actor = actor();
+        CompletableFuture<Lease> waiting =
+                actor.start(() -> own.client().lock(name).acquire());
+        Waits.until("told that it is busy", () -> own.counts().busyAcquisitions(name) > 0);
+        HeldReply next = own.faults().hold(Request.ATTEMPT);
+        held.close();
+        next.awaitArrival(PATIENCE);
+
+        actor.interrupt();
+
+        assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
+        next.deliver();
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("whose clean-up fails is cleaned up again")
+    void interrupt_cleanUpFails_isRepeated() throws Exception {
+        String name = newName();
+        own.faults().once(Request.ATTEMPT, Fault.SILENCE);
+        own.faults().once(Request.ABANDON, Fault.REFUSED);
+        own.faults().once(Request.ABANDON, Fault.LOST_REPLY);
+        own.faults().once(Request.RELEASE, Fault.REFUSED);
+        Actor actor = actor();
+        CompletableFuture<Lease> waiting =
+                actor.start(() -> own.client().lock(name).acquire());
+        Waits.until("the attempt was sent", () -> own.counts().count(Request.ATTEMPT, name) > 0);
+        actor.awaitBlocked();
+
+        actor.interrupt();
+
+        assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("of the thread that asks the server lets the next thread of the client ask")
+    void interrupt_contender_nextAsks() throws Exception {
+        String name = newName();
+        Lease held = second().lock(name).acquire();
+        Actor one = actor();
+        CompletableFuture<Lease> first = one.start(() -> own.client().lock(name).acquire());
+        Waits.until("told that it is busy", () -> own.counts().busyAcquisitions(name) > 0);
+        Actor two = actor();
+        CompletableFuture<Lease> second =
+                two.start(() -> own.client().lock(name).acquire());
+        two.awaitBlocked();
+
+        one.interrupt();
+        assertThat(Actor.failure(first)).isInstanceOf(InterruptedException.class);
+        held.close();
+
+        Actor.result(second).close();
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("by a time limit while the server is silent ends with LockUnavailableException, and cleans up")
+    void timeLimit_silentServer_endsInTime() throws Exception {
+        String name = newName();
+        own.faults().once(Request.ATTEMPT, Fault.SILENCE);
+        long startNanos = System.nanoTime();
+
+        CompletableFuture<Optional<Lease>> call =
+                actor().start(() -> own.client().lock(name).tryAcquire(Duration.ofMillis(300)));
+
+        assertThat(Actor.failure(call))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining(name);
+        assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos))
+                .as("time until it ended")
+                .isBetween(290L, 9_000L);
+        assertBecomesFree(name, SOON);
+    }
+
+    @Test
+    @DisplayName("by a time limit while the grant is on its way back releases the grant when it arrives")
+    void timeLimit_lateGrant_isReleased() throws Exception {
+        String name = newName();
+        HeldReply grant = own.faults().hold(Request.ATTEMPT);
+        CompletableFuture<Lease> call = own.client().lock(name).acquireAsync(Duration.ofMillis(200));
+        grant.awaitArrival(PATIENCE);
+
+        assertThat(Actor.failure(call)).isInstanceOf(LockUnavailableException.class);
+        grant.deliver();
+
+        assertBecomesFree(name, SOON);
+    }
+}

@@ -1,0 +1,163 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockListener;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+abstract class ListenersContract extends ClientGroup {
+
+    ListenersContract(LockContract contract) {
+        super(contract);
+    }
+
+    private Recorder listening() {
+        Recorder recorder = new Recorder();
+        first().addListener(recorder);
+        closing(() -> first().removeListener(recorder));
+        return recorder;
+    }
+
+    @Test
+    @DisplayName("hears attempt, grant and release in their order, with the token, on a thread of the client")
+    void events_ofOneHold_inOrder() throws Exception {
+        String name = newName();
+        Recorder recorder = listening();
+        long token;
+        try (Lease lease = first().lock(name).acquire()) {
+            token = lease.token();
+        }
+
+        Waits.untilMore(() -> recorder.count("released", name), 0);
+
+        assertThat(recorder.kinds(name)).containsExactly("attempted", "acquired", "released");
+        assertThat(recorder.of(name).stream().skip(1)).allMatch(event -> event.token() == token);
+        assertThat(recorder.of(name)).allMatch(event -> event.thread() != Thread.currentThread());
+        assertThat(recorder.of(name).stream().map(Recorder.Event::thread).distinct())
+                .hasSize(1);
+    }
+
+    @Test
+    @DisplayName("hears nothing of a re-entry")
+    void events_ofReentry_none() throws Exception {
+        String name = newName();
+        Recorder recorder = listening();
+        DistributedLock lock = first().lock(name);
+        lock.lock();
+        lock.lock();
+        lock.unlock();
+        lock.unlock();
+
+        Waits.untilMore(() -> recorder.count("released", name), 0);
+
+        assertThat(recorder.kinds(name)).containsExactly("attempted", "acquired", "released");
+    }
+
+    @Test
+    @DisplayName("hears whether a lock was handed on within the client, and of an attempt in vain")
+    void events_ofHandOff_areTold() throws Exception {
+        String name = newName();
+        Recorder recorder = listening();
+        DistributedLock lock = first().lock(name);
+        lock.lock();
+        assertThat(actor().call(() -> lock.tryLock())).isFalse();
+        lock.unlock();
+
+        Waits.untilMore(() -> recorder.count("released", name), 0);
+
+        assertThat(recorder.count("attempted", name)).as("attempts").isEqualTo(2);
+        assertThat(recorder.count("acquired", name)).as("grants").isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName("that fails disturbs neither the lock nor the other listeners")
+    void listener_fails_isIsolated() throws Exception {
+        String name = newName();
+        LockListener failing = new LockListener() {
+            @Override
+            public void attempted(String lock) {
+                throw new IllegalStateException("a listener that fails on purpose");
+            }
+
+            @Override
+            public void acquired(String lock, long token, Duration waited, boolean handedOff) {
+                throw new AssertionError("a listener that fails badly on purpose");
+            }
+        };
+        first().addListener(failing);
+        closing(() -> first().removeListener(failing));
+        Recorder recorder = listening();
+
+        first().lock(name).acquire().close();
+
+        Waits.untilMore(() -> recorder.count("released", name), 0);
+        assertThat(recorder.kinds(name)).containsExactly("attempted", "acquired", "released");
+    }
+
+    @Test
+    @DisplayName("hears nothing after it was removed")
+    void listener_removed_hearsNothing() throws Exception {
+        String name = newName();
+        Recorder removed = new Recorder();
+        first().addListener(removed);
+        first().removeListener(removed);
+        first().removeListener(removed);
+        Recorder recorder = listening();
+
+        first().lock(name).acquire().close();
+
+        Waits.untilMore(() -> recorder.count("released", name), 0);
+        assertThat(removed.of(name)).isEmpty();
+    }
+
+    @Test
+    @DisplayName("hears how long a waiter waited")
+    void events_wait_isMeasured() throws Exception {
+        String name = newName();
+        Recorder recorder = listening();
+        Lease held = second().lock(name).acquire();
+        Actor waiter = actor();
+        CompletableFuture<Lease> waiting = waiter.start(() -> first().lock(name).acquire());
+        waiter.awaitBlocked();
+        held.close();
+        Actor.result(waiting).close();
+
+        Waits.untilMore(() -> recorder.count("released", name), 0);
+
+        assertThat(recorder.kinds(name)).containsExactly("attempted", "acquired", "released");
+        assertThat(recorder.of(name).get(1).detail())
+                .startsWith("granted after PT")
+                .isNotEqualTo("granted after PT0S");
+    }
+
+    @Test
+    @DisplayName("is told who holds a lock: the client's name, the process, the token and since when")
+    void holder_held_isTold() throws Exception {
+        String name = newName();
+        CountedClient own =
+                client(ClientOptions.builder().who("billing job, node 7").build());
+        assertThat(first().holder(name)).isEmpty();
+        try (Lease lease = own.client().lock(name).acquire()) {
+            HolderInfo holder = first().holder(name).orElseThrow();
+
+            assertThat(holder.who()).isEqualTo("billing job, node 7");
+            assertThat(holder.pid()).isEqualTo(ProcessHandle.current().pid());
+            assertThat(holder.host()).isNotBlank();
+            assertThat(holder.token()).isEqualTo(lease.token());
+            assertThat(holder.since())
+                    .isBetween(
+                            Instant.now().minus(Duration.ofHours(1)),
+                            Instant.now().plus(Duration.ofHours(1)));
+            assertThat(own.client().holder(name)).contains(holder);
+        }
+        assertThat(first().holder(name)).isEmpty();
+    }
+}

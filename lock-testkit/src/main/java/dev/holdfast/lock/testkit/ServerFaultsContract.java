@@ -1,0 +1,206 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.Renewal;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+
+/** The server stands still, restarts, or cannot be reached. Each test has clients of its own and mends what it broke. */
+abstract class ServerFaultsContract extends ClientGroup {
+    private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(1);
+
+    ServerFaultsContract(LockContract contract) {
+        super(contract);
+    }
+
+    private CountedClient own() {
+        return client(ClientOptions.builder().requestTimeout(REQUEST_TIMEOUT).build());
+    }
+
+    @TestIf(Need.PAUSE)
+    @DisplayName("that stands still for longer than a lease: the loss is told before anyone else has the lock")
+    void pause_longerThanLease_lossComesFirst() throws Exception {
+        assertLossComesFirst(fixture()::pause, fixture()::resume);
+    }
+
+    @TestIf(Need.PARTITION)
+    @DisplayName("that cannot be reached for longer than a lease: the loss is told before anyone else has the lock")
+    void partition_longerThanLease_lossComesFirst() throws Exception {
+        assertLossComesFirst(fixture()::partition, fixture()::heal);
+    }
+
+    private void assertLossComesFirst(Actor.Action breakIt, Actor.Action mendIt) throws Exception {
+        String name = newName();
+        HistoryChecker history = new HistoryChecker();
+        CountedClient holder = own();
+        CountedClient waiter = own();
+        Lease lease = holder.client().lock(name, shortLease(Renewal.AUTO)).acquire();
+        HistoryChecker.Claim claim = history.acquired(lease);
+        Actor actor = actor();
+        CompletableFuture<Lease> waiting = actor.start(() -> {
+            Lease next = waiter.client().lock(name, shortLease(Renewal.AUTO)).acquire();
+            history.acquired(next).confirm();
+            return next;
+        });
+        Waits.until("told that it is busy", () -> waiter.counts().busyAcquisitions(name) > 0);
+
+        breakIt.run();
+        try {
+            long startNanos = System.nanoTime();
+            while (claim.confirm()) {
+                assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
+                        .as(
+                                "a lease of %s is still valid, although nothing can have been renewed",
+                                fixture().shortLease())
+                        .isLessThan(PATIENCE);
+                Thread.onSpinWait();
+            }
+            assertThat(awaitLoss(lease)).isNotNull();
+        } finally {
+            mendIt.run();
+        }
+
+        Lease next = waiting.get(60, TimeUnit.SECONDS);
+        assertThat(next.token()).isGreaterThan(lease.token());
+        assertThat(history.violations()).isEmpty();
+        closeThoughLost(next);
+    }
+
+    @TestIf(Need.PAUSE)
+    @DisplayName("that stands still: every form with a deadline ends by it")
+    void pause_deadline_isKept() throws Exception {
+        assertDeadlinesAreKept(fixture()::pause, fixture()::resume);
+    }
+
+    @TestIf(Need.PARTITION)
+    @DisplayName("that cannot be reached: every form with a deadline ends by it")
+    void partition_deadline_isKept() throws Exception {
+        assertDeadlinesAreKept(fixture()::partition, fixture()::heal);
+    }
+
+    private void assertDeadlinesAreKept(Actor.Action breakIt, Actor.Action mendIt) throws Exception {
+        String name = newName();
+        CountedClient own = own();
+        DistributedLock lock = own.client().lock(name);
+        lock.acquire().close();
+        breakIt.run();
+        try {
+            assertEndsBy(Duration.ofSeconds(1), () -> lock.acquire(Duration.ofSeconds(1)));
+            assertEndsBy(Duration.ofSeconds(1), () -> lock.tryLock(1, TimeUnit.SECONDS));
+            assertEndsBy(REQUEST_TIMEOUT, lock::tryLock);
+            assertEndsBy(REQUEST_TIMEOUT, () -> own.client().holder(name));
+        } finally {
+            mendIt.run();
+        }
+        try (Lease lease = lock.acquire()) {
+            assertThat(lease.isValid()).as("valid once the server is back").isTrue();
+        }
+    }
+
+    private static void assertEndsBy(Duration deadline, Actor.Action action) {
+        long startNanos = System.nanoTime();
+        try {
+            action.run();
+            throw new AssertionError("it ended in order, although the server does not answer");
+        } catch (LockUnavailableException | LockTimeoutException e) {
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
+                    .as("time until it ended")
+                    .isLessThan(deadline.plusSeconds(2));
+        } catch (Exception e) {
+            throw new AssertionError("it ended with the wrong exception", e);
+        }
+    }
+
+    @TestIf(Need.PARTITION)
+    @DisplayName("that cannot be reached for a while shorter than the lease: the lock is kept")
+    void partition_shorterThanLease_lockIsKept() throws Exception {
+        String name = newName();
+        CountedClient own = own();
+        Recorder recorder = new Recorder();
+        own.client().addListener(recorder);
+        LockOptions options =
+                LockOptions.builder().lease(Duration.ofSeconds(15)).build();
+        try (Lease lease = own.client().lock(name, options).acquire()) {
+            fixture().partition();
+            try {
+                long startNanos = System.nanoTime();
+                Waits.until("half a second", () -> System.nanoTime() - startNanos > 500_000_000);
+            } finally {
+                fixture().heal();
+            }
+            Waits.until("renewed after the partition", () -> isRenewed(lease));
+            assertThat(lease.isValid()).isTrue();
+            assertThat(recorder.count("lost", name)).as("losses").isZero();
+        }
+        assertBecomesFree(name, Duration.ofSeconds(10));
+    }
+
+    private static boolean isRenewed(Lease lease) {
+        try {
+            lease.ensure(Duration.ofSeconds(14));
+            return true;
+        } catch (LeaseLostException e) {
+            if (!lease.isValid()) {
+                throw e;
+            }
+            return false;
+        }
+    }
+
+    @TestIf(Need.RESTART)
+    @DisplayName("that restarts: a waiter gets the lock in the end, with a higher token")
+    void restart_waiter_getsLock() throws Exception {
+        String name = newName();
+        CountedClient holder = own();
+        CountedClient waiter = own();
+        Lease lease = holder.client().lock(name, shortLease(Renewal.AUTO)).acquire();
+        CompletableFuture<Lease> waiting =
+                actor().start(() -> waiter.client().lock(name).acquire());
+        Waits.until("told that it is busy", () -> waiter.counts().busyAcquisitions(name) > 0);
+
+        fixture().restart();
+        closeThoughLost(lease);
+
+        Lease next = waiting.get(60, TimeUnit.SECONDS);
+        assertThat(next.token()).as("token after the restart").isGreaterThan(lease.token());
+        closeThoughLost(next);
+    }
+
+    @TestIf(Need.RESTART)
+    @DisplayName("that restarts: a client that was idle goes on, and tokens rise")
+    void restart_idleClient_goesOn() throws Exception {
+        String name = newName();
+        CountedClient own = own();
+        long before;
+        try (Lease lease = own.client().lock(name).acquire()) {
+            before = lease.token();
+        }
+
+        fixture().restart();
+
+        Lease lease = own.client().lock(name).acquire(Duration.ofSeconds(60));
+        assertThat(lease.token()).as("token after the restart").isGreaterThan(before);
+        closeThoughLost(lease);
+    }
+
+    private static void closeThoughLost(Lease lease) {
+        try {
+            lease.close();
+        } catch (LeaseLostException e) {
+            assertThat(lease.isValid()).isFalse();
+        } catch (LockException e) {
+            throw new AssertionError("close failed with something else than a loss", e);
+        }
+    }
+}
