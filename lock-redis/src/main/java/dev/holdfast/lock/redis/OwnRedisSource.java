@@ -110,7 +110,7 @@ final class OwnRedisSource implements RedisSource {
 
     @Override
     public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-        return delegate.signals(prefix, waiters, link);
+        return cluster() ? delegate.signals(prefix, waiters, link) : RedisSource.super.signals(prefix, waiters, link);
     }
 
     @Override

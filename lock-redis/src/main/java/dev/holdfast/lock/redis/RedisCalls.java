@@ -1,5 +1,7 @@
 package dev.holdfast.lock.redis;
 
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
@@ -16,39 +18,82 @@ import org.jspecify.annotations.Nullable;
  * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
  */
 final class RedisCalls {
-    private final RedisClusterAsyncCommands<String, String> commands;
-    private final Runnable wrongServer;
+    private final boolean cluster;
+    private final RedisSource.Link link;
 
-    /**
-     * Makes it.
-     *
-     * @param commands the connection's commands
-     * @param wrongServer called when the server turns out to be a replica, to look for the master
-     */
-    RedisCalls(RedisClusterAsyncCommands<String, String> commands, Runnable wrongServer) {
-        this.commands = commands;
-        this.wrongServer = wrongServer;
+    RedisCalls(boolean cluster, RedisSource.Link link) {
+        this.cluster = cluster;
+        this.link = link;
     }
 
     /** Runs a script that answers with a list; fails with the client's own exceptions. */
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
-        RedisFuture<List<Object>> sent = commands.evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
-        return bounded(sent, timeoutMillis).exceptionallyCompose(failure -> {
-            if (RedisFailures.unwrap(failure) instanceof RedisNoScriptException) {
-                return bounded(
-                        commands.<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args), timeoutMillis);
-            }
-            throw new CompletionException(RedisFailures.unwrap(failure));
-        });
+        RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
+        return bounded(sent, timeoutMillis)
+                .exceptionallyCompose(failure -> unlessUnknown(
+                        failure,
+                        () -> bounded(
+                                link.commands().<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args),
+                                timeoutMillis)));
     }
 
     CompletableFuture<@Nullable String> get(String key, long timeoutMillis) {
-        return bounded(commands.get(key), timeoutMillis);
+        return bounded(link.commands().get(key), timeoutMillis);
     }
 
-    /** Counts the replicas that have acknowledged everything sent on this connection so far. */
-    CompletableFuture<Long> waitForReplicas(int replicas, long replicasMillis, long timeoutMillis) {
-        return bounded(commands.waitForReplication(replicas, replicasMillis), timeoutMillis);
+    /**
+     * A script's answer, and how many replicas have what it wrote.
+     *
+     * @param reply the script's answer
+     * @param replicas completes after the reply; fails if the script or WAIT failed
+     */
+    record Replicated(CompletableFuture<List<Object>> reply, CompletableFuture<Long> replicas) {}
+
+    /** Runs a script and WAIT in one trip; the connection is blocked until enough replicas answer. */
+    Replicated scriptAndWait(
+            RedisScript script, String[] keys, String[] args, ReplicaAcknowledgement wanted, long timeoutMillis) {
+        CompletableFuture<Replicated> sent = link.node()
+                .apply(keys[0])
+                .thenApply(node -> both(
+                        node, node.evalsha(script.digest(), ScriptOutputType.MULTI, keys, args), wanted, timeoutMillis))
+                .thenCompose(first -> first.reply()
+                        .thenApply(reply -> first)
+                        .exceptionallyCompose(failure -> unlessUnknown(
+                                failure,
+                                () -> link.node()
+                                        .apply(keys[0])
+                                        .thenApply(node -> both(
+                                                node,
+                                                node.eval(script.body(), ScriptOutputType.MULTI, keys, args),
+                                                wanted,
+                                                timeoutMillis))
+                                        .toCompletableFuture())))
+                .toCompletableFuture();
+        return new Replicated(sent.thenCompose(Replicated::reply), sent.thenCompose(Replicated::replicas));
+    }
+
+    private Replicated both(
+            RedisClusterAsyncCommands<String, String> node,
+            RedisFuture<List<Object>> sent,
+            ReplicaAcknowledgement wanted,
+            long timeoutMillis) {
+        CompletableFuture<List<Object>> reply = bounded(sent, timeoutMillis);
+        CompletableFuture<Long> replicas = bounded(
+                node.waitForReplication(wanted.replicas(), wanted.timeoutMillis()),
+                timeoutMillis + wanted.timeoutMillis());
+        return new Replicated(reply, replicas);
+    }
+
+    private interface Retry<T> {
+        CompletableFuture<T> send();
+    }
+
+    private <T> CompletableFuture<T> unlessUnknown(Throwable failure, Retry<T> retry) {
+        Throwable cause = RedisFailures.unwrap(failure);
+        if (cause instanceof RedisNoScriptException) {
+            return retry.send();
+        }
+        throw new CompletionException(told(cause));
     }
 
     private <T> CompletableFuture<T> bounded(RedisFuture<T> future, long timeoutMillis) {
@@ -56,11 +101,20 @@ final class RedisCalls {
         if (!sent.isDone()) {
             sent.orTimeout(timeoutMillis, TimeUnit.MILLISECONDS);
         }
-        sent.whenComplete((value, failure) -> {
-            if (failure != null && RedisFailures.isReadOnly(failure)) {
-                wrongServer.run();
+        return sent.whenComplete((value, failure) -> {
+            if (failure != null && (RedisFailures.isReadOnly(failure) || isMoving(failure))) {
+                link.wrongServer().run();
             }
         });
-        return sent;
+    }
+
+    private static boolean isMoving(Throwable failure) {
+        Throwable cause = RedisFailures.unwrap(failure);
+        return cause instanceof RedisCommandExecutionException
+                && String.valueOf(cause.getMessage()).startsWith("MOVED ");
+    }
+
+    private Throwable told(Throwable cause) {
+        return cluster && isMoving(cause) ? new RedisException("the cluster's slots are moving", cause) : cause;
     }
 }

@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 /** Tells failures of the Redis client in the terms of the lock API. */
 final class RedisFailures {
 
+    private static final String CLUSTER_NODE =
+            "the server is a cluster node; connect with redis-cluster:// or a RedisClusterClient";
+
     /** What Redis says when the user must mend something, and how. */
     private static final List<String[]> FINAL = List.of(
             new String[] {"WRONGPASS", "check the user name and the password"},
@@ -34,12 +37,8 @@ final class RedisFailures {
             new String[] {
                 "Unknown Redis command", "the server lacks or has renamed a command; docs/redis.md lists those needed"
             },
-            new String[] {
-                "CROSSSLOT", "the server is a cluster node; connect with redis-cluster:// or a RedisClusterClient"
-            },
-            new String[] {
-                "MOVED ", "the server is a cluster node; connect with redis-cluster:// or a RedisClusterClient"
-            });
+            new String[] {"CROSSSLOT", CLUSTER_NODE},
+            new String[] {"MOVED ", CLUSTER_NODE});
 
     private RedisFailures() {}
 

@@ -88,7 +88,7 @@ final class RedisLockBackend implements LockBackend {
             owner,
             Long.toString(request.leaseMillis()),
             queue ? "1" : "0",
-            request.fair() && signals.queues() ? "1" : "0",
+            order(request.fair()),
             request.identity().encoded(),
             Long.toString(settings.recordMillis()),
             signals.command(),
@@ -109,6 +109,10 @@ final class RedisLockBackend implements LockBackend {
         });
     }
 
+    private String order(boolean fair) {
+        return settings.barging() ? "any" : fair && signals.queues() ? "fair" : "young";
+    }
+
     @Override
     public Subscription signal(Ticket ticket, Runnable maybeFree) {
         return ticket instanceof RedisTicket place
@@ -119,7 +123,22 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
-        return answer("abandon", acquisition.name(), end(acquisition, 0, true, timeoutMillis), reply -> null);
+        return answer("abandon", acquisition.name(), end(acquisition, 0, "both", timeoutMillis), reply -> null);
+    }
+
+    /** Ends a place in the queue, but not a grant. */
+    CompletionStage<Void> abandonPlace(Acquisition acquisition, long timeoutMillis) {
+        forget(acquisition.owner().toString());
+        return answer("abandon", acquisition.name(), end(acquisition, 0, "place", timeoutMillis), reply -> null);
+    }
+
+    /** Ends a grant whose token need not be known; a place in the queue stays. */
+    CompletionStage<Boolean> takeBack(Acquisition acquisition, long timeoutMillis) {
+        return answer(
+                "release",
+                acquisition.name(),
+                end(acquisition, 0, "grant", timeoutMillis),
+                reply -> number(reply, 0) == 1);
     }
 
     @Override
@@ -128,17 +147,13 @@ final class RedisLockBackend implements LockBackend {
         return answer(
                 "release",
                 acquisition.name(),
-                end(acquisition, grant.token(), false, timeoutMillis),
+                end(acquisition, grant.token(), "grant", timeoutMillis),
                 reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
 
-    private CompletableFuture<List<Object>> end(
-            Acquisition acquisition, long token, boolean leaveQueue, long timeoutMillis) {
+    private CompletableFuture<List<Object>> end(Acquisition acquisition, long token, String what, long timeoutMillis) {
         String[] args = {
-            acquisition.owner().toString(),
-            Long.toString(token),
-            Long.toString(settings.recordMillis()),
-            leaveQueue ? "1" : "0"
+            acquisition.owner().toString(), Long.toString(token), Long.toString(settings.recordMillis()), what
         };
         return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
     }

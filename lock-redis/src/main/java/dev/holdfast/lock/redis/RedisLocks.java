@@ -12,6 +12,8 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +41,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisClient client) {
-        return new Builder(RedisSource.of(client));
+        return new Builder(List.of(RedisSource.of(client)), false);
     }
 
     /**
@@ -50,7 +52,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisClusterClient client) {
-        return new Builder(RedisSource.of(client));
+        return new Builder(List.of(RedisSource.of(client)), false);
     }
 
     /**
@@ -60,7 +62,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(StatefulRedisConnection<String, String> connection) {
-        return new Builder(RedisSource.of(connection, null));
+        return new Builder(List.of(RedisSource.of(connection, null)), false);
     }
 
     /**
@@ -72,7 +74,7 @@ public final class RedisLocks {
      */
     public static Builder builder(
             StatefulRedisConnection<String, String> connection, StatefulRedisPubSubConnection<String, String> pubSub) {
-        return new Builder(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub")));
+        return new Builder(List.of(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub"))), false);
     }
 
     /**
@@ -82,26 +84,54 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(StatefulRedisClusterConnection<String, String> connection) {
-        return new Builder(RedisSource.of(connection, null));
+        return new Builder(List.of(RedisSource.of(connection, null)), false);
+    }
+
+    /**
+     * Starts from the clients of several independent masters, which vote: the Redlock algorithm. A lock is held if a
+     * majority of the masters granted it. It survives the loss of a minority of them, and costs a command to each.
+     *
+     * <p>It is not safer than one master with fencing tokens against pauses of the holder, and it counts on the masters'
+     * clocks and on masters that do not come back empty sooner than a lease: docs/redis.md has the debate. Waiters have no
+     * common order, so {@code fair} has no effect.
+     *
+     * @param clients at least three, each made with the URI of its master, none of them a replica of another; not closed
+     *     by the lock client
+     * @return a builder
+     * @throws IllegalArgumentException if there are fewer than three or more than 31
+     */
+    public static Builder redlock(Collection<RedisClient> clients) {
+        return redlockOf(clients.stream().map(RedisSource::of).toList());
+    }
+
+    static Builder redlockOf(List<RedisSource> masters) {
+        if (masters.size() < 3 || masters.size() > 31) {
+            throw new IllegalArgumentException(
+                    "Redlock needs from 3 to 31 independent masters, got " + masters.size() + "; 5 are usual");
+        }
+        return new Builder(masters, true);
     }
 
     static Builder builder(RedisSource source) {
-        return new Builder(source);
+        return new Builder(List.of(source), false);
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
         private static final Duration RECORD = Duration.ofHours(1);
 
-        private final RedisSource source;
+        private final List<RedisSource> sources;
+        private final boolean redlock;
         private @Nullable ClientOptions options;
         private @Nullable String prefix;
         private @Nullable Duration tokenMemory;
         private @Nullable Duration pollFirst;
         private @Nullable Duration pollLongest;
+        private @Nullable ReplicaAcknowledgement replicas;
 
-        private Builder(RedisSource source) {
-            this.source = source;
+        private Builder(List<RedisSource> sources, boolean redlock) {
+            this.sources = sources;
+            this.redlock = redlock;
         }
 
         /**
@@ -168,6 +198,36 @@ public final class RedisLocks {
         }
 
         /**
+         * Asks that a grant is acknowledged by replicas before it counts, with WAIT in the same trip. This narrows the gap
+         * in which a failover loses a grant, it does not close it: Redis does not promise to promote a replica that has
+         * it. Renewals and releases do not wait. Attempts get connections of their own, up to 16, because WAIT blocks a
+         * connection.
+         *
+         * @param minimum the least number of replicas
+         * @param timeout how long they are waited for: the most that hung replicas can add to an acquisition; below
+         *     {@link ClientOptions#requestTimeout()}
+         * @param policy what happens if there are fewer
+         * @return this
+         * @throws IllegalArgumentException if {@code minimum} is below one or {@code timeout} below one millisecond
+         * @throws IllegalStateException if already set, or the builder started from a connection
+         */
+        public Builder replicas(int minimum, Duration timeout, ReplicaPolicy policy) {
+            if (minimum < 1 || timeout.toMillis() < 1) {
+                throw new IllegalArgumentException("cannot wait " + timeout + " for " + minimum
+                        + " replicas; give at least one replica and one millisecond");
+            }
+            if (!sources.stream().allMatch(RedisSource::connects)) {
+                throw new IllegalStateException(
+                        "replicas are waited for on connections of their own; start the builder from a client");
+            }
+            replicas = once(
+                    "replicas",
+                    replicas,
+                    new ReplicaAcknowledgement(minimum, timeout.toMillis(), Objects.requireNonNull(policy, "policy")));
+            return this;
+        }
+
+        /**
          * Connects.
          *
          * @return an open client
@@ -181,14 +241,15 @@ public final class RedisLocks {
 
         /** Connects, without the engine. */
         LockBackend backend() {
-            boolean notified = pollFirst == null && source.subscribes();
             RedisSettings settings = new RedisSettings(
                     prefix == null ? "holdfast" : prefix,
                     (tokenMemory == null ? RECORD : tokenMemory).toMillis(),
-                    notified,
+                    pollFirst == null && sources.stream().allMatch(RedisSource::subscribes),
+                    redlock,
                     pollFirst == null ? 50 : pollFirst.toMillis(),
-                    pollLongest == null ? 1_000 : pollLongest.toMillis());
-            return connect(source, settings);
+                    pollLongest == null ? 1_000 : pollLongest.toMillis(),
+                    replicas);
+            return redlock ? RedlockBackend.connect(sources, settings) : connect(sources.get(0), settings);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {
@@ -200,25 +261,27 @@ public final class RedisLocks {
         }
     }
 
-    private static LockBackend connect(RedisSource source, RedisSettings settings) {
-        RedisSource.Link link;
+    /** Connects to one server, group or cluster. */
+    static RedisLockBackend connect(RedisSource source, RedisSettings settings) {
         try {
-            link = source.connect();
+            RedisSource.Link link = source.connect();
+            RedisCalls calls = new RedisCalls(source.cluster(), link);
+            RedisWaiters waiters = new RedisWaiters();
+            RedisSignals signals =
+                    settings.notified() ? source.signals(settings.prefix(), waiters, link) : RedisSignals.NONE;
+            ReplicaAcknowledgement replicas = settings.replicas();
+            RedisGranting granting = replicas == null
+                    ? (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
+                    : new ReplicaGranting(source, calls, replicas, settings.recordMillis());
+            return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
+                if (link.connection() != null) {
+                    source.close(link.connection());
+                }
+                source.close();
+            });
         } catch (RuntimeException e) {
             source.close();
             throw RedisFailures.translate("connecting to Redis", e);
         }
-        RedisCalls calls = new RedisCalls(link.commands(), link.lookForMaster());
-        RedisWaiters waiters = new RedisWaiters();
-        RedisSignals signals =
-                settings.notified() ? source.signals(settings.prefix(), waiters, link) : RedisSignals.NONE;
-        RedisGranting granting =
-                (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis);
-        return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
-            if (link.connection() != null) {
-                source.close(link.connection());
-            }
-            source.close();
-        });
     }
 }

@@ -74,8 +74,9 @@ record RedisScript(String name, String body, String digest) {
             """;
 
     /**
-     * Keys: lock, record, queue, waiters. Arguments: owner, lease ms, 1 to queue or 0, 1 for fair or 0, identity, record
-     * memory ms, publish command, channel, arrival of the ticket or 0. Answers {1, token} or {0, remaining ms, arrival}.
+     * Keys: lock, record, queue, waiters. Arguments: owner, lease ms, 1 to queue or 0, order, identity, record memory
+     * ms, publish command, channel, arrival of the ticket or 0. The order is {@code fair}: nobody passes a
+     * waiter; {@code young}: a newcomer may pass one that waits since less than 100 ms; {@code any}. Answers {1, token} or {0, remaining ms, arrival}.
      */
     static final RedisScript ATTEMPT = of("attempt", CLOCK + QUEUE + """
                     local owner, lease = ARGV[1], tonumber(ARGV[2])
@@ -100,7 +101,7 @@ record RedisScript(String name, String body, String digest) {
                     else
                       local head = first()
                       if not head or head.id == owner
-                         or ARGV[4] == '0' and (ARGV[3] == '0' or micros - head.since < 100000) then
+                         or ARGV[4] == 'any' or ARGV[4] == 'young' and (ARGV[3] == '0' or micros - head.since < 100000) then
                         local token = math.max(last + 1, micros)
                         redis.call('SET', KEYS[1],
                                    owner .. ' ' .. int(token) .. ' ' .. int(millis) .. ' ' .. ARGV[5], 'PX', ARGV[2])
@@ -132,15 +133,15 @@ record RedisScript(String name, String body, String digest) {
                     """);
 
     /**
-     * Keys: lock, record, queue, waiters. Arguments: owner, token or 0 if not known, record memory ms, 1 to leave the
-     * queue as well or 0. Answers {1} if the lock was held by the owner, else {0}.
+     * Keys: lock, record, queue, waiters. Arguments: owner, token or 0 if not known, record memory ms, what to end:
+     * {@code grant}, {@code place} in the queue, or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      */
     static final RedisScript RELEASE = of("release", CLOCK + QUEUE + """
                     local owner, token = ARGV[1], tonumber(ARGV[2])
                     local held = redis.call('GET', KEYS[1])
-                    if ARGV[4] == '1' then leave(owner) end
+                    if ARGV[4] ~= 'grant' then leave(owner) end
                     local released = 0
-                    if held and string.sub(held, 1, 32) == owner then
+                    if ARGV[4] ~= 'place' and held and string.sub(held, 1, 32) == owner then
                       token = math.max(token, tonumber(string.match(held, '^%x+ (%d+) ')))
                       redis.call('DEL', KEYS[1])
                       redis.call('SET', KEYS[2], int(token) .. ' 0', 'PX', ARGV[3])

@@ -1,12 +1,23 @@
 package dev.holdfast.lock.redis;
 
+import org.jspecify.annotations.Nullable;
+
 /**
  * How a backend behaves. Immutable.
  *
  * @param prefix the first part of all keys and channels
  * @param recordMillis for how long a token is remembered after its grant ended
  * @param notified true if waiters queue and are called, false if they poll
+ * @param barging true if nobody waits for his turn: where several servers vote, their queues may differ
  * @param pollMinMillis the first interval of polling
  * @param pollMaxMillis the longest interval of polling
+ * @param replicas how many replicas must have a grant, or null
  */
-record RedisSettings(String prefix, long recordMillis, boolean notified, long pollMinMillis, long pollMaxMillis) {}
+record RedisSettings(
+        String prefix,
+        long recordMillis,
+        boolean notified,
+        boolean barging,
+        long pollMinMillis,
+        long pollMaxMillis,
+        @Nullable ReplicaAcknowledgement replicas) {}

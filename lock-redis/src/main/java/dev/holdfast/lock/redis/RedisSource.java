@@ -2,18 +2,24 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.OwnerId;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -25,21 +31,37 @@ interface RedisSource {
      * One open connection.
      *
      * @param commands its commands
-     * @param lookForMaster drops the connection, so that the client connects anew
+     * @param wrongServer called when the server has turned out to be a replica, or not to have the key any more: looks
+     *     for the right one
+     * @param node finds the server that has a key, and its commands
      * @param connection the connection, to be closed; null if it is the user's
      */
     record Link(
             RedisClusterAsyncCommands<String, String> commands,
-            Runnable lookForMaster,
+            Runnable wrongServer,
+            Function<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> node,
             @Nullable StatefulConnection<String, String> connection) {
 
         static Link owned(StatefulRedisConnection<String, String> connection) {
             RedisAsyncCommands<String, String> commands = connection.async();
-            return new Link(commands, commands::quit, connection);
+            // Sentinel tells the master of the moment to whoever connects anew.
+            return new Link(commands, commands::quit, key -> CompletableFuture.completedStage(commands), connection);
         }
 
-        static Link owned(StatefulRedisClusterConnection<String, String> connection) {
-            return new Link(connection.async(), () -> {}, connection);
+        static Link owned(RedisClusterClient client, StatefulRedisClusterConnection<String, String> connection) {
+            return new Link(
+                    connection.async(), client::refreshPartitionsAsync, key -> node(connection, key), connection);
+        }
+
+        private static CompletionStage<? extends RedisClusterAsyncCommands<String, String>> node(
+                StatefulRedisClusterConnection<String, String> connection, String key) {
+            RedisClusterNode node = connection.getPartitions().getPartitionBySlot(SlotHash.getSlot(key));
+            if (node == null) {
+                return CompletableFuture.failedStage(new RedisException("no node is known for key " + key));
+            }
+            return connection
+                    .getConnectionAsync(node.getUri().getHost(), node.getUri().getPort())
+                    .thenApply(StatefulRedisConnection::async);
         }
     }
 
@@ -59,6 +81,11 @@ interface RedisSource {
 
     /** Tells whether {@link #connectPubSub} works. */
     default boolean subscribes() {
+        return true;
+    }
+
+    /** Tells whether {@link #connect} makes a connection of its own. */
+    default boolean connects() {
         return true;
     }
 
@@ -100,7 +127,7 @@ interface RedisSource {
 
             @Override
             public Link connect() {
-                return Link.owned(client.connect(StringCodec.UTF8));
+                return Link.owned(client, client.connect(StringCodec.UTF8));
             }
 
             @Override
@@ -148,7 +175,7 @@ interface RedisSource {
                         connection instanceof StatefulRedisClusterConnection<String, String> clustered
                                 ? clustered.async()
                                 : ((StatefulRedisConnection<String, String>) connection).async();
-                return new Link(commands, () -> {}, null);
+                return new Link(commands, () -> {}, key -> CompletableFuture.completedStage(commands), null);
             }
 
             @Override
@@ -162,6 +189,11 @@ interface RedisSource {
             @Override
             public boolean subscribes() {
                 return pubSub != null;
+            }
+
+            @Override
+            public boolean connects() {
+                return false;
             }
         };
     }

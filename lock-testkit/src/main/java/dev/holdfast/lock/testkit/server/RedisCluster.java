@@ -39,7 +39,6 @@ public final class RedisCluster implements AutoCloseable {
         for (int i = 0; i < size; i++) {
             nodes.add(RedisServer.startClusterNode());
         }
-        RedisServer first = nodes.get(0);
         for (int i = 0; i < size; i++) {
             RedisServer node = nodes.get(i);
             node.command("CLUSTER", "SET-CONFIG-EPOCH", "" + (i + 1));
@@ -48,8 +47,8 @@ public final class RedisCluster implements AutoCloseable {
                 int to = SLOTS * (i + 1) / MASTERS - 1;
                 node.command("CLUSTER", "ADDSLOTSRANGE", "" + from, "" + to);
             }
-            if (i > 0) {
-                node.command("CLUSTER", "MEET", first.host(), "" + first.port(), "" + first.busPort());
+            for (RedisServer other : nodes.subList(0, i)) {
+                node.command("CLUSTER", "MEET", other.host(), "" + other.port(), "" + other.busPort());
             }
         }
         for (RedisServer node : nodes) {

@@ -147,6 +147,8 @@ public final class RedisServer implements AutoCloseable {
                             place.folder().toString(),
                             "--save",
                             "",
+                            "--repl-diskless-sync-delay",
+                            "0",
                             "--daemonize",
                             "no"));
                     command.addAll(options.of(place));

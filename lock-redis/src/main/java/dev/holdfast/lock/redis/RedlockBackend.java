@@ -1,0 +1,319 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Several independent masters that vote (Redlock, as described in the Redis documentation, "Distributed Locks with
+ * Redis").
+ *
+ * <p><b>Grant</b>: all masters are asked at once; a majority grants. Its validity is the lease, from before the first
+ * request was sent (the engine counts so), less 1 % + 2 ms for the masters' clocks. An attempt without a majority takes
+ * its grants back everywhere at once. Each master's commands go over one connection in order, so the taking back comes
+ * after the grant that it ends even if that grant's reply is late or lost, and before the next attempt.
+ *
+ * <p><b>Token</b>: the greatest of the majority's. Renewal and release write it back, and a master never mints one below
+ * what it knows. The majority of the next grant has a master that granted this one, which knows this token if the grant
+ * was released or renewed. If its holder crashed before, the next grant comes a lease later, and its token is greater as
+ * long as the masters' clocks differ by less than that.
+ *
+ * <p><b>Waiting</b>: a waiter queues at all masters and tries again when a majority has called it. Masters may have their
+ * waiters in different orders, so nobody waits for his turn, and split votes are tried again after a random time.
+ *
+ * <p>Thread-safe, non-blocking.
+ */
+final class RedlockBackend implements LockBackend {
+    private static final long STRAGGLERS_MILLIS = 20;
+
+    private final List<RedlockMaster> masters;
+    private final int quorum;
+    private final BackendInfo info;
+
+    private RedlockBackend(List<RedlockMaster> masters, RedisSettings settings) {
+        this.masters = masters;
+        this.quorum = masters.size() / 2 + 1;
+        this.info = new BackendInfo(
+                "redlock",
+                false,
+                false,
+                100,
+                settings.notified() ? 200 : settings.pollMinMillis(),
+                settings.notified() ? 400 : settings.pollMaxMillis());
+    }
+
+    /** Connects to a majority at least; the others are tried again when they are needed. */
+    static RedlockBackend connect(List<RedisSource> sources, RedisSettings settings) {
+        List<RedlockMaster> masters = new ArrayList<>();
+        for (RedisSource source : sources) {
+            masters.add(new RedlockMaster(source, settings));
+        }
+        RedlockBackend backend = new RedlockBackend(List.copyOf(masters), settings);
+        RuntimeException failure = null;
+        int connected = 0;
+        for (RedlockMaster master : masters) {
+            try {
+                master.connect();
+                connected++;
+            } catch (RuntimeException e) {
+                failure = e;
+            }
+        }
+        if (connected < backend.quorum) {
+            backend.close();
+            throw new LockUnavailableException(
+                    "connecting to Redis: only " + connected + " of " + masters.size()
+                            + " masters can be reached, Redlock needs " + backend.quorum + "; start the others",
+                    failure);
+        }
+        return backend;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return info;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        RedlockTicket old = request.ticket() instanceof RedlockTicket ticket ? ticket : null;
+        long drift = request.leaseMillis() / 100 + 2;
+        List<CompletionStage<Attempt>> asked = new ArrayList<>();
+        CompletionStage<Attempt> decision = this.<Attempt, Attempt>vote(
+                index -> {
+                    CompletionStage<Attempt> one = masters.get(index)
+                            .call(backend -> backend.attempt(new AttemptRequest(
+                                    request.acquisition(),
+                                    request.leaseMillis(),
+                                    request.waitMillis(),
+                                    false,
+                                    old == null ? null : old.tickets().get(index),
+                                    request.timeoutMillis(),
+                                    request.identity())));
+                    asked.add(one);
+                    return one;
+                },
+                votes -> {
+                    if (votes.count(Attempt.Granted.class::isInstance) < quorum) {
+                        return votes.pending() == 0 ? refused(request, votes) : null;
+                    }
+                    if (votes.pending() > 0 && !votes.isLate()) {
+                        votes.lateAfter(STRAGGLERS_MILLIS);
+                        return null;
+                    }
+                    long token = votes.answers().stream()
+                            .filter(Attempt.Granted.class::isInstance)
+                            .mapToLong(vote -> ((Attempt.Granted) vote).grant().token())
+                            .max()
+                            .orElseThrow();
+                    return new Attempt.Granted(new Grant(
+                            request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));
+                },
+                "lock '" + request.acquisition().name() + "' attempt");
+        return decision.thenApply(result -> {
+            if (result instanceof Attempt.Granted && request.waitMillis() > 0) {
+                leaveQueues(request, asked);
+            }
+            return result;
+        });
+    }
+
+    /** A grant by a majority leaves places in the queues of the others. */
+    private void leaveQueues(AttemptRequest request, List<CompletionStage<Attempt>> asked) {
+        for (int i = 0; i < masters.size(); i++) {
+            RedlockMaster master = masters.get(i);
+            asked.get(i).whenComplete((vote, failure) -> {
+                if (!(vote instanceof Attempt.Granted) && master.connected() != null) {
+                    master.call(backend -> backend.abandonPlace(request.acquisition(), request.timeoutMillis()));
+                }
+            });
+        }
+    }
+
+    /** Takes back what was granted, and tells when a majority may be free. */
+    private Attempt refused(AttemptRequest request, Votes<Attempt> votes) {
+        List<@Nullable Ticket> tickets = new ArrayList<>();
+        List<Long> freeIn = new ArrayList<>();
+        boolean split = false;
+        for (int i = 0; i < masters.size(); i++) {
+            Attempt vote = votes.answer(i);
+            tickets.add(vote instanceof Attempt.Busy busy ? busy.ticket() : null);
+            if (vote instanceof Attempt.Busy busy) {
+                freeIn.add(busy.remainingMillis() < 0 ? Long.MAX_VALUE : busy.remainingMillis());
+                continue;
+            }
+            split |= vote instanceof Attempt.Granted;
+            freeIn.add(vote == null ? Long.MAX_VALUE : 0L);
+            // A vote that failed may have been a grant.
+            masters.get(i).call(backend -> backend.takeBack(request.acquisition(), request.timeoutMillis()));
+        }
+        freeIn.sort(Comparator.naturalOrder());
+        long remaining = freeIn.get(quorum - 1);
+        if (remaining == Long.MAX_VALUE && votes.failed() > masters.size() - quorum) {
+            throw new LockUnavailableException(
+                    "lock '" + request.acquisition().name() + "' attempt: "
+                            + votes.failed() + " of " + masters.size()
+                            + " Redlock masters gave no answer, no majority is possible; the grants were taken back, try again");
+        }
+        long jitter = ThreadLocalRandom.current().nextLong(5, 50);
+        return new Attempt.Busy(
+                remaining == Long.MAX_VALUE ? -1 : split ? Math.max(jitter, remaining) : remaining + jitter,
+                request.waitMillis() > 0 ? new RedlockTicket(request.acquisition(), tickets) : null);
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        if (!(ticket instanceof RedlockTicket place)) {
+            return Subscription.NONE;
+        }
+        AtomicInteger called = new AtomicInteger();
+        List<Subscription> subscriptions = new ArrayList<>();
+        for (int i = 0; i < masters.size(); i++) {
+            Ticket own = place.tickets().get(i);
+            RedisLockBackend backend = masters.get(i).connected();
+            if (own != null && backend != null) {
+                int bit = 1 << i;
+                subscriptions.add(backend.signal(own, () -> {
+                    int now = called.accumulateAndGet(bit, (before, more) -> before | more);
+                    if (Integer.bitCount(now) >= quorum && called.compareAndSet(now, 0)) {
+                        maybeFree.run();
+                    }
+                }));
+            }
+        }
+        return () -> subscriptions.forEach(Subscription::close);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        return this.<Boolean, Optional<Boolean>>vote(
+                        index -> masters.get(index)
+                                .call(backend -> backend.abandon(acquisition, timeoutMillis)
+                                        .thenApply(done -> true)),
+                        votes -> votes.count(done -> true) >= quorum ? Optional.of(true) : null,
+                        "lock '" + acquisition.name() + "' abandon")
+                .thenApply(done -> null);
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        List<Grant> full = grants.stream()
+                .map(grant -> new Grant(grant.acquisition(), grant.token(), fullLease(grant), null))
+                .toList();
+        return this.<List<RenewResult>, List<RenewResult>>vote(
+                index -> masters.get(index).call(backend -> backend.renew(full, timeoutMillis)),
+                votes -> {
+                    List<RenewResult> results = IntStream.range(0, grants.size())
+                            .mapToObj(i -> renewal(grants.get(i), i, votes))
+                            .toList();
+                    return votes.pending() == 0 || results.stream().noneMatch(RenewResult.Unknown.class::isInstance)
+                            ? results
+                            : null;
+                },
+                "renewal of " + grants.size() + " locks");
+    }
+
+    private RenewResult renewal(Grant grant, int position, Votes<List<RenewResult>> votes) {
+        List<RenewResult> results =
+                votes.answers().stream().map(answer -> answer.get(position)).toList();
+        if (results.stream().filter(RenewResult.Renewed.class::isInstance).count() >= quorum) {
+            return new RenewResult.Renewed(grant.leaseMillis());
+        }
+        long lost = results.stream().filter(RenewResult.Lost.class::isInstance).count();
+        if (lost > masters.size() - quorum) {
+            return new RenewResult.Lost(
+                    LossReason.REVOKED, lost + " of " + masters.size() + " Redlock masters do not hold it any more");
+        }
+        return new RenewResult.Unknown(
+                "no majority of the " + masters.size() + " Redlock masters has confirmed it", votes.failure());
+    }
+
+    /** What the masters were asked for; the grant's own lease is shorter by the drift. */
+    private static long fullLease(Grant grant) {
+        return grant.handle() instanceof Long lease ? lease : grant.leaseMillis();
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return this.<ReleaseResult, ReleaseResult>vote(
+                index -> masters.get(index).call(backend -> backend.release(grant, timeoutMillis)),
+                votes -> {
+                    if (votes.count(ReleaseResult.RELEASED::equals) >= quorum) {
+                        return ReleaseResult.RELEASED;
+                    }
+                    return votes.count(ReleaseResult.NOT_HELD::equals) > masters.size() - quorum
+                            ? ReleaseResult.NOT_HELD
+                            : null;
+                },
+                "lock '" + grant.acquisition().name() + "' release");
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return this.<Optional<HolderInfo>, Optional<HolderInfo>>vote(
+                index -> masters.get(index).call(backend -> backend.holder(name, timeoutMillis)),
+                votes -> votes.pending() > 0 || votes.failed() > masters.size() - quorum ? null : majority(votes),
+                "lock '" + name + "' holder");
+    }
+
+    private Optional<HolderInfo> majority(Votes<Optional<HolderInfo>> votes) {
+        List<HolderInfo> holders =
+                votes.answers().stream().flatMap(Optional::stream).toList();
+        for (HolderInfo candidate : holders) {
+            List<HolderInfo> same = holders.stream()
+                    .filter(holder -> holder.pid() == candidate.pid()
+                            && holder.host().equals(candidate.host())
+                            && holder.who().equals(candidate.who()))
+                    .toList();
+            if (same.size() >= quorum) {
+                return same.stream().max(Comparator.comparingLong(HolderInfo::token));
+            }
+        }
+        return Optional.empty();
+    }
+
+    @Override
+    public void close() {
+        masters.forEach(RedlockMaster::close);
+    }
+
+    /** Asks all masters at once, and lets the rule decide after each answer; without a decision it fails. */
+    private <V, T> CompletionStage<T> vote(
+            java.util.function.IntFunction<CompletionStage<V>> ask, Function<Votes<V>, @Nullable T> rule, String what) {
+        Votes<V> votes = new Votes<>(masters.size());
+        CompletableFuture<T> decision = new CompletableFuture<>();
+        Runnable decide = () -> votes.decide(rule, decision, what, quorum);
+        votes.onLate(decide);
+        for (int i = 0; i < masters.size(); i++) {
+            int index = i;
+            ask.apply(i).whenComplete((answer, failure) -> {
+                votes.add(index, answer, failure);
+                decide.run();
+            });
+        }
+        return decision;
+    }
+
+    private record RedlockTicket(Acquisition acquisition, List<@Nullable Ticket> tickets) implements Ticket {}
+}

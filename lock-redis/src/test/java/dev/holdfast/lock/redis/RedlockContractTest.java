@@ -1,0 +1,11 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+
+final class RedlockContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return new RedlockFixture();
+    }
+}

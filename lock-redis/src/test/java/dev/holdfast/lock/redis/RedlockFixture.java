@@ -1,0 +1,129 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** Five independent masters, each behind a proxy. */
+final class RedlockFixture implements LockFixture {
+    private static final int MASTERS = 5;
+
+    private final List<RedisServer> servers = new ArrayList<>();
+    private final List<FaultProxy> proxies = new ArrayList<>();
+    private final String version;
+
+    RedlockFixture() throws IOException, InterruptedException {
+        try {
+            for (int i = 0; i < MASTERS; i++) {
+                RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always");
+                servers.add(server);
+                proxies.add(FaultProxy.to(server.process()));
+            }
+            version = servers.get(0).version();
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    List<RedisServer> servers() {
+        return servers;
+    }
+
+    @Override
+    public String name() {
+        return "redis " + version + ", Redlock over " + MASTERS + " masters";
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        List<RedisSource> sources = new ArrayList<>();
+        for (FaultProxy proxy : proxies) {
+            sources.add(OwnRedisSource.connect("redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)));
+        }
+        return RedisLocks.redlockOf(sources).backend();
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofMillis(1_500);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    @Override
+    public void expire(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        for (RedisServer server : servers) {
+            server.command("DEL", keys.lock(), keys.record());
+        }
+    }
+
+    /** The greatest of the masters' numbers. */
+    @Override
+    public long entries(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        long most = 0;
+        for (RedisServer server : servers) {
+            most = Math.max(
+                    most,
+                    server.number("EXISTS", keys.lock())
+                            + server.number("ZCARD", keys.queue())
+                            + server.number("HLEN", keys.waiters()));
+        }
+        return most;
+    }
+
+    @Override
+    public void pause() {
+        servers.forEach(server -> server.process().pause());
+    }
+
+    @Override
+    public void resume() {
+        servers.forEach(server -> server.process().resume());
+    }
+
+    @Override
+    public void restart() throws Exception {
+        for (RedisServer server : servers) {
+            server.process().restart();
+        }
+    }
+
+    @Override
+    public void partition() {
+        proxies.forEach(FaultProxy::cut);
+    }
+
+    @Override
+    public void heal() {
+        proxies.forEach(FaultProxy::pass);
+    }
+
+    @Override
+    public long commands() throws IOException {
+        long sum = 0;
+        for (RedisServer server : servers) {
+            sum += server.lockCommands();
+        }
+        return sum;
+    }
+
+    @Override
+    public void close() {
+        proxies.forEach(FaultProxy::close);
+        servers.forEach(RedisServer::close);
+    }
+}

@@ -1,0 +1,153 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Redlock when masters die. */
+final class RedlockTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private RedlockFixture fixture;
+    private LockBackend a;
+    private LockBackend b;
+
+    @BeforeEach
+    void start() throws Exception {
+        fixture = new RedlockFixture();
+        a = fixture.newBackend();
+        b = fixture.newBackend();
+    }
+
+    @AfterEach
+    void stop() {
+        a.close();
+        b.close();
+        fixture.close();
+    }
+
+    @Test
+    void twoOfFiveKilled_everythingWorks_threeKilled_nothingIsGranted() throws Exception {
+        Grant before = Spi.grant(a, acquisition());
+        kill(0);
+        kill(1);
+        assertThat(Spi.get(a.renew(List.of(before), 1_000)).get(0)).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(Spi.attempt(b, acquisition(), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.get(b.holder("n", 1_000))).isPresent();
+        assertThat(Spi.release(a, before)).isEqualTo(ReleaseResult.RELEASED);
+        Grant after = Spi.grant(b, acquisition());
+        assertThat(after.token()).isGreaterThan(before.token());
+        Spi.release(b, after);
+
+        try (LockBackend late = fixture.newBackend()) {
+            Spi.release(late, Spi.grant(late, acquisition()));
+        }
+
+        kill(2);
+        assertThatThrownBy(() -> Spi.grant(a, acquisition())).isInstanceOf(LockUnavailableException.class);
+        for (RedisServer alive : fixture.servers().subList(3, 5)) {
+            await().atMost(PATIENCE).until(() -> alive.number("EXISTS", keys().lock()) == 0);
+        }
+        assertThatThrownBy(fixture::newBackend)
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("2 of 5");
+    }
+
+    @Test
+    void restartedMasters_voteAgain() throws Exception {
+        kill(0);
+        kill(1);
+        Grant first = Spi.grant(a, acquisition());
+        Spi.release(a, first);
+        fixture.servers().get(0).process().start();
+        fixture.servers().get(1).process().start();
+        await().atMost(PATIENCE).ignoreExceptions().until(() -> {
+            Grant grant = Spi.grant(a, acquisition());
+            long holding = 0;
+            for (RedisServer server : fixture.servers()) {
+                holding += server.number("EXISTS", keys().lock());
+            }
+            Spi.release(a, grant);
+            return holding == 5;
+        });
+    }
+
+    @Test
+    void hungMinority_delaysLittle() throws Exception {
+        Spi.release(a, Spi.grant(a, acquisition()));
+        fixture.servers().get(0).process().pause();
+        fixture.servers().get(1).process().pause();
+        try {
+            for (int i = 0; i < 5; i++) {
+                Grant grant = Spi.grant(a, acquisition());
+                assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT)).get(0))
+                        .isInstanceOf(RenewResult.Renewed.class);
+                assertThat(Spi.release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+            }
+        } finally {
+            fixture.servers().get(0).process().resume();
+            fixture.servers().get(1).process().resume();
+        }
+        // What the hung masters granted late was taken back in order.
+        await().atMost(PATIENCE).until(() -> fixture.entries("n") == 0);
+    }
+
+    @Test
+    void minorityGrant_isTakenBack() throws Exception {
+        for (RedisServer server : fixture.servers().subList(0, 3)) {
+            server.command("SET", keys().lock(), "0".repeat(32) + " 1 1 1 h somebody", "PX", "60000");
+        }
+        Attempt.Busy busy = Spi.busy(a, acquisition(), 0, false, null);
+        assertThat(busy.remainingMillis()).isGreaterThan(30_000);
+        for (RedisServer server : fixture.servers().subList(3, 5)) {
+            await().atMost(PATIENCE).until(() -> server.number("EXISTS", keys().lock()) == 0);
+        }
+    }
+
+    @Test
+    void lease_isShorterByTheDrift() throws Exception {
+        Grant grant = ((Attempt.Granted) Spi.get(
+                        a.attempt(new AttemptRequest(acquisition(), 10_000, 0, false, null, Spi.TIMEOUT, Spi.ME))))
+                .grant();
+        assertThat(grant.leaseMillis()).isEqualTo(9_898);
+        assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(9_898));
+    }
+
+    @Test
+    void lostMajority_isLost() throws Exception {
+        Grant grant = Spi.grant(a, acquisition());
+        for (RedisServer server : fixture.servers().subList(0, 3)) {
+            server.command("DEL", keys().lock());
+        }
+        assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT)).get(0)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(Spi.release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+    }
+
+    private void kill(int index) throws Exception {
+        fixture.servers().get(index).process().kill();
+    }
+
+    private static RedisKeys keys() {
+        return RedisKeys.of("holdfast", "n");
+    }
+
+    private static Acquisition acquisition() {
+        return new Acquisition("n", OwnerId.random());
+    }
+}
