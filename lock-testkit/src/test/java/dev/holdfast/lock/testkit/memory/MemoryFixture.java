@@ -10,6 +10,7 @@ import java.util.Set;
 /** The in-memory store as a fixture. */
 final class MemoryFixture implements LockFixture {
     private final MemoryStore store = MemoryStore.create();
+    private final MemorySwitch gate = new MemorySwitch();
 
     @Override
     public String name() {
@@ -18,7 +19,7 @@ final class MemoryFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        return store.newBackend();
+        return new SwitchedBackend(store.newBackend(), gate);
     }
 
     @Override
@@ -33,7 +34,7 @@ final class MemoryFixture implements LockFixture {
 
     @Override
     public Set<Capability> capabilities() {
-        return EnumSet.of(Capability.EXPIRE, Capability.LAPSE, Capability.ENTRIES, Capability.COUNT);
+        return EnumSet.allOf(Capability.class);
     }
 
     @Override
@@ -49,6 +50,31 @@ final class MemoryFixture implements LockFixture {
     @Override
     public long commands() {
         return store.commands();
+    }
+
+    @Override
+    public void pause() {
+        gate.pause();
+    }
+
+    @Override
+    public void resume() {
+        gate.resume();
+    }
+
+    @Override
+    public void restart() {
+        gate.restart();
+    }
+
+    @Override
+    public void partition() {
+        gate.cut(true);
+    }
+
+    @Override
+    public void heal() {
+        gate.cut(false);
     }
 
     @Override
