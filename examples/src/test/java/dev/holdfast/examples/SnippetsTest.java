@@ -1,0 +1,96 @@
+package dev.holdfast.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.StringWriter;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import javax.tools.JavaFileObject;
+import javax.tools.SimpleJavaFileObject;
+import javax.tools.ToolProvider;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** Every block of Java in the documentation compiles. A block that is not to be compiled is marked {@code java ignore}. */
+class SnippetsTest {
+
+    private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\R(.*?)^```");
+    private static final String AROUND = """
+            import dev.holdfast.lock.*;
+            import dev.holdfast.lock.engine.*;
+            import dev.holdfast.lock.spi.*;
+            import dev.holdfast.lock.etcd.*;
+            import dev.holdfast.lock.jdbc.*;
+            import dev.holdfast.lock.redis.*;
+            import dev.holdfast.lock.zookeeper.*;
+            import java.time.*;
+            import java.util.*;
+            import java.util.concurrent.*;
+            %s
+            @SuppressWarnings("all")
+            abstract class Snippet {
+                interface Repository { void save(Object what, long token); }
+                static Repository repository; static Object order; static javax.sql.DataSource dataSource;
+                static LockClient client; static DistributedLock lock; static Runnable work;
+                void run() throws Exception {
+            %s
+                }
+            }
+            """;
+
+    @TestFactory
+    Stream<DynamicTest> documentation_compiles() throws IOException {
+        List<DynamicTest> tests = new ArrayList<>();
+        for (Path page : pages()) {
+            Matcher matcher = BLOCK.matcher(Files.readString(page));
+            while (matcher.find()) {
+                String block = matcher.group(1);
+                String title = Path.of("..").relativize(page) + ": "
+                        + block.strip().lines().findFirst().orElse("empty");
+                tests.add(DynamicTest.dynamicTest(title, () -> compile(block)));
+            }
+        }
+        assertThat(tests).isNotEmpty();
+        return tests.stream();
+    }
+
+    private static List<Path> pages() throws IOException {
+        List<Path> pages = new ArrayList<>();
+        pages.add(Path.of("../README.md"));
+        try (Stream<Path> files = Files.walk(Path.of("../docs"))) {
+            files.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
+        }
+        return pages;
+    }
+
+    private static void compile(String block) throws IOException {
+        StringBuilder imports = new StringBuilder();
+        StringBuilder body = new StringBuilder();
+        block.lines()
+                .forEach(line -> (line.startsWith("import ") ? imports : body)
+                        .append(line)
+                        .append('\n'));
+        String source = AROUND.formatted(imports, body).replace("…", "");
+        JavaFileObject file =
+                new SimpleJavaFileObject(URI.create("string:///Snippet.java"), JavaFileObject.Kind.SOURCE) {
+                    @Override
+                    public CharSequence getCharContent(boolean ignoreEncodingErrors) {
+                        return source;
+                    }
+                };
+        StringWriter messages = new StringWriter();
+        List<String> options = List.of(
+                "-proc:none", "-d", System.getProperty("java.io.tmpdir"), "-cp", System.getProperty("java.class.path"));
+        boolean good = ToolProvider.getSystemJavaCompiler()
+                .getTask(messages, null, null, options, null, List.of(file))
+                .call();
+        assertThat(good).as("%s%n%s", messages, source).isTrue();
+    }
+}
