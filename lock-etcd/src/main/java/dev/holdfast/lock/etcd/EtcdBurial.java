@@ -15,8 +15,8 @@ import java.util.concurrent.CompletableFuture;
 record EtcdBurial(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, SharedLeases leases) {
 
     /** Completes with whether the key was there with that create revision. */
-    CompletableFuture<Boolean> of(EtcdPlace place, long revision, Deadline deadline) {
-        return next(place, revision, deadline, new ArrayList<>(place.unsettledLeases()), false);
+    CompletableFuture<Boolean> of(EtcdPlace place, long revision, List<SharedLease> open, Deadline deadline) {
+        return next(place, revision, deadline, new ArrayList<>(open), false);
     }
 
     private CompletableFuture<Boolean> next(

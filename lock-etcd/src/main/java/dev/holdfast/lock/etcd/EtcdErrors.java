@@ -5,9 +5,11 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import io.etcd.jetcd.common.exception.EtcdException;
 import io.grpc.Status;
+import java.security.cert.CertificateException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
 /** Says in the lock's terms what a failed call means. */
@@ -41,6 +43,12 @@ final class EtcdErrors {
                     what + ": etcd did not answer in time; see whether the cluster has a leader and can be reached",
                     cause);
         }
+        if (isUntrusted(cause)) {
+            return new LockConfigurationException(
+                    what + ": the TLS handshake failed; check the certificates that are trusted and the host's name in"
+                            + " the server's certificate",
+                    cause);
+        }
         String said = cause.getMessage();
         return switch (code(cause)) {
             case PERMISSION_DENIED ->
@@ -56,6 +64,15 @@ final class EtcdErrors {
             }
             default -> unavailable(what, said, cause);
         };
+    }
+
+    private static boolean isUntrusted(Throwable failure) {
+        for (Throwable t = failure; t != null; t = t.getCause()) {
+            if (t instanceof SSLHandshakeException || t instanceof CertificateException) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private static LockUnavailableException unavailable(String what, @Nullable String said, Throwable cause) {

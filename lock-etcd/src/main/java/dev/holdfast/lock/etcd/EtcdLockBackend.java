@@ -57,7 +57,6 @@ final class EtcdLockBackend implements LockBackend {
             return thread;
         });
         executor.setRemoveOnCancelPolicy(true);
-        executor.setKeepAliveTime(10, TimeUnit.SECONDS);
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseGone);
         this.renewal = new EtcdRenewal(calls, leases, this::forget);
@@ -102,16 +101,26 @@ final class EtcdLockBackend implements LockBackend {
         });
     }
 
+    /** Sends an attempt, unless its acquisition is being ended: {@link #withdraw} looks for open attempts after that. */
     private CompletableFuture<TxnResponse> send(EtcdPlace place, SharedLease lease, Deadline deadline) {
         place.sent(lease);
+        if (place.isEnding()) {
+            place.settled(lease);
+            return CompletableFuture.failedFuture(ended(place));
+        }
         CompletableFuture<TxnResponse> call = EtcdCalls.guarded(
-                () -> protocol.attempt(calls.txn(), place, lease).commit());
-        call.whenComplete((reply, failure) -> {
-            if (failure == null || EtcdErrors.isRefusal(failure)) {
-                place.settled(lease);
-            }
-        });
+                        () -> protocol.attempt(calls.txn(), place, lease).commit())
+                .whenComplete((reply, failure) -> {
+                    if (failure == null || EtcdErrors.isRefusal(failure)) {
+                        place.settled(lease);
+                    }
+                });
         return calls.bounded(call, deadline.leftMillis());
+    }
+
+    private static LockUnavailableException ended(EtcdPlace place) {
+        return new LockUnavailableException(
+                "lock '" + place.acquisition().name() + "': the acquisition was abandoned before this attempt");
     }
 
     private CompletableFuture<Attempt> finish(
@@ -126,13 +135,12 @@ final class EtcdLockBackend implements LockBackend {
             }
             return granted(place, request, deadline, fresh, held.revision());
         }
-        if (place.isEnded() || outcome instanceof Outcome.Ended) {
-            return CompletableFuture.failedFuture(new LockUnavailableException(
-                    "lock '" + request.acquisition().name() + "': the acquisition was abandoned before this attempt"));
+        if (place.isEnding() || outcome instanceof Outcome.Ended) {
+            return CompletableFuture.failedFuture(ended(place));
         }
         EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
         if (request.waitMillis() == 0) {
-            return withdraw(place, 0, deadline).thenApply(gone -> new Attempt.Busy(-1, null));
+            return leave(place, deadline).thenApply(gone -> new Attempt.Busy(-1, null));
         }
         place.waiting();
         SharedLease lease = place.lease();
@@ -215,11 +223,23 @@ final class EtcdLockBackend implements LockBackend {
 
     /** Removes the key and, for each lease on which an attempt may still arrive, leaves a tombstone on that lease. */
     private CompletableFuture<Boolean> withdraw(EtcdPlace place, long revision, Deadline deadline) {
-        place.onWake(null);
+        place.ending();
         EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
-        return burial.of(place, revision, deadline).thenApply(there -> {
+        return burial.of(place, revision, place.unsettledLeases(), deadline).thenApply(there -> {
             forget(place);
             return there;
+        });
+    }
+
+    /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
+    private CompletableFuture<?> leave(EtcdPlace place, Deadline deadline) {
+        EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
+        CompletableFuture<Boolean> left =
+                protocol.queues() ? burial.of(place, 0, List.of(), deadline) : CompletableFuture.completedFuture(false);
+        return left.thenAccept(there -> {
+            if (place.unsettledLeases().isEmpty()) {
+                forget(place);
+            }
         });
     }
 

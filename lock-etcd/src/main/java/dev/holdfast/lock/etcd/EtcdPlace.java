@@ -37,6 +37,7 @@ final class EtcdPlace {
     private volatile @Nullable Runnable wake;
     private volatile long revision;
     private volatile long requestedMillis;
+    private volatile boolean ending;
 
     EtcdPlace(Acquisition acquisition, ByteSequence key, Identity identity) {
         this.acquisition = acquisition;
@@ -116,6 +117,16 @@ final class EtcdPlace {
         if (state != State.ENDED) {
             state = State.WAITING;
         }
+    }
+
+    /** From now on no attempt is sent, and whoever ends the acquisition sees all that were. */
+    void ending() {
+        ending = true;
+        wake = null;
+    }
+
+    boolean isEnding() {
+        return ending || state == State.ENDED;
     }
 
     void ended() {

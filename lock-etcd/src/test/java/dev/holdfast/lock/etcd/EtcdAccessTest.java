@@ -1,0 +1,227 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.server.EtcdServer;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.auth.Permission;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.OptionsUtil;
+import io.etcd.jetcd.options.PutOption;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Connecting by address: users, permissions, TLS, and the application's own client. */
+final class EtcdAccessTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final String CANARY = "canary-7gJq";
+
+    private static ByteSequence bytes(String text) {
+        return EtcdKeys.bytes(text);
+    }
+
+    /** Locks, waits, renews and releases through a client. */
+    private static void exercise(String uri) throws Exception {
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(2)).build();
+        ClientOptions clientOptions =
+                ClientOptions.builder().lockOptions(options).who("me").build();
+        try (LockClient first = LockClient.connect(uri, clientOptions);
+                LockClient second = LockClient.connect(uri, clientOptions)) {
+            Lease held = first.lock("orders/42").acquire();
+            CompletableFuture<Lease> next = second.lock("orders/42").acquireAsync(PATIENCE);
+            long startNanos = System.nanoTime();
+            await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 3_000_000_000L);
+            assertThat(held.isValid()).isTrue();
+            assertThat(first.holder("orders/42").orElseThrow().who()).isEqualTo("me");
+            assertThat(second.lock("orders/42").tryLock()).isFalse();
+            held.close();
+            Lease got = next.get(30, TimeUnit.SECONDS);
+            assertThat(got.token()).isGreaterThan(held.token());
+            got.close();
+        }
+    }
+
+    @Test
+    void connect_byAddress_works() throws Exception {
+        try (EtcdServer server = EtcdServer.start()) {
+            exercise("etcd://" + server.hostsAndPorts());
+            exercise("etcd://" + server.hostsAndPorts() + "/?prefix=shop/&mode=single-key");
+        }
+    }
+
+    @Test
+    void connect_whereNobodyListens_isUnavailable() throws IOException {
+        int port;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            port = socket.getLocalPort();
+        }
+        assertThatThrownBy(() -> LockClient.connect("etcd://127.0.0.1:" + port))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("127.0.0.1:" + port);
+    }
+
+    @Test
+    void connect_asUserOfThePrefix_needsNoOtherPermission() throws Exception {
+        try (EtcdServer server = EtcdServer.start();
+                Client admin = Client.builder()
+                        .endpoints(server.endpoints().get(0))
+                        .user(bytes("root"))
+                        .password(bytes("root-password"))
+                        .build()) {
+            setUpUsers(server);
+            String address = "@" + server.hostsAndPorts();
+
+            exercise("etcd://locker:" + CANARY + address + "?prefix=shop/locks/");
+            exercise("etcd://locker:" + CANARY + address + "?prefix=shop/locks/&mode=single-key");
+
+            assertRefused("etcd://locker:" + CANARY + address + "?prefix=other/");
+            assertRefused("etcd://locker:" + CANARY + "-wrong" + address + "?prefix=shop/locks/");
+            assertRefused("etcd://nobody:" + CANARY + address + "?prefix=shop/locks/");
+            assertRefused("etcd://" + server.hostsAndPorts() + "?prefix=shop/locks/");
+            assertThat(admin.getAuthClient()
+                            .userGet(bytes("locker"))
+                            .get(10, TimeUnit.SECONDS)
+                            .getRoles())
+                    .containsExactly("locks");
+        }
+    }
+
+    private static void setUpUsers(EtcdServer server) throws Exception {
+        try (Client open = Client.builder().endpoints(server.endpoints().get(0)).build()) {
+            var auth = open.getAuthClient();
+            ByteSequence prefix = bytes("shop/locks/");
+            auth.roleAdd(bytes("locks")).get(10, TimeUnit.SECONDS);
+            auth.roleGrantPermission(bytes("locks"), prefix, OptionsUtil.prefixEndOf(prefix), Permission.Type.READWRITE)
+                    .get(10, TimeUnit.SECONDS);
+            auth.userAdd(bytes("locker"), bytes(CANARY)).get(10, TimeUnit.SECONDS);
+            auth.userGrantRole(bytes("locker"), bytes("locks")).get(10, TimeUnit.SECONDS);
+            auth.userAdd(bytes("root"), bytes("root-password")).get(10, TimeUnit.SECONDS);
+            auth.userGrantRole(bytes("root"), bytes("root")).get(10, TimeUnit.SECONDS);
+            auth.authEnable().get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void assertRefused(String uri) {
+        assertThatThrownBy(() -> LockClient.connect(uri))
+                .isInstanceOf(LockConfigurationException.class)
+                .satisfies(failure -> {
+                    StringWriter text = new StringWriter();
+                    failure.printStackTrace(new PrintWriter(text));
+                    assertThat(text.toString()).doesNotContain(CANARY);
+                });
+    }
+
+    @Test
+    void connect_byTls_checksTheHost(@TempDir Path folder) throws Exception {
+        certificate(folder, "right", "IP:127.0.0.1,DNS:localhost");
+        certificate(folder, "wrong", "DNS:elsewhere.example");
+        try (EtcdServer server = EtcdServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"))) {
+            exercise("etcds://" + server.hostsAndPorts() + "?ca=" + folder.resolve("right.pem"));
+            assertUntrusted("etcds://" + server.hostsAndPorts());
+            assertUntrusted("etcds://" + server.hostsAndPorts() + "?ca=" + folder.resolve("wrong.pem"));
+        }
+        try (EtcdServer server = EtcdServer.startTls(folder.resolve("wrong.pem"), folder.resolve("wrong.key"))) {
+            assertUntrusted("etcds://" + server.hostsAndPorts() + "?ca=" + folder.resolve("wrong.pem"));
+            exercise("etcds://" + server.hostsAndPorts() + "?authority=elsewhere.example&ca="
+                    + folder.resolve("wrong.pem"));
+        }
+    }
+
+    private static void assertUntrusted(String uri) {
+        assertThatThrownBy(() -> LockClient.connect(uri))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("TLS");
+    }
+
+    private static void certificate(Path folder, String name, String subject) throws Exception {
+        Process openssl = new ProcessBuilder(
+                        "openssl",
+                        "req",
+                        "-x509",
+                        "-newkey",
+                        "rsa:2048",
+                        "-nodes",
+                        "-days",
+                        "2",
+                        "-subj",
+                        "/CN=" + name,
+                        "-addext",
+                        "subjectAltName=" + subject,
+                        "-keyout",
+                        folder.resolve(name + ".key").toString(),
+                        "-out",
+                        folder.resolve(name + ".pem").toString())
+                .redirectErrorStream(true)
+                .redirectOutput(folder.resolve("openssl.log").toFile())
+                .start();
+        assertThat(openssl.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(openssl.exitValue())
+                .as(Files.readString(folder.resolve("openssl.log")))
+                .isZero();
+    }
+
+    @Test
+    void connect_withAMissingCertificateFile_saysSo() {
+        assertThatThrownBy(() -> LockClient.connect("etcds://localhost?ca=/does/not/exist.pem"))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("PEM");
+    }
+
+    @Test
+    void build_fromTheApplicationsClient_leavesItOpenAndGuardsItsTransactions() throws Exception {
+        try (EtcdServer server = EtcdServer.start();
+                Client etcd = Client.builder()
+                        .endpoints(server.endpoints().get(0))
+                        .namespace(bytes("app/"))
+                        .build()) {
+            Lease stale;
+            try (LockClient locks = EtcdLocks.builder(etcd).prefix("locks/").build()) {
+                stale = locks.lock("orders").acquire();
+                assertThat(write(etcd, stale, "first")).isTrue();
+                long startNanos = System.nanoTime();
+                await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 6_000_000_000L);
+                assertThat(stale.isValid()).isTrue();
+            }
+            try (LockClient locks = EtcdLocks.builder(etcd).prefix("locks/").build()) {
+                try (Lease current = locks.lock("orders").acquire()) {
+                    assertThat(current.token()).isGreaterThan(stale.token());
+                    assertThat(write(etcd, stale, "stale")).isFalse();
+                    assertThat(write(etcd, current, "current")).isTrue();
+                    stale = current;
+                }
+                assertThat(write(etcd, stale, "after release")).isFalse();
+            }
+            var value = etcd.getKVClient().get(bytes("stock")).get(10, TimeUnit.SECONDS);
+            assertThat(value.getKvs().get(0).getValue()).isEqualTo(bytes("current"));
+        }
+    }
+
+    private static boolean write(Client etcd, Lease lease, String value) throws Exception {
+        TxnResponse reply = etcd.getKVClient()
+                .txn()
+                .If(EtcdLocks.ownership(lease))
+                .Then(Op.put(bytes("stock"), bytes(value), PutOption.DEFAULT))
+                .commit()
+                .get(10, TimeUnit.SECONDS);
+        return reply.isSucceeded();
+    }
+}

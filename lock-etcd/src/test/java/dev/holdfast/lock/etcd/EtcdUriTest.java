@@ -1,0 +1,69 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class EtcdUriTest {
+
+    @Test
+    void parse_plain_hasTheDefaultPort() {
+        EtcdUri uri = EtcdUri.parse("etcd://localhost");
+
+        assertThat(uri.endpoints()).containsExactly("localhost:2379");
+        assertThat(uri.tls()).isFalse();
+        assertThat(uri.user()).isNull();
+        assertThat(uri.mode()).isEqualTo(EtcdMode.QUEUE);
+    }
+
+    @Test
+    void parse_everything_isRead() {
+        EtcdUri uri = EtcdUri.parse("etcds://me:p%40ss%2Fword@n1:2379,n2:22379,[::1]:1"
+                + "/?prefix=shop%2Flocks/&mode=single-key&ca=/etc/ca.pem&authority=etcd.example");
+
+        assertThat(uri.tls()).isTrue();
+        assertThat(uri.user()).isEqualTo("me");
+        assertThat(uri.password()).isEqualTo("p@ss/word");
+        assertThat(uri.endpoints()).containsExactly("n1:2379", "n2:22379", "[::1]:1");
+        assertThat(uri.parameter("prefix")).contains("shop/locks/");
+        assertThat(uri.parameter("authority")).contains("etcd.example");
+        assertThat(uri.mode()).isEqualTo(EtcdMode.SINGLE_KEY);
+        assertThat(uri.toString()).doesNotContain("p@ss").doesNotContain("me:");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "etcd://",
+                "etcd:host",
+                "http://host",
+                "etcd://host:0",
+                "etcd://host:99999",
+                "etcd://host:port",
+                "etcd://host,,other",
+                "etcd://ho st",
+                "etcd://canary@host",
+                "etcd://user:@host",
+                "etcd://host/path",
+                "etcd://host?unknown=1",
+                "etcd://host?prefix",
+                "etcd://host?prefix=a&prefix=b",
+                "etcd://user:canary%zz@host",
+            })
+    void parse_malformed_isRefused(String uri) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> EtcdUri.parse(uri))
+                .withMessageContaining("malformed etcd address")
+                .satisfies(e -> assertThat(e.getMessage()).doesNotContain("canary"));
+    }
+
+    @Test
+    void mode_unknown_isRefused() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> EtcdUri.parse("etcd://host?mode=loud").mode())
+                .withMessageContaining("single-key");
+    }
+}
