@@ -1,6 +1,7 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
@@ -41,9 +42,18 @@ final class ProcessTree {
         }
     }
 
-    /** A watcher that kills the process if this JVM ends without its shutdown hooks: its standard input ends then. */
-    static Process guard(ProcessHandle root) throws IOException {
-        return new ProcessBuilder("sh", "-c", "read _; kill -KILL " + root.pid())
+    /**
+     * A watcher that kills the process and removes its folder if this JVM ends without its shutdown hooks: its standard
+     * input ends then.
+     */
+    static Process guard(ProcessHandle root, Path folder) throws IOException {
+        return new ProcessBuilder(
+                        "sh",
+                        "-c",
+                        "read _; kill -KILL \"$1\"; rm -rf \"$2\"",
+                        "holdfast-guard",
+                        Long.toString(root.pid()),
+                        folder.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();

@@ -168,7 +168,7 @@ public final class ServerProcess implements AutoCloseable {
             }
             Process started = place.launch(builder.requiredCommand().of(place));
             process = started;
-            guard = ProcessTree.guard(started.toHandle());
+            guard = ProcessTree.guard(started.toHandle(), place.folder());
             awaitReady(started);
         } finally {
             lock.unlock();
