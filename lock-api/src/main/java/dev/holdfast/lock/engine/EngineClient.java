@@ -240,6 +240,11 @@ final class EngineClient implements LockClient, GrantObserver {
         return contender != null && contender.isHeldBy(thread);
     }
 
+    /** The present contender of a name, or null if nobody contends for it. */
+    @Nullable Contender contender(String name) {
+        return contenders.get(name);
+    }
+
     void forget(Contender contender) {
         contenders.remove(contender.name(), contender);
     }

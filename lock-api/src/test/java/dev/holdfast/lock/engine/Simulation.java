@@ -46,7 +46,7 @@ final class Simulation {
     int injected;
 
     /** Only carries the fact of the grant: the simulation releases by possession, since closing a lease waits. */
-    private record SimLease(Possession possession) implements Lease {
+    record SimLease(Possession possession) implements Lease {
         @Override
         public String name() {
             return possession.tenure.name();

@@ -1,0 +1,167 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.LockOptions;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.Param;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.jetbrains.lincheck.datastructures.ThreadIdGen;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The local queue, hand-off and cancellation are linearizable: every concurrent run looks like some sequential run of
+ * {@link FifoLock}. Each Lincheck thread is one asynchronous caller.
+ */
+@DisplayName("The local queue")
+public class EngineLincheckTest {
+    private final EngineClient client = InlineBackend.client();
+    private final AtomicReferenceArray<AsyncWaiter> callers = new AtomicReferenceArray<>(8);
+
+    private boolean submit(int caller, long timeoutNanos) {
+        if (callers.get(caller) != null) {
+            return false;
+        }
+        AsyncWaiter waiter = new AsyncWaiter(
+                "n",
+                LockOptions.defaults(),
+                timeoutNanos,
+                System.nanoTime(),
+                Runnable::run,
+                possession -> new Simulation.SimLease(possession));
+        callers.set(caller, waiter);
+        client.submit("n", waiter);
+        if (waiter.state == Waiter.State.BUSY) {
+            callers.set(caller, null);
+            return false;
+        }
+        return true;
+    }
+
+    @Operation
+    public boolean tryAcquire(@Param(gen = ThreadIdGen.class) int caller) {
+        return submit(caller, 0);
+    }
+
+    @Operation
+    public boolean enqueue(@Param(gen = ThreadIdGen.class) int caller) {
+        return submit(caller, Waiter.FOREVER);
+    }
+
+    @Operation
+    public boolean release(@Param(gen = ThreadIdGen.class) int caller) {
+        AsyncWaiter waiter = callers.get(caller);
+        if (waiter == null || waiter.state != Waiter.State.GRANTED) {
+            return false;
+        }
+        Possession possession = Objects.requireNonNull(waiter.possession);
+        possession.tenure.contender.close(possession);
+        callers.set(caller, null);
+        return true;
+    }
+
+    @Operation
+    public boolean cancel(@Param(gen = ThreadIdGen.class) int caller) {
+        AsyncWaiter waiter = callers.get(caller);
+        if (waiter == null || waiter.state == Waiter.State.GRANTED) {
+            return false;
+        }
+        Contender contender = client.contender("n");
+        boolean cancelled = contender != null && contender.cancel(waiter);
+        if (cancelled) {
+            callers.set(caller, null);
+        }
+        return cancelled;
+    }
+
+    /** What it must look like. */
+    public static class FifoLock {
+        private final Map<Integer, Boolean> grantedByCaller = new HashMap<>();
+        final Deque<Integer> queue = new ArrayDeque<>();
+        private boolean held;
+
+        public boolean tryAcquire(int caller) {
+            if (grantedByCaller.containsKey(caller) || held) {
+                return false;
+            }
+            held = true;
+            grantedByCaller.put(caller, true);
+            return true;
+        }
+
+        public boolean enqueue(int caller) {
+            if (grantedByCaller.containsKey(caller)) {
+                return false;
+            }
+            grantedByCaller.put(caller, !held);
+            if (held) {
+                queue.add(caller);
+            }
+            held = true;
+            return true;
+        }
+
+        public boolean release(int caller) {
+            if (!grantedByCaller.getOrDefault(caller, false)) {
+                return false;
+            }
+            grantedByCaller.remove(caller);
+            held = !queue.isEmpty();
+            if (held) {
+                grantedByCaller.put(next(), true);
+            }
+            return true;
+        }
+
+        int next() {
+            return queue.removeFirst();
+        }
+
+        public boolean cancel(int caller) {
+            boolean waits = queue.remove((Object) caller);
+            if (waits) {
+                grantedByCaller.remove(caller);
+            }
+            return waits;
+        }
+    }
+
+    /** What it must not look like: the last in is served first. */
+    public static class LifoLock extends FifoLock {
+        @Override
+        int next() {
+            return queue.removeLast();
+        }
+    }
+
+    @Test
+    @DisplayName("is linearizable to a FIFO lock with cancellation")
+    void queue_isLinearizable() {
+        check(FifoLock.class);
+    }
+
+    @Test
+    @DisplayName("is seen not to be a LIFO lock, so the check can fail")
+    void otherOrder_isNoticed() {
+        assertThatThrownBy(() -> check(LifoLock.class)).isInstanceOf(AssertionError.class);
+    }
+
+    private static void check(Class<?> specification) {
+        new StressOptions()
+                .sequentialSpecification(specification)
+                .threads(3)
+                .actorsPerThread(4)
+                .actorsBefore(1)
+                .actorsAfter(2)
+                .iterations(40)
+                .invocationsPerIteration(2_000)
+                .check(EngineLincheckTest.class);
+    }
+}

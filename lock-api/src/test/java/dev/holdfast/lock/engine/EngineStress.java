@@ -1,0 +1,139 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import java.util.Objects;
+import org.openjdk.jcstress.annotations.Actor;
+import org.openjdk.jcstress.annotations.Arbiter;
+import org.openjdk.jcstress.annotations.Expect;
+import org.openjdk.jcstress.annotations.JCStressTest;
+import org.openjdk.jcstress.annotations.Outcome;
+import org.openjdk.jcstress.annotations.State;
+import org.openjdk.jcstress.infra.results.III_Result;
+
+/** The races that decide who holds a lock, run millions of times by jcstress; {@link EngineStressTest} starts it. */
+public final class EngineStress {
+    private EngineStress() {}
+
+    static AsyncWaiter submit(EngineClient client, long timeoutNanos) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                "n",
+                LockOptions.defaults(),
+                timeoutNanos,
+                System.nanoTime(),
+                task -> {},
+                possession -> new Simulation.SimLease(possession));
+        client.submit("n", waiter);
+        return waiter;
+    }
+
+    static boolean close(AsyncWaiter waiter) {
+        Possession possession = Objects.requireNonNull(waiter.possession);
+        try {
+            possession.tenure.contender.close(possession);
+            return true;
+        } catch (LeaseLostException e) {
+            return false;
+        }
+    }
+
+    static int isIdle(EngineClient client) {
+        return client.isIdle() && ((InlineBackend) client.backend()).isFree() ? 1 : 0;
+    }
+
+    /** A waiter is cancelled while the holder releases: it leaves, or it holds; nothing is lost in between. */
+    @JCStressTest
+    @State
+    @Outcome(id = "1, 0, 1", expect = Expect.ACCEPTABLE, desc = "cancelled, not granted, nothing left")
+    @Outcome(id = "0, 1, 0", expect = Expect.ACCEPTABLE, desc = "granted before the cancellation, and held")
+    @Outcome(expect = Expect.FORBIDDEN, desc = "cancelled and granted, or neither")
+    public static class CancelAgainstGrant {
+        private final EngineClient client = InlineBackend.client();
+        private final AsyncWaiter holder = submit(client, Waiter.FOREVER);
+        private final AsyncWaiter waiter = submit(client, Waiter.FOREVER);
+        private final Contender contender = Objects.requireNonNull(client.contender("n"));
+
+        @Actor
+        public void release() {
+            close(holder);
+        }
+
+        @Actor
+        public void cancel(III_Result result) {
+            result.r1 = contender.cancel(waiter) ? 1 : 0;
+        }
+
+        @Arbiter
+        public void after(III_Result result) {
+            result.r2 = waiter.state == Waiter.State.GRANTED ? 1 : 0;
+            result.r3 = isIdle(client);
+        }
+    }
+
+    /** A lease is lost while it is closed: it ends once, and the closer is told which way. */
+    @JCStressTest
+    @State
+    @Outcome(id = "1, 1, 1", expect = Expect.ACCEPTABLE, desc = "released; the loss came too late")
+    @Outcome(id = "0, 2, 1", expect = Expect.ACCEPTABLE, desc = "lost; the closer was told")
+    @Outcome(expect = Expect.FORBIDDEN, desc = "both, or something is left")
+    public static class LossAgainstClose {
+        private final EngineClient client = InlineBackend.client();
+        private final AsyncWaiter holder = submit(client, Waiter.FOREVER);
+
+        @Actor
+        public void lose() {
+            Tenure tenure = Objects.requireNonNull(holder.possession).tenure;
+            tenure.contender.lose(tenure, LossReason.EXPIRED, "its time has passed");
+        }
+
+        @Actor
+        public void close(III_Result result) {
+            result.r1 = EngineStress.close(holder) ? 1 : 0;
+        }
+
+        @Arbiter
+        public void after(III_Result result) {
+            result.r2 = Objects.requireNonNull(holder.possession).state.ordinal();
+            result.r3 = isIdle(client);
+        }
+    }
+
+    /** Two callers arrive while the holder releases: exactly one gets it, the other waits. */
+    @JCStressTest
+    @State
+    @Outcome(id = "1, 0, 1", expect = Expect.ACCEPTABLE, desc = "the first has it, the second is next")
+    @Outcome(id = "0, 1, 1", expect = Expect.ACCEPTABLE, desc = "the second has it, the first is next")
+    @Outcome(expect = Expect.FORBIDDEN, desc = "both or none")
+    public static class ArrivalsAgainstRelease {
+        private final EngineClient client = InlineBackend.client();
+        private final AsyncWaiter holder = submit(client, Waiter.FOREVER);
+        private volatile AsyncWaiter first;
+        private volatile AsyncWaiter second;
+
+        @Actor
+        public void release() {
+            close(holder);
+        }
+
+        @Actor
+        public void arriveFirst() {
+            first = submit(client, Waiter.FOREVER);
+        }
+
+        @Actor
+        public void arriveSecond() {
+            second = submit(client, Waiter.FOREVER);
+        }
+
+        @Arbiter
+        public void after(III_Result result) {
+            result.r1 = first.state == Waiter.State.GRANTED ? 1 : 0;
+            result.r2 = second.state == Waiter.State.GRANTED ? 1 : 0;
+            AsyncWaiter winner = result.r1 == 1 ? first : second;
+            AsyncWaiter next = result.r1 == 1 ? second : first;
+            EngineStress.close(winner);
+            result.r3 = next.state == Waiter.State.GRANTED ? 1 : 0;
+        }
+    }
+}

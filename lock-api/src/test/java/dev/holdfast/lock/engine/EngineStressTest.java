@@ -1,0 +1,52 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Runs {@link EngineStress} under jcstress in JVMs of its own; {@code -Dholdfast.jcstress.mode=default} runs it longer. */
+@DisplayName("The engine's races, under jcstress")
+class EngineStressTest {
+    private static final String MODE = System.getProperty("holdfast.jcstress.mode", "quick");
+
+    @Test
+    @DisplayName("have only the acceptable outcomes")
+    void races_haveOnlyAcceptableOutcomes(@TempDir Path folder) throws Exception {
+        Path output = folder.resolve("output.txt");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        "org.openjdk.jcstress.Main",
+                        "-t",
+                        "EngineStress",
+                        "-m",
+                        MODE,
+                        "-f",
+                        "1",
+                        "-r",
+                        folder.resolve("results").toString())
+                .directory(folder.toFile())
+                .redirectErrorStream(true)
+                .redirectOutput(output.toFile())
+                .start();
+        try {
+            boolean ended = process.waitFor(Duration.ofMinutes(10).toSeconds(), TimeUnit.SECONDS);
+            String text = Files.readString(output);
+            assertThat(ended).as("jcstress ended; its output:%n%s", text).isTrue();
+            assertThat(process.exitValue())
+                    .as("jcstress's exit code; its output:%n%s", text)
+                    .isZero();
+            assertThat(text).contains("CancelAgainstGrant", "LossAgainstClose", "ArrivalsAgainstRelease");
+            assertThat(text).doesNotContain("[FAILED]", "[ERROR]").contains("[OK]");
+        } finally {
+            process.destroyForcibly();
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** One lock that nobody else wants, answered at once on the calling thread: what is left is the engine's own concurrency. */
+final class InlineBackend implements LockBackend {
+    private static final BackendInfo INFO = new BackendInfo("inline", false, false, 1, 1000, 1000);
+    private final AtomicReference<@Nullable Acquisition> holder = new AtomicReference<>();
+    private final AtomicLong tokens = new AtomicLong();
+
+    /** A client without timers, whose executors run their tasks at once. */
+    static EngineClient client() {
+        EngineRuntime runtime = new EngineRuntime(
+                Ticker.SYSTEM,
+                ThreadLocalRandom::current,
+                (delay, task) -> Subscription.NONE,
+                Runnable::run,
+                Runnable::run,
+                Runnable::run,
+                Runnable::run,
+                () -> {});
+        return new EngineClient(new InlineBackend(), ClientOptions.defaults(), runtime).start();
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        boolean free = holder.compareAndSet(null, request.acquisition());
+        return CompletableFuture.completedFuture(
+                free
+                        ? new Attempt.Granted(
+                                new Grant(request.acquisition(), tokens.incrementAndGet(), request.leaseMillis(), null))
+                        : new Attempt.Busy(-1, null));
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        Acquisition held = holder.get();
+        if (acquisition.equals(held)) {
+            holder.compareAndSet(held, null);
+        }
+        return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return CompletableFuture.completedFuture(grants.stream()
+                .map(grant -> grant.acquisition().equals(holder.get())
+                        ? new RenewResult.Renewed(grant.leaseMillis())
+                        : (RenewResult) new RenewResult.Lost(LossReason.REVOKED, "not the holder"))
+                .toList());
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        Acquisition held = holder.get();
+        boolean released = grant.acquisition().equals(held) && holder.compareAndSet(held, null);
+        return CompletableFuture.completedFuture(released ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return CompletableFuture.completedFuture(Optional.empty());
+    }
+
+    boolean isFree() {
+        return holder.get() == null;
+    }
+
+    @Override
+    public void close() {}
+}
