@@ -4,16 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Runs {@link EngineStress} under jcstress in JVMs of its own; {@code -Dholdfast.jcstress.mode=default} runs it longer. */
+/** Runs {@link EngineStress} under jcstress in JVMs of its own; {@code -Dholdfast.jcstress.seconds=N} runs it longer. */
 @DisplayName("The engine's races, under jcstress")
 class EngineStressTest {
-    private static final String MODE = System.getProperty("holdfast.jcstress.mode", "quick");
+    private static final int SECONDS = Integer.getInteger("holdfast.jcstress.seconds", 24);
 
     @Test
     @DisplayName("have only the acceptable outcomes")
@@ -26,10 +25,17 @@ class EngineStressTest {
                         "org.openjdk.jcstress.Main",
                         "-t",
                         "EngineStress",
-                        "-m",
-                        MODE,
+                        "-jvmArgs",
+                        "-Xmx256m",
                         "-f",
                         "1",
+                        "-iters",
+                        String.valueOf(SECONDS / 3),
+                        "-time",
+                        "1000",
+                        "-sc",
+                        "false",
+                        "-v",
                         "-r",
                         folder.resolve("results").toString())
                 .directory(folder.toFile())
@@ -37,14 +43,14 @@ class EngineStressTest {
                 .redirectOutput(output.toFile())
                 .start();
         try {
-            boolean ended = process.waitFor(Duration.ofMinutes(10).toSeconds(), TimeUnit.SECONDS);
+            boolean ended = process.waitFor(SECONDS * 4L + 120, TimeUnit.SECONDS);
             String text = Files.readString(output);
             assertThat(ended).as("jcstress ended; its output:%n%s", text).isTrue();
             assertThat(process.exitValue())
                     .as("jcstress's exit code; its output:%n%s", text)
                     .isZero();
-            assertThat(text).contains("CancelAgainstGrant", "LossAgainstClose", "ArrivalsAgainstRelease");
-            assertThat(text).doesNotContain("[FAILED]", "[ERROR]").contains("[OK]");
+            assertThat(text).contains("CancelAgainstGrant", "LossAgainstClose", "ArrivalAgainstRelease");
+            assertThat(text).containsPattern("[1-9]\\d* passed, 0 failed, 0 soft errs, 0 hard errs");
         } finally {
             process.destroyForcibly();
         }
