@@ -32,6 +32,9 @@ abstract class BackendHoldersContract extends BackendGroup {
         release(first(), grant);
 
         assertThat(holder(second(), name)).as("holder after").isEmpty();
+        assertThat(holder(first(), name))
+                .as("holder after, asked by who released")
+                .isEmpty();
     }
 
     @Test

@@ -143,8 +143,8 @@ abstract class BackendRenewalsContract extends BackendGroup {
     }
 
     @TestIf(Need.LAPSE)
-    @DisplayName("keeps the lock beyond its first lease, and its token")
-    void renew_repeatedly_outlivesLease() {
+    @DisplayName("keeps all locks of a batch beyond their first leases, and their tokens")
+    void renew_repeatedly_outlivesLeases() {
         for (int tries = 0; tries < 5; tries++) {
             if (keptForTwoLeases()) {
                 return;
@@ -156,30 +156,40 @@ abstract class BackendRenewalsContract extends BackendGroup {
 
     /** Returns false if this process was held up for so long that the lease may rightly have ended. */
     private boolean keptForTwoLeases() {
-        String name = newName();
         long leaseMillis = shortLeaseMillis();
         long startNanos = System.nanoTime();
-        Contender holder = contender(first(), name, leaseMillis);
-        Grant grant = holder.acquire();
-        Contender other = contender(second(), name);
+        List<Contender> holders = new ArrayList<>();
+        List<Contender> others = new ArrayList<>();
+        List<Grant> grants = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            String name = newName();
+            holders.add(contender(first(), name, leaseMillis));
+            others.add(contender(second(), name));
+            grants.add(holders.get(i).acquire());
+        }
         long confirmedFromNanos = startNanos;
         while (System.nanoTime() - startNanos < TimeUnit.MILLISECONDS.toNanos(2 * leaseMillis)) {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 4));
             long sentNanos = System.nanoTime();
-            RenewResult renewed = renew(first(), grant);
-            Attempt attempt = other.attempt(0);
+            List<RenewResult> renewed = renew(first(), grants);
+            List<Attempt> attempts =
+                    others.stream().map(other -> other.attempt(0)).toList();
             if (System.nanoTime() - confirmedFromNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis * 8 / 10)) {
-                holder.abandon();
-                other.abandon();
+                holders.forEach(Contender::abandon);
+                others.forEach(Contender::abandon);
                 return false;
             }
-            assertThat(renewed).as("renewal within the lease").isInstanceOf(RenewResult.Renewed.class);
-            assertThat(attempt)
-                    .as("attempt of another one within the renewed lease")
-                    .isInstanceOf(Attempt.Busy.class);
+            assertThat(renewed).as("renewals within the lease").hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(attempts)
+                    .as("attempts of others within the renewed leases")
+                    .hasOnlyElementsOfType(Attempt.Busy.class);
             confirmedFromNanos = sentNanos;
         }
-        assertThat(holder.acquire().token()).as("token after renewals").isEqualTo(grant.token());
+        for (int i = 0; i < 3; i++) {
+            assertThat(holders.get(i).acquire().token())
+                    .as("token after renewals")
+                    .isEqualTo(grants.get(i).token());
+        }
         return true;
     }
 

@@ -78,4 +78,18 @@ abstract class BackendTokensContract extends BackendGroup {
             fixture().expire(name);
         }
     }
+
+    @Test
+    @DisplayName("goes by the grant, not by who asked first")
+    void token_askedFirstGrantedLast_isHigher() {
+        String name = newName();
+        Grant held = granted(first(), name);
+        Contender early = contender(first(), name);
+        early.assertBusy();
+        release(first(), held);
+        Grant late = granted(second(), name);
+        release(second(), late);
+
+        assertThat(early.acquire().token()).isGreaterThan(late.token());
+    }
 }

@@ -13,6 +13,7 @@ import dev.holdfast.lock.testkit.fault.CountingBackend;
 import dev.holdfast.lock.testkit.fault.FaultyBackend;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -80,6 +81,21 @@ abstract class ClientGroup extends ContractGroup {
                 .untilAsserted(() -> assertThat(fixture().entries(name))
                         .as("entries on the server for '%s'", name)
                         .isEqualTo(expected));
+    }
+
+    /** Claims the lock for as long as its lease is valid, and at most until somebody else has it as well. */
+    final void claimWhileValid(HistoryChecker.Claim claim, CompletableFuture<?> next) {
+        long startNanos = System.nanoTime();
+        long patienceNanos = fixture().shortLease().plus(PATIENCE).toNanos();
+        while (claim.confirm() && !next.isDone()) {
+            assertThat(System.nanoTime() - startNanos)
+                    .as(
+                            "nanoseconds for which a lease of %s is valid, although it was not renewed",
+                            fixture().shortLease())
+                    .isLessThan(patienceNanos);
+            Thread.onSpinWait();
+        }
+        claim.confirm();
     }
 
     static LossReason awaitLoss(Lease lease) throws Exception {

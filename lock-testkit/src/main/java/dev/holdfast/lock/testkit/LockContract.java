@@ -399,9 +399,19 @@ public abstract class LockContract {
         }
     }
 
-    /** See {@link ServerFaultsContract}. */
+    /** See {@link VirtualThreadsContract}. */
     @Nested
     @Order(26)
+    @DisplayName("Virtual threads")
+    class VirtualThreads extends VirtualThreadsContract {
+        VirtualThreads() {
+            super(LockContract.this);
+        }
+    }
+
+    /** See {@link ServerFaultsContract}. */
+    @Nested
+    @Order(27)
     @DisplayName("A server")
     class ServerFaults extends ServerFaultsContract {
         ServerFaults() {

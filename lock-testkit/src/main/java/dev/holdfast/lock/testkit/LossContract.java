@@ -227,9 +227,7 @@ abstract class LossContract extends ClientGroup {
             return next;
         });
 
-        while (claim.confirm()) {
-            Thread.onSpinWait();
-        }
+        claimWhileValid(claim, waiting);
 
         assertThat(awaitLoss(lease)).isEqualTo(LossReason.EXPIRED);
         own.faults().calm();

@@ -109,9 +109,7 @@ abstract class RenewalContract extends ClientGroup {
             return next;
         });
 
-        while (claim.confirm()) {
-            Thread.onSpinWait();
-        }
+        claimWhileValid(claim, waiting);
         Duration valid = Duration.ofNanos(System.nanoTime() - startNanos);
         LossReason reason = awaitLoss(lease);
 
@@ -206,9 +204,7 @@ abstract class RenewalContract extends ClientGroup {
             return next;
         });
 
-        while (claim.confirm()) {
-            Thread.onSpinWait();
-        }
+        claimWhileValid(claim, waiting);
 
         assertThat(awaitLoss(lease)).isEqualTo(LossReason.EXPIRED);
         own.faults().calm();

@@ -57,15 +57,7 @@ abstract class ServerFaultsContract extends ClientGroup {
 
         breakIt.run();
         try {
-            long startNanos = System.nanoTime();
-            while (claim.confirm()) {
-                assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
-                        .as(
-                                "a lease of %s is still valid, although nothing can have been renewed",
-                                fixture().shortLease())
-                        .isLessThan(PATIENCE);
-                Thread.onSpinWait();
-            }
+            claimWhileValid(claim, waiting);
             assertThat(awaitLoss(lease)).isNotNull();
         } finally {
             mendIt.run();

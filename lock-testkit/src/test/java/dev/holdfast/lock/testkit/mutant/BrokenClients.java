@@ -1,0 +1,188 @@
+package dev.holdfast.lock.testkit.mutant;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LossReason;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import java.util.function.UnaryOperator;
+
+/** Clients with one thing wrong. */
+final class BrokenClients {
+    private BrokenClients() {}
+
+    static LockClient deadlineFromResponse(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public Lease acquire() throws InterruptedException {
+                long sentNanos = System.nanoTime();
+                Lease lease = super.acquire();
+                long tripNanos = System.nanoTime() - sentNanos;
+                return new ForwardingLease(lease) {
+                    @Override
+                    public Duration remaining() {
+                        return super.remaining().plusNanos(tripNanos);
+                    }
+                };
+            }
+        });
+    }
+
+    /** Counts by a clock that was set back by an hour right after each grant. */
+    static LockClient wallClock(LockClient client) {
+        return withLeases(client, (lock, lease) -> {
+            long deadlineMillis =
+                    System.currentTimeMillis() + lock.options().lease().toMillis();
+            long backMillis = TimeUnit.HOURS.toMillis(1);
+            return new ForwardingLease(lease) {
+                @Override
+                public boolean isValid() {
+                    return System.currentTimeMillis() - backMillis < deadlineMillis;
+                }
+            };
+        });
+    }
+
+    static LockClient lossNeverTold(LockClient client) {
+        return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
+            @Override
+            public CompletionStage<LossReason> lost() {
+                return new CompletableFuture<>();
+            }
+        });
+    }
+
+    static LockClient lossToldTwice(LockClient client) {
+        return new ForwardingClient(client) {
+            @Override
+            public void addListener(LockListener listener) {
+                super.addListener(listener);
+                super.addListener(new LockListener() {
+                    @Override
+                    public void lost(String name, long token, LossReason reason) {
+                        listener.lost(name, token, reason);
+                    }
+                });
+            }
+        };
+    }
+
+    static LockClient tokenOnReentry(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public Lease acquire(Duration timeout) throws InterruptedException {
+                boolean reentry = isHeldByCurrentThread();
+                return new ForwardingLease(super.acquire(timeout)) {
+                    @Override
+                    public long token() {
+                        return super.token() + (reentry ? 1 : 0);
+                    }
+                };
+            }
+        });
+    }
+
+    static LockClient tokenOfServerOnly(LockClient client) {
+        return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
+            @Override
+            public long token() {
+                return super.token() >> 10 << 10;
+            }
+        });
+    }
+
+    static LockClient unlockSwallows(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public void unlock() {
+                try {
+                    super.unlock();
+                } catch (LockException | IllegalMonitorStateException e) {
+                    // This is what is wrong with it.
+                }
+            }
+        });
+    }
+
+    static LockClient unlockByAnybody(LockClient client) {
+        Map<String, Lease> held = new ConcurrentHashMap<>();
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public void lock() {
+                held.put(name(), super.acquireAsync(Duration.ofMinutes(1)).join());
+            }
+
+            @Override
+            public void unlock() {
+                Lease lease = held.remove(name());
+                if (lease == null) {
+                    throw new IllegalMonitorStateException(name());
+                }
+                lease.close();
+            }
+        });
+    }
+
+    static LockClient interruptIgnored(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public void lockInterruptibly() {
+                lock();
+            }
+        });
+    }
+
+    static LockClient flagForgotten(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public void lock() {
+                super.lock();
+                Thread.interrupted();
+            }
+        });
+    }
+
+    static LockClient neverWaits(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+                return super.tryLock(0, unit);
+            }
+        });
+    }
+
+    static LockClient closeLeavesLocks(LockClient client) {
+        return new ForwardingClient(client) {
+            @Override
+            public void close() {
+                // This is what is wrong with it.
+            }
+        };
+    }
+
+    private static LockClient withLocks(LockClient client, UnaryOperator<DistributedLock> wrap) {
+        return new ForwardingClient(client) {
+            @Override
+            DistributedLock wrap(DistributedLock lock) {
+                return wrap.apply(lock);
+            }
+        };
+    }
+
+    private static LockClient withLeases(LockClient client, BiFunction<DistributedLock, Lease, Lease> wrap) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            Lease wrap(Lease lease) {
+                return wrap.apply(lock, lease);
+            }
+        });
+    }
+}

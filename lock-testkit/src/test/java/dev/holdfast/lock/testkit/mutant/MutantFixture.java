@@ -1,0 +1,65 @@
+package dev.holdfast.lock.testkit.mutant;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.memory.MemoryStore;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** A memory store, seen through a mutant. */
+final class MutantFixture implements LockFixture {
+    private final Mutant mutant;
+    private final MemoryStore store = MemoryStore.create();
+
+    MutantFixture(Mutant mutant) {
+        this.mutant = mutant;
+    }
+
+    @Override
+    public String name() {
+        return "mutant: " + mutant.name();
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        return mutant.backend().apply(store, store.newBackend());
+    }
+
+    @Override
+    public LockClient newClient(LockBackend backend, ClientOptions options) {
+        return mutant.client().apply(LockEngine.client(backend, options));
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofMillis(500);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.of(Capability.EXPIRE, Capability.LAPSE, Capability.ENTRIES, Capability.COUNT);
+    }
+
+    @Override
+    public void expire(String name) {
+        store.expire(name);
+    }
+
+    @Override
+    public long entries(String name) {
+        return store.entries(name);
+    }
+
+    @Override
+    public long commands() {
+        return store.commands();
+    }
+
+    @Override
+    public void close() {}
+}

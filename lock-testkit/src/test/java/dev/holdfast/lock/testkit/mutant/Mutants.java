@@ -1,0 +1,105 @@
+package dev.holdfast.lock.testkit.mutant;
+
+import dev.holdfast.lock.spi.RenewResult;
+import java.text.Normalizer;
+import java.util.List;
+import java.util.Locale;
+
+/** All mutants: the mistakes that locks have been found to make, one each. */
+final class Mutants {
+
+    /** Nothing is wrong with it. */
+    static final Mutant CONTROL = Mutant.ofClient("none", client -> client);
+
+    private Mutants() {}
+
+    static List<Mutant> all() {
+        return List.of(
+                // Exclusion
+                Mutant.ofBackend("no-op lock", BrokenBackends::noOp, "BackendAttempts"),
+                Mutant.ofBackend("no-op lock, seen by a user", BrokenBackends::noOp, "Exclusion"),
+                Mutant.ofBackend("GET-then-SET", BrokenBackends::getThenSet, "BackendAttempts"),
+                Mutant.ofBackend("GET-then-SET, seen by a user", BrokenBackends::getThenSet, "Contention"),
+                Mutant.ofBackend("release without owner check", BrokenBackends::releaseUnchecked, "BackendReleases"),
+                Mutant.ofBackend("renewal without owner check", BrokenBackends::renewUnchecked, "BackendRenewals"),
+                // Time
+                Mutant.ofClient("deadline counted from the response", BrokenClients::deadlineFromResponse, "Renewal"),
+                Mutant.ofClient("deadline by a wall clock that is set back", BrokenClients::wallClock, "Renewal"),
+                Mutant.ofBackend("lease that never ends", BrokenBackends::endlessLease, "BackendReleases"),
+                Mutant.ofBackend("renewal that does not extend", BrokenBackends::renewNothing, "BackendRenewals"),
+                Mutant.ofBackend("renewal of the first grant alone", BrokenBackends::renewFirst, "BackendRenewals"),
+                Mutant.ofBackend(
+                        "renewal failure ignored",
+                        (store, backend) -> BrokenBackends.renewResults(
+                                backend, (grant, result) -> new RenewResult.Renewed(grant.leaseMillis())),
+                        "BackendRenewals"),
+                Mutant.ofBackend(
+                        "renewal failure ignored, seen by a user",
+                        (store, backend) -> BrokenBackends.renewResults(
+                                backend, (grant, result) -> new RenewResult.Renewed(grant.leaseMillis())),
+                        "Loss"),
+                Mutant.ofBackend(
+                        "renewal failure called unknown",
+                        (store, backend) -> BrokenBackends.renewResults(
+                                backend,
+                                (grant, result) -> result instanceof RenewResult.Lost
+                                        ? new RenewResult.Unknown("no idea", null)
+                                        : result),
+                        "BackendRenewals"),
+                Mutant.ofClient("loss never told", BrokenClients::lossNeverTold, "HoldLimits"),
+                Mutant.ofClient("loss told twice", BrokenClients::lossToldTwice, "Loss"),
+                // Retries and waiters
+                Mutant.ofBackend("non-idempotent retry", BrokenBackends::newOwnerEachTime, "BackendAttempts"),
+                Mutant.ofBackend("non-idempotent retry, seen by a user", BrokenBackends::newOwnerEachTime, "LostReply"),
+                Mutant.ofBackend(
+                        "grant after the waiter's session died", BrokenBackends::grantsToDead, "BackendAbandonments"),
+                Mutant.ofBackend("waiter not removed on cancel", BrokenBackends::waiterStays, "BackendAbandonments"),
+                Mutant.ofBackend(
+                        "waiter not removed on cancel, seen by a user", BrokenBackends::waiterStays, "Waiting"),
+                Mutant.ofBackend("grant not removed on cancel", BrokenBackends::grantStays, "BackendAbandonments"),
+                Mutant.ofBackend("place kept by who does not wait", BrokenBackends::alwaysQueues, "BackendAttempts"),
+                Mutant.ofBackend("watch after check", BrokenBackends::watchAfterCheck, "BackendQueues"),
+                Mutant.ofBackend("latest waiter first", BrokenBackends::barging, "BackendQueues"),
+                // Tokens
+                Mutant.ofBackend("token reset when idle", BrokenBackends::tokenReset, "BackendTokens"),
+                Mutant.ofBackend("token of the same height", BrokenBackends::tokenConstant, "BackendTokens"),
+                Mutant.ofBackend("sequence suffix as token", BrokenBackends::tokenByArrival, "BackendTokens"),
+                Mutant.ofClient("new token on re-entry", BrokenClients::tokenOnReentry, "Reentry"),
+                Mutant.ofClient("same token on hand-off", BrokenClients::tokenOfServerOnly, "Fencing"),
+                // Names
+                Mutant.ofBackend(
+                        "prefix collision: name cut at a slash",
+                        (store, backend) -> BrokenBackends.names(backend, name -> name.replaceAll("(?s)(.)/.*", "$1")),
+                        "BackendNames"),
+                Mutant.ofBackend(
+                        "name folded to lower case",
+                        (store, backend) -> BrokenBackends.names(backend, name -> name.toLowerCase(Locale.ROOT)),
+                        "BackendNames"),
+                Mutant.ofBackend(
+                        "name without trailing spaces",
+                        (store, backend) -> BrokenBackends.names(backend, name -> name.replaceAll(" +$", "")),
+                        "BackendNames"),
+                Mutant.ofBackend(
+                        "name normalized",
+                        (store, backend) ->
+                                BrokenBackends.names(backend, name -> Normalizer.normalize(name, Normalizer.Form.NFC)),
+                        "BackendNames"),
+                Mutant.ofBackend(
+                        "name cut to 255 characters",
+                        (store, backend) ->
+                                BrokenBackends.names(backend, name -> name.substring(0, Math.min(255, name.length()))),
+                        "BackendNames"),
+                Mutant.ofBackend(
+                        "name percent-decoded",
+                        (store, backend) -> BrokenBackends.names(backend, name -> name.replace("%2F", "/")),
+                        "BackendNames"),
+                Mutant.ofBackend("holder told after its release", BrokenBackends::staleHolder, "BackendHolders"),
+                // The client
+                Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows, "Ownership"),
+                Mutant.ofClient("unlock by anybody", BrokenClients::unlockByAnybody, "Ownership"),
+                Mutant.ofClient("interrupt ignored", BrokenClients::interruptIgnored, "Interrupt"),
+                Mutant.ofClient("interrupt flag forgotten", BrokenClients::flagForgotten, "Interrupt"),
+                Mutant.ofClient("time limit taken for zero", BrokenClients::neverWaits, "Waiting"),
+                Mutant.ofClient("close leaves the locks", BrokenClients::closeLeavesLocks, "Shutdown"));
+    }
+}
