@@ -114,6 +114,14 @@ final class ZooKeeperFixture implements LockFixture {
                         .backend();
     }
 
+    /** A backend that knows one server only. */
+    ZooKeeperLockBackend backendAt(int index, int sessionMillis) {
+        String address = server.connectString().split(",")[index];
+        return (ZooKeeperLockBackend) settings.apply(ZooKeeperLocks.owning(connect(address, sessionMillis)))
+                .basePath("/test/locks")
+                .backend();
+    }
+
     static String parent(String name) {
         return "/test/locks/" + LockName.percentEncoded(name);
     }

@@ -1,0 +1,197 @@
+package dev.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.testkit.server.Direction;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a user sees when its process is cut off for longer or shorter than the session. */
+class ZooKeeperClientFaultTest {
+
+    private static ZooKeeperFixture fixture;
+
+    @BeforeAll
+    static void startServer() throws Exception {
+        fixture = ZooKeeperFixture.single();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        fixture.close();
+    }
+
+    @AfterEach
+    void heal() {
+        fixture.heal();
+    }
+
+    private static LockClient client(ZooKeeperLockBackend backend) {
+        return LockEngine.client(
+                backend,
+                ClientOptions.builder()
+                        .requestTimeout(Duration.ofSeconds(2))
+                        .lockOptions(LockOptions.builder()
+                                .lease(Duration.ofMillis(ZooKeeperFixture.SESSION_MILLIS))
+                                .build())
+                        .build());
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @ValueSource(strings = {"reset", "black hole", "requests lost", "replies lost"})
+    @DisplayName(
+            "Cut off for longer than the session: the lease is invalid before another one is granted, and lost once")
+    void partitioned_longerThanSession_invalidBeforeRival(String how) throws Exception {
+        Consumer<dev.holdfast.lock.testkit.server.FaultProxy> cut = switch (how) {
+            case "reset" -> dev.holdfast.lock.testkit.server.FaultProxy::cut;
+            case "black hole" -> dev.holdfast.lock.testkit.server.FaultProxy::blackHole;
+            case "requests lost" -> proxy -> proxy.blackHole(Direction.TO_SERVER);
+            default -> proxy -> proxy.blackHole(Direction.TO_CLIENT);
+        };
+        try (LockClient near = client(fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS));
+                LockClient far = client(fixture.directBackend())) {
+            Lease lease = near.lock("partition " + how).acquire();
+            AtomicInteger losses = new AtomicInteger();
+            CompletableFuture<LossReason> lost = lease.lost().toCompletableFuture();
+            lost.thenAccept(reason -> losses.incrementAndGet());
+            assertThat(lease.isValid()).isTrue();
+
+            cut.accept(fixture.proxies().get(0));
+            try (Lease rival = far.lock("partition " + how).acquire(Spi.PATIENCE)) {
+                assertThat(lease.isValid())
+                        .as("validity when a rival is granted")
+                        .isFalse();
+                assertThat(rival.token()).isGreaterThan(lease.token());
+                assertThat(lost.get(30, TimeUnit.SECONDS)).isIn(LossReason.EXPIRED, LossReason.SESSION_LOST);
+                fixture.heal();
+                assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
+                assertThat(rival.isValid()).isTrue();
+            }
+            near.lock("partition " + how).acquire(Spi.PATIENCE).close();
+            assertThat(losses).hasValue(1);
+        }
+        assertThat(fixture.entries("partition " + how)).isZero();
+    }
+
+    @Test
+    @DisplayName(
+            "Cut off for shorter than the session: suspect at once, valid again afterwards, never lost, same token")
+    void partitioned_shorterThanSession_recovers() throws Exception {
+        try (LockClient near = client(fixture.newBackend(30_000));
+                LockClient far = client(fixture.directBackend())) {
+            LockOptions options =
+                    LockOptions.builder().lease(Duration.ofSeconds(20)).build();
+            Lease lease = near.lock("short", options).acquire();
+            long token = lease.token();
+
+            fixture.partition();
+            await().atMost(Duration.ofSeconds(10)).until(() -> !lease.isValid());
+            assertThat(lease.lost().toCompletableFuture()).isNotDone();
+            fixture.heal();
+
+            await().atMost(Spi.PATIENCE).until(lease::isValid);
+            assertThat(lease.token()).isEqualTo(token);
+            assertThat(far.lock("short").tryAcquire()).isEmpty();
+            lease.close();
+            far.lock("short").acquire(Spi.PATIENCE).close();
+        }
+    }
+
+    @Test
+    @DisplayName("Re-entry on a lost lease throws")
+    void reentry_afterLoss_throws() throws Exception {
+        ZooKeeperLockBackend backend = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS);
+        try (LockClient client = client(backend)) {
+            Lease lease = client.lock("re-entry").acquire();
+            client.lock("re-entry").lock();
+            Faults.expireByServer(fixture, backend);
+            assertThat(lease.lost().toCompletableFuture().get(30, TimeUnit.SECONDS))
+                    .isEqualTo(LossReason.SESSION_LOST);
+
+            assertThatThrownBy(() -> client.lock("re-entry").lock()).isInstanceOf(LeaseLostException.class);
+            assertThatThrownBy(() -> client.lock("re-entry").unlock()).isInstanceOf(LeaseLostException.class);
+            assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
+
+            client.lock("re-entry").lock();
+            client.lock("re-entry").unlock();
+        }
+    }
+
+    @Test
+    @DisplayName("CURATOR-716: while one thread waits for a server that is away, others end within their own deadline")
+    void serverPaused_otherThreads_keepTheirDeadlines() throws Exception {
+        try (LockClient client = client(fixture.newBackend(30_000))) {
+            client.lock("716").acquire().close();
+            fixture.pause();
+            CompletableFuture<Lease> patient =
+                    client.lock("716").acquireAsync(Duration.ofSeconds(60)).toCompletableFuture();
+            long start = System.nanoTime();
+            try {
+                client.lock("716").tryAcquire(Duration.ofMillis(300));
+            } catch (dev.holdfast.lock.LockUnavailableException e) {
+                // Nothing is known, which is an answer within the deadline as well.
+            }
+            assertThat(client.lock("716").isHeldByCurrentThread()).isFalse();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+            fixture.resume();
+            patient.get(60, TimeUnit.SECONDS).close();
+        } finally {
+            fixture.resume();
+        }
+    }
+
+    @Test
+    @DisplayName("A lease that is not renewed ends on the server too, although its session lives on")
+    void renewalNone_endsOnServer() throws Exception {
+        ZooKeeperLockBackend backend = fixture.newBackend(30_000);
+        try (LockClient client = client(backend);
+                LockClient other = client(fixture.directBackend())) {
+            LockOptions fixed = LockOptions.builder()
+                    .lease(Duration.ofMillis(1_500))
+                    .renewal(dev.holdfast.lock.Renewal.NONE)
+                    .build();
+            Session session = backend.session();
+            Lease lease = client.lock("fixed", fixed).acquire();
+
+            try (Lease next = other.lock("fixed").acquire(Duration.ofSeconds(20))) {
+                assertThat(lease.isValid()).isFalse();
+                assertThat(next.token()).isGreaterThan(lease.token());
+            }
+            assertThat(backend.session()).isSameAs(session);
+        }
+    }
+
+    @Test
+    @DisplayName("Closing a client while the server is away ends in time and leaves nothing after the session")
+    void close_serverAway_endsInTime() throws Exception {
+        LockClient client = client(fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS));
+        Lease lease = client.lock("closed").acquire();
+        fixture.partition();
+
+        long start = System.nanoTime();
+        client.close();
+
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+        assertThat(lease.isValid()).isFalse();
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("closed") == 0);
+    }
+}

@@ -1,0 +1,135 @@
+package dev.holdfast.lock.zookeeper;
+
+import static dev.holdfast.lock.zookeeper.Spi.acquire;
+import static dev.holdfast.lock.zookeeper.Spi.contender;
+import static dev.holdfast.lock.zookeeper.Spi.release;
+import static dev.holdfast.lock.zookeeper.Spi.renew;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Three servers; the leader dies, all die, one is cut off. */
+class ZooKeeperEnsembleFaultTest {
+
+    private static final int SESSION_MILLIS = 30_000;
+    private static ZooKeeperFixture fixture;
+    private ZooKeeperLockBackend first;
+    private ZooKeeperLockBackend second;
+    private Spi.Ear ear;
+
+    @BeforeAll
+    static void startServers() throws Exception {
+        fixture = ZooKeeperFixture.ensemble();
+    }
+
+    @AfterAll
+    static void stopServers() {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void connect() {
+        first = fixture.newBackend(SESSION_MILLIS);
+        second = fixture.newBackend(SESSION_MILLIS);
+        ear = Spi.Ear.of(first);
+    }
+
+    @AfterEach
+    void disconnect() {
+        first.close();
+        second.close();
+    }
+
+    @Test
+    @DisplayName("A killed leader ends no grant, and whoever waits gets its turn with a higher token")
+    void leaderKilled_grantsSurvive() throws Exception {
+        Grant grant = acquire(first, "leader");
+        Spi waiter = contender(second, "leader");
+        AtomicInteger calls = new AtomicInteger();
+        waiter.queueUp();
+        second.signal(waiter.ticket(), calls::incrementAndGet);
+
+        int leader = fixture.server().leader();
+        fixture.server().node(leader).kill();
+
+        awaitRenewed(grant);
+        assertThat(fixture.server().leader()).isNotEqualTo(leader);
+        await().atMost(Spi.PATIENCE)
+                .ignoreExceptionsInstanceOf(dev.holdfast.lock.LockUnavailableException.class)
+                .until(() -> waiter.attempt(Spi.WAIT) instanceof Attempt.Busy);
+        second.signal(waiter.ticket(), calls::incrementAndGet);
+        release(first, grant);
+        await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
+        Grant next = waiter.await();
+        assertThat(next.token()).isGreaterThan(grant.token());
+        release(second, next);
+        assertThat(ear.lost).isEmpty();
+
+        fixture.server().node(leader).start();
+        fixture.server().awaitServing();
+    }
+
+    @Test
+    @DisplayName("A restart of the whole ensemble within the session ends no grant, and tokens go on rising")
+    void ensembleRestarted_grantsSurvive() throws Exception {
+        Grant grant = acquire(first, "restart");
+
+        fixture.restart();
+
+        awaitRenewed(grant);
+        assertThat(contender(second, "restart").attempt(0)).isInstanceOf(Attempt.Busy.class);
+        release(first, grant);
+        Grant next = contender(second, "restart").await();
+        assertThat(next.token()).isGreaterThan(grant.token());
+        assertThat(next.token() >>> 32).as("epoch").isGreaterThan(grant.token() >>> 32);
+        release(second, next);
+        assertThat(ear.lost).isEmpty();
+    }
+
+    @Test
+    @DisplayName("A server cut off from the leader confirms nothing, though it answers reads")
+    void followersPaused_nothingIsConfirmed() throws Exception {
+        int leader = fixture.server().leader();
+        try (ZooKeeperLockBackend atLeader = fixture.backendAt(leader, SESSION_MILLIS)) {
+            Grant grant = acquire(atLeader, "no quorum");
+            for (int i = 0; i < 3; i++) {
+                if (i != leader) {
+                    fixture.server().node(i).pause();
+                }
+            }
+            try {
+                // The leader still answers the read, but cannot have a quorum confirm the write.
+                assertThat(Spi.answer(atLeader.session().exists(((QueueNode) grant.handle()).place.path())))
+                        .isNotNull();
+                assertThat(renew(atLeader, grant)).isInstanceOf(RenewResult.Unknown.class);
+            } finally {
+                for (int i = 0; i < 3; i++) {
+                    if (i != leader) {
+                        fixture.server().node(i).resume();
+                    }
+                }
+            }
+            fixture.server().awaitServing();
+            await().atMost(Spi.PATIENCE).until(() -> renew(atLeader, grant) instanceof RenewResult.Renewed);
+            release(atLeader, grant);
+        }
+    }
+
+    private void awaitRenewed(Grant grant) {
+        await().atMost(Spi.PATIENCE).until(() -> {
+            RenewResult result = renew(first, grant);
+            assertThat(result).isNotInstanceOf(RenewResult.Lost.class);
+            return result instanceof RenewResult.Renewed;
+        });
+    }
+}

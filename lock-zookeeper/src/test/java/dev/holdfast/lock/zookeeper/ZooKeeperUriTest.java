@@ -1,0 +1,82 @@
+package dev.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class ZooKeeperUriTest {
+
+    @Test
+    void parse_severalServers_getPorts() {
+        ZooKeeperUri uri = ZooKeeperUri.parse("zookeeper://h1,h2:2182,[::1]:2183,[::2]/a/b");
+
+        assertThat(uri.connectString()).isEqualTo("h1:2181,h2:2182,[::1]:2183,[::2]:2181");
+        assertThat(uri.basePath()).isEqualTo("/a/b");
+        assertThat(uri.credentials()).isNull();
+        assertThat(uri.tls()).isFalse();
+    }
+
+    @Test
+    void parse_withoutBase_isHoldfast() {
+        assertThat(ZooKeeperUri.parse("zk://h1").basePath()).isEqualTo("/holdfast");
+        assertThat(ZooKeeperUri.parse("zk://h1/").basePath()).isEqualTo("/holdfast");
+        assertThat(ZooKeeperUri.parse("zk://h1/a/").basePath()).isEqualTo("/a");
+    }
+
+    @Test
+    void parse_credentials_areDecodedAndNotShown() {
+        ZooKeeperUri uri = ZooKeeperUri.parse("zk://me:can%40ry%2B+1@h1/a?tls=true&sessionTimeout=2000");
+
+        assertThat(uri.credentials()).isEqualTo("me:can@ry++1");
+        assertThat(uri.tls()).isTrue();
+        assertThat(uri.sessionMillis()).isEqualTo(2_000);
+        assertThat(uri.toString()).doesNotContain("can").doesNotContain("me:");
+    }
+
+    @Test
+    void sessionMillis_fromLease_longerIfNotRenewed() {
+        ZooKeeperUri uri = ZooKeeperUri.parse("zk://h1");
+        LockOptions.Builder lease = LockOptions.builder().lease(Duration.ofSeconds(10));
+        LockOptions fixed = LockOptions.builder()
+                .lease(Duration.ofSeconds(10))
+                .renewal(Renewal.NONE)
+                .build();
+
+        assertThat(uri.sessionMillis(options(lease.build()))).isEqualTo(10_000);
+        assertThat(uri.sessionMillis(options(fixed))).isEqualTo(15_000);
+        assertThat(ZooKeeperUri.parse("zk://h1?sessionTimeout=7").sessionMillis(options(fixed)))
+                .isEqualTo(7);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "zk:h1",
+                "zk://canary@h1",
+                "zk://u:canary@",
+                "zk://u:canary@h1,,h2",
+                "zk://u:canary@h1/a//b",
+                "zk://u:canary@h1/zookeeper",
+                "zk://u:canary@h1/a?nothing",
+                "zk://u:canary@h1/a?unknown=1",
+                "zk://u:canary@h1/a?tls=perhaps",
+                "zk://u:canary@h1/a?sessionTimeout=0",
+                "zk://u:canary%4@h1/a"
+            })
+    void parse_malformed_saysWhyWithoutPassword(String uri) {
+        assertThatThrownBy(() -> ZooKeeperUri.parse(uri))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageNotContaining("canary");
+    }
+
+    private static ClientOptions options(LockOptions lockOptions) {
+        return ClientOptions.builder().lockOptions(lockOptions).build();
+    }
+}
