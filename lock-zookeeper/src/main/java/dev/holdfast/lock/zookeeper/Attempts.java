@@ -115,7 +115,7 @@ final class Attempts {
                 CompletableFuture<Void> ensured = tree.ensureParent(session, parent);
                 Futures.pass(Futures.preferFailure(ensured, Futures.start(() -> enqueue(run.next()))), result);
             } else {
-                if (!Failures.isSessionEnd(failure)) {
+                if (!Failures.isSessionEnd(failure) && !Failures.isFinal(failure)) {
                     node.unsure = session;
                 }
                 result.completeExceptionally(failure);

@@ -25,6 +25,12 @@ final class Failures {
         return is(failure, Code.SESSIONEXPIRED);
     }
 
+    /** Whether the servers refused the request for good, so that it was not carried out and need not be repeated. */
+    static boolean isFinal(Throwable failure) {
+        return unwrap(failure) instanceof KeeperException refusal
+                && !remedy(refusal.code()).isEmpty();
+    }
+
     /** The engine's exception for it; one that already is comes back as it is. */
     static LockException translate(String name, String doing, Throwable failure) {
         Throwable cause = unwrap(failure);

@@ -2,6 +2,7 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.spi.LockName;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
@@ -30,7 +31,8 @@ final class LockTree {
      */
     LockTree(String base, List<ACL> acl) {
         this.base = requireBase(base);
-        this.acl = List.copyOf(acl);
+        // Not List.copyOf, since the handle asks whether the list contains null, which such a list refuses.
+        this.acl = Collections.unmodifiableList(new ArrayList<>(acl));
         this.levels = new ArrayList<>();
         for (int slash = base.indexOf('/', 1); slash > 0; slash = base.indexOf('/', slash + 1)) {
             levels.add(base.substring(0, slash));

@@ -54,7 +54,7 @@ final class Removals {
                 : deleteUnknown(session, node);
         CompletableFuture<Boolean> both = known.thenCombine(unknown, (there, nothing) -> there);
         Futures.listen(both, (there, failure) -> {
-            if (failure == null) {
+            if (failure == null || Failures.isFinal(failure)) {
                 settle(node);
             } else {
                 defer(node);

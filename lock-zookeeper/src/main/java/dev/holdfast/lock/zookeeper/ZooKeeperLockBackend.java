@@ -1,7 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
@@ -97,12 +96,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
         Acquisition acquisition = request.acquisition();
         QueueNode node = nodes.computeIfAbsent(acquisition.owner(), owner -> QueueNode.of(acquisition));
-        return translated(acquisition.name(), "queue for it", node.inTurn(() -> attempts.attempt(request, node)))
-                .whenComplete((attempt, failure) -> {
-                    if (failure instanceof LockConfigurationException && node.place == null) {
-                        nodes.remove(acquisition.owner(), node);
-                    }
-                });
+        return translated(acquisition.name(), "queue for it", node.inTurn(() -> attempts.attempt(request, node)));
     }
 
     @Override

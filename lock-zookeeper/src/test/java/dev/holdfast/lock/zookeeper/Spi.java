@@ -82,7 +82,8 @@ final class Spi {
         Grant[] grant = new Grant[1];
         Awaitility.await()
                 .atMost(PATIENCE)
-                .pollInterval(Duration.ofMillis(20))
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(5))
                 .ignoreExceptionsInstanceOf(dev.holdfast.lock.LockUnavailableException.class)
                 .until(() -> {
                     if (attempt(WAIT) instanceof Attempt.Granted granted) {

@@ -67,7 +67,7 @@ class ZooKeeperClientFaultTest {
             case "requests lost" -> proxy -> proxy.blackHole(Direction.TO_SERVER);
             default -> proxy -> proxy.blackHole(Direction.TO_CLIENT);
         };
-        try (LockClient near = client(fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS));
+        try (LockClient near = client(fixture.newBackend(4_000));
                 LockClient far = client(fixture.directBackend())) {
             Lease lease = near.lock("partition " + how).acquire();
             AtomicInteger losses = new AtomicInteger();

@@ -1,0 +1,233 @@
+package dev.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.curator.retry.RetryOneTime;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Id;
+import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Addresses, identities, permissions, and the user's own framework. */
+class ZooKeeperAccessTest {
+
+    private static final String CANARY = "canary%2B1";
+    private static final ClientOptions OPTIONS =
+            ClientOptions.builder().requestTimeout(Duration.ofSeconds(10)).build();
+    private static ZooKeeperFixture fixture;
+
+    @BeforeAll
+    static void startServer() throws Exception {
+        fixture = ZooKeeperFixture.single();
+    }
+
+    @AfterAll
+    static void stopServer() {
+        fixture.close();
+    }
+
+    @AfterEach
+    void heal() {
+        fixture.heal();
+    }
+
+    @Test
+    @DisplayName("Both schemes connect to the same locks below the base path")
+    void connect_bothSchemes_sameLocks() throws Exception {
+        String address = "://" + fixture.connectString() + "/access/schemes";
+        try (LockClient one = LockClient.connect("zookeeper" + address, OPTIONS);
+                LockClient other = LockClient.connect("zk" + address, OPTIONS);
+                Lease lease = one.lock("a/b").acquire()) {
+            assertThat(other.lock("a/b").tryAcquire()).isEmpty();
+            assertThat(other.holder("a/b").orElseThrow().token()).isEqualTo(lease.token());
+            assertThat(fixture.administrator().getChildren("/access/schemes", false))
+                    .containsExactly("a%2Fb");
+        }
+        assertThat(fixture.administrator().getChildren("/access/schemes/a%2Fb", false))
+                .isEmpty();
+    }
+
+    @Test
+    @DisplayName("Another identity's locks are refused with what to do, without the password")
+    void connect_otherIdentity_isRefused() throws Exception {
+        String address = "@" + fixture.connectString() + "/access-digest";
+        try (LockClient owner = LockClient.connect("zookeeper://owner:" + CANARY + address, OPTIONS);
+                LockClient again = LockClient.connect("zookeeper://owner:" + CANARY + address, OPTIONS);
+                LockClient stranger = LockClient.connect("zookeeper://stranger:" + CANARY + address, OPTIONS)) {
+            owner.lock("mine").acquire().close();
+            again.lock("mine").acquire().close();
+
+            assertThatThrownBy(() -> stranger.lock("mine").acquire(Duration.ofSeconds(10)))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("NOAUTH")
+                    .hasMessageContaining("permissions")
+                    .satisfies(failure -> assertThat(everything(failure)).doesNotContain("canary"));
+            assertThat(owner.toString() + stranger).doesNotContain("canary");
+        }
+        assertThatThrownBy(() -> fixture.administrator().getChildren("/access-digest/mine", false))
+                .isInstanceOf(KeeperException.NoAuthException.class);
+    }
+
+    @Test
+    @DisplayName("The permissions create, read and delete are enough")
+    void permissions_least_areEnough() throws Exception {
+        String credentials = "least:secret";
+        List<ACL> least = List.of(new ACL(
+                ZooDefs.Perms.CREATE | ZooDefs.Perms.READ | ZooDefs.Perms.DELETE,
+                new Id("digest", DigestAuthenticationProvider.generateDigest(credentials))));
+        fixture.administrator().create("/least", new byte[0], new ArrayList<>(least), CreateMode.PERSISTENT);
+        CuratorFramework framework = ZooKeeperLockProvider.start(
+                ZooKeeperUri.parse("zk://" + credentials + "@" + fixture.connectString()), OPTIONS);
+        try (ZooKeeperLockBackend backend = (ZooKeeperLockBackend)
+                ZooKeeperLocks.owning(framework).basePath("/least").acl(least).backend()) {
+            dev.holdfast.lock.spi.Grant grant = Spi.acquire(backend, "name");
+            Spi waiter = Spi.contender(backend, "name");
+            waiter.queueUp();
+            backend.signal(waiter.ticket(), () -> {});
+            assertThat(Spi.renew(backend, grant)).isInstanceOf(dev.holdfast.lock.spi.RenewResult.Renewed.class);
+            assertThat(Spi.answer(backend.holder("name", 1_000))).isPresent();
+            Spi.release(backend, grant);
+            Spi.release(backend, waiter.await());
+        }
+        assertThatThrownBy(() -> fixture.administrator().getChildren("/least/name", false))
+                .isInstanceOf(KeeperException.NoAuthException.class);
+    }
+
+    @Test
+    @DisplayName("A server that does not answer is reported within the request time-out, without the password")
+    void connect_serverAway_unavailable() {
+        fixture.partition();
+        ClientOptions hasty =
+                ClientOptions.builder().requestTimeout(Duration.ofMillis(500)).build();
+
+        assertThatThrownBy(() -> LockClient.connect("zk://u:" + CANARY + "@" + fixture.connectString(), hasty))
+                .isInstanceOf(LockUnavailableException.class)
+                .satisfies(failure -> assertThat(everything(failure)).doesNotContain("canary"));
+    }
+
+    @Test
+    @DisplayName("The user's framework is used in its namespace, stays open, and keeps no node of a closed client")
+    void framework_ofUser_staysOpen() throws Exception {
+        try (CuratorFramework framework = framework(fixture.connectString(), "space")) {
+            LockClient client = ZooKeeperLocks.builder(framework)
+                    .basePath("/locks")
+                    .options(OPTIONS)
+                    .build();
+            Lease lease = client.lock("held").acquire();
+            assertThat(fixture.administrator().getChildren("/space/locks/held", false))
+                    .hasSize(1);
+
+            client.close();
+
+            assertThat(lease.isValid()).isFalse();
+            assertThat(framework.getState()).isEqualTo(CuratorFrameworkState.STARTED);
+            await().atMost(Spi.PATIENCE)
+                    .until(() -> fixture.administrator()
+                            .getChildren("/space/locks/held", false)
+                            .isEmpty());
+            assertThat(framework.checkExists().forPath("/locks/held")).isNotNull();
+        }
+    }
+
+    @Test
+    @DisplayName("A client of the user's framework that is closed while the server is away deletes its node afterwards")
+    void framework_closedWhileAway_leavesNoNode() throws Exception {
+        try (CuratorFramework framework = framework(fixture.connectString(), "")) {
+            LockClient client = ZooKeeperLocks.builder(framework)
+                    .basePath("/away")
+                    .options(ClientOptions.builder()
+                            .requestTimeout(Duration.ofMillis(500))
+                            .build())
+                    .build();
+            client.lock("held").acquire();
+            fixture.partition();
+
+            client.close();
+            assertThat(fixture.administrator().getChildren("/away/held", false)).hasSize(1);
+            fixture.heal();
+
+            await().atMost(Spi.PATIENCE)
+                    .until(() -> fixture.administrator()
+                            .getChildren("/away/held", false)
+                            .isEmpty());
+            assertThat(framework.getZookeeperClient().getZooKeeper().getState()).isEqualTo(ZooKeeper.States.CONNECTED);
+            await().atMost(Spi.PATIENCE).until(() -> timers() == 0);
+        }
+    }
+
+    @Test
+    @DisplayName("A framework that is not started is refused")
+    void framework_notStarted_isRefused() {
+        CuratorFramework framework = CuratorFrameworkFactory.newClient("127.0.0.1:1", new RetryOneTime(1));
+
+        assertThatThrownBy(() -> ZooKeeperLocks.builder(framework).build())
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("start");
+    }
+
+    @Test
+    @DisplayName("Each value may be set once, and must make sense")
+    void builder_mistakes_areRefused() {
+        try (CuratorFramework framework = framework(fixture.connectString(), "")) {
+            ZooKeeperLocks.Builder builder = ZooKeeperLocks.builder(framework);
+
+            assertThatThrownBy(() -> builder.basePath("/")).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> builder.basePath("relative")).isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> builder.acl(List.of())).isInstanceOf(IllegalArgumentException.class);
+            builder.basePath("/once").acl(ZooDefs.Ids.OPEN_ACL_UNSAFE).options(OPTIONS);
+            assertThatThrownBy(() -> builder.basePath("/twice")).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> builder.acl(ZooDefs.Ids.OPEN_ACL_UNSAFE))
+                    .isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> builder.options(OPTIONS)).isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    private static CuratorFramework framework(String servers, String namespace) {
+        CuratorFramework framework = CuratorFrameworkFactory.builder()
+                .connectString(servers)
+                .namespace(namespace)
+                .sessionTimeoutMs(30_000)
+                .ensembleTracker(false)
+                .retryPolicy(new RetryOneTime(100))
+                .build();
+        framework.start();
+        return framework;
+    }
+
+    private static long timers() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().equals("holdfast-zookeeper-timer"))
+                .count();
+    }
+
+    /** Messages and stack traces of a failure and what caused it. */
+    private static String everything(Throwable failure) {
+        List<Throwable> all = new ArrayList<>();
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            all.add(cause);
+        }
+        return all.stream().map(Throwable::toString).collect(Collectors.joining("\n"));
+    }
+}

@@ -1,0 +1,129 @@
+package dev.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.server.ServerPlace;
+import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** Encrypted connections, which need nothing but Netty, a dependency of ZooKeeper's client. */
+class ZooKeeperTlsTest {
+
+    private static final String PASSWORD = "store-password";
+    private static final String LOCATION = "zookeeper.ssl.trustStore.location";
+    private static final String SECRET = "zookeeper.ssl.trustStore.password";
+    private static final ClientOptions OPTIONS =
+            ClientOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
+    private static final ClientOptions HASTY =
+            ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+
+    @AfterEach
+    void forget() {
+        System.clearProperty(LOCATION);
+        System.clearProperty(SECRET);
+    }
+
+    @Test
+    @DisplayName("A trusted server of the right name is used; an unknown one is not")
+    void tls_trusted_works() throws Exception {
+        try (ZooKeeperServer server = server("ip:127.0.0.1,dns:localhost")) {
+            assertThatThrownBy(() -> LockClient.connect(uri(server), HASTY))
+                    .isInstanceOf(LockUnavailableException.class);
+
+            trust(server);
+            try (LockClient client = LockClient.connect(uri(server), OPTIONS);
+                    Lease lease = client.lock("encrypted").acquire()) {
+                assertThat(lease.isValid()).isTrue();
+                assertThat(client.holder("encrypted")).isPresent();
+            }
+        }
+    }
+
+    @Test
+    @DisplayName("A trusted server of another name is refused")
+    void tls_wrongHost_isRefused() throws Exception {
+        try (ZooKeeperServer server = server("dns:elsewhere.example")) {
+            trust(server);
+
+            assertThatThrownBy(() -> LockClient.connect(uri(server), HASTY))
+                    .isInstanceOf(LockUnavailableException.class);
+        }
+    }
+
+    private static String uri(ZooKeeperServer server) {
+        return "zookeeper://127.0.0.1:" + server.node(0).place().port(1) + "/tls?tls=true";
+    }
+
+    private static void trust(ZooKeeperServer server) {
+        System.setProperty(
+                LOCATION, server.node(0).place().folder().resolve("trust.p12").toString());
+        System.setProperty(SECRET, PASSWORD);
+    }
+
+    private static ZooKeeperServer server(String names) throws Exception {
+        return Servers.single()
+                .prepare(place -> keys(place, names))
+                .property("zookeeper.serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
+                .config("secureClientPort", "${port2}")
+                .config("ssl.keyStore.location", "${folder}/key.p12")
+                .config("ssl.keyStore.password", PASSWORD)
+                .config("ssl.clientAuth", "none")
+                .start();
+    }
+
+    private static void keys(ServerPlace place, String names) throws Exception {
+        String keytool =
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+        place.run(
+                keytool,
+                "-genkeypair",
+                "-alias",
+                "server",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=server",
+                "-ext",
+                "san=" + names,
+                "-keystore",
+                "key.p12",
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD);
+        place.run(
+                keytool,
+                "-exportcert",
+                "-alias",
+                "server",
+                "-file",
+                "server.crt",
+                "-keystore",
+                "key.p12",
+                "-storepass",
+                PASSWORD);
+        place.run(
+                keytool,
+                "-importcert",
+                "-noprompt",
+                "-alias",
+                "server",
+                "-file",
+                "server.crt",
+                "-keystore",
+                "trust.p12",
+                "-storetype",
+                "PKCS12",
+                "-storepass",
+                PASSWORD);
+    }
+}
