@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>The session is the lease.</b> A lock is kept by the framework's session. A crashed holder blocks others for the
  * session time-out, and a lease counts as valid for at most two thirds of it; so make the framework with a session
- * time-out of the longest lease wanted, or half as long again for leases that are not renewed. A lease that is shorter
- * than the session is kept to as well while the process lives: a grant that is not renewed is deleted when it ends.
+ * time-out of one and a half times the longest lease. A shorter lease is kept to as well while the process lives: a grant
+ * that is not renewed is deleted when it ends.
  */
 public final class ZooKeeperLocks {
     private ZooKeeperLocks() {}

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.Renewal;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -21,7 +20,7 @@ record ZooKeeperUri(
         String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls) {
 
     private static final int PORT = 2181;
-    private static final int LONGEST_SESSION_MILLIS = 24 * 60 * 60 * 1_000;
+    private static final int LONGEST_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
     static ZooKeeperUri parse(String uri) {
         int authority = uri.indexOf("://");
@@ -55,16 +54,15 @@ record ZooKeeperUri(
     }
 
     /**
-     * The session time-out for a client: as long as its default lease, so that a crashed holder blocks others for no
-     * longer; half as long again if leases are not renewed, so that they count in full.
+     * The session time-out for a client: half as long again as its default lease, so that the lease counts in full (see
+     * {@link Session}).
      */
     int sessionMillis(ClientOptions options) {
         if (sessionMillis > 0) {
             return sessionMillis;
         }
         long lease = options.lockOptions().lease().toMillis();
-        long session = options.lockOptions().renewal() == Renewal.NONE ? lease + (lease + 1) / 2 : lease;
-        return (int) Math.min(session, LONGEST_SESSION_MILLIS);
+        return (int) Math.min(lease + (lease + 1) / 2, LONGEST_SESSION_MILLIS);
     }
 
     private static String servers(String list) {

@@ -26,6 +26,9 @@ final class ZooKeeperFixture implements LockFixture {
     /** Long enough for a busy machine, short enough for a test that waits for its end. */
     static final int SESSION_MILLIS = 6_000;
 
+    /** What a client's default lease of 15 s asks for, so that it counts in full. */
+    private static final int CONTRACT_SESSION_MILLIS = 22_500;
+
     private final ZooKeeperServer server;
     private final List<FaultProxy> proxies = new ArrayList<>();
     private final CuratorFramework administrator;
@@ -97,7 +100,7 @@ final class ZooKeeperFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        return newBackend(SESSION_MILLIS);
+        return newBackend(CONTRACT_SESSION_MILLIS);
     }
 
     ZooKeeperLockBackend newBackend(int sessionMillis) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.Renewal;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,17 +40,13 @@ class ZooKeeperUriTest {
     }
 
     @Test
-    void sessionMillis_fromLease_longerIfNotRenewed() {
-        ZooKeeperUri uri = ZooKeeperUri.parse("zk://h1");
-        LockOptions.Builder lease = LockOptions.builder().lease(Duration.ofSeconds(10));
-        LockOptions fixed = LockOptions.builder()
-                .lease(Duration.ofSeconds(10))
-                .renewal(Renewal.NONE)
+    void sessionMillis_fromLease_halfAsLongAgain() {
+        ClientOptions options = ClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(10)).build())
                 .build();
 
-        assertThat(uri.sessionMillis(options(lease.build()))).isEqualTo(10_000);
-        assertThat(uri.sessionMillis(options(fixed))).isEqualTo(15_000);
-        assertThat(ZooKeeperUri.parse("zk://h1?sessionTimeout=7").sessionMillis(options(fixed)))
+        assertThat(ZooKeeperUri.parse("zk://h1").sessionMillis(options)).isEqualTo(15_000);
+        assertThat(ZooKeeperUri.parse("zk://h1?sessionTimeout=7").sessionMillis(options))
                 .isEqualTo(7);
     }
 
@@ -74,9 +69,5 @@ class ZooKeeperUriTest {
         assertThatThrownBy(() -> ZooKeeperUri.parse(uri))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageNotContaining("canary");
-    }
-
-    private static ClientOptions options(LockOptions lockOptions) {
-        return ClientOptions.builder().lockOptions(lockOptions).build();
     }
 }
