@@ -200,8 +200,10 @@ abstract class LostReplyContract extends ClientGroup {
         String name = newName();
         List<FaultyClient> clients = List.of(own(), own());
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
+        // Fair, so that every acquisition asks the server and may meet a fault.
         LockOptions options = LockOptions.builder()
                 .lease(fixture().shortLease().multipliedBy(2))
+                .fair(true)
                 .build();
         for (int i = 0; i < 4; i++) {
             FaultyClient client = clients.get(i % 2);
