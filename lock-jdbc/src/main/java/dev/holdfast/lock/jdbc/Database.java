@@ -36,6 +36,7 @@ final class Database implements AutoCloseable {
         } catch (SQLException e) {
             throw explained("connecting", "the database", e);
         }
+        request.strategy().requireSupported(dialect, request.table());
         Schema schema = new Schema(request.strategy(), dialect, request.table());
         Database database = new Database(new Worker(dataSource, dialect), schema, closeDataSource);
         try {
@@ -80,6 +81,14 @@ final class Database implements AutoCloseable {
 
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
         return worker.run(timeoutMillis, work);
+    }
+
+    void inBackground(Runnable task) {
+        worker.inBackground(task);
+    }
+
+    TableName table() {
+        return schema.table();
     }
 
     Dialect dialect() {
@@ -142,5 +151,5 @@ final class Database implements AutoCloseable {
     }
 
     /** What is to be found, or made, in the database. */
-    record SchemaRequest(String strategy, TableName table, boolean create) {}
+    record SchemaRequest(JdbcStrategy strategy, TableName table, boolean create) {}
 }

@@ -10,27 +10,20 @@ import java.util.Locale;
  * of the transaction: an ambient one would freeze them, and a stale time grants a lock twice).
  */
 enum Dialect {
-    POSTGRESQL("PostgreSQL", "postgresql"),
-    MARIADB("MariaDB", "mysql"),
-    MYSQL("MySQL", "mysql"),
-    H2("H2", "h2");
+    POSTGRESQL("PostgreSQL"),
+    MARIADB("MariaDB"),
+    MYSQL("MySQL"),
+    H2("H2");
 
     private final String title;
-    private final String schema;
 
-    Dialect(String title, String schema) {
+    Dialect(String title) {
         this.title = title;
-        this.schema = schema;
     }
 
     /** The product's name for messages. */
     String title() {
         return title;
-    }
-
-    /** The suffix of the schema files that are for this dialect. */
-    String schema() {
-        return schema;
     }
 
     /** MySQL or MariaDB. */

@@ -23,19 +23,20 @@ final class H2Version implements VersionStatements {
     private final String insert;
     private final String renew;
 
-    H2Version(TableName table) {
+    H2Version(TableName table, Tokens tokens) {
         Dialect h2 = Dialect.H2;
-        attempt = """
+        attempt =
+                """
                 SELECT token, CAST(NULL AS BIGINT) FROM FINAL TABLE (
-                  UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE token + 1 END,
+                  UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE %5$s END,
                     since = CASE WHEN owner = ?1 THEN since ELSE %2$s END,
                     owner = ?1, lease_millis = ?2, expires = %3$s, holder = ?3
                   WHERE name = ?4 AND (owner IS NULL OR owner = ?1 OR expires <= %2$s))
                 UNION ALL
-                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 ELSE %4$s END FROM %1$s WHERE name = ?4""".formatted(table, h2.now(), h2.nowPlusMillis("?2"), h2.millisUntil("expires"));
+                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 ELSE %4$s END FROM %1$s WHERE name = ?4""".formatted(table, h2.now(), h2.nowPlusMillis("?2"), h2.millisUntil("expires"), tokens.next("token"));
         insert = """
-                INSERT INTO %s (name, owner, token, lease_millis, expires, since, holder)
-                SELECT ?4, ?1, 1, ?2, %s, %s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4)""".formatted(table, h2.nowPlusMillis("?2"), h2.now());
+                SELECT token FROM FINAL TABLE (INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)
+                SELECT ?4, ?1, %4$s, ?2, %2$s, %3$s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4))""".formatted(table, h2.nowPlusMillis("?2"), h2.now(), tokens.first());
         renew = """
                 SELECT owner FROM FINAL TABLE (
                   UPDATE %s SET expires = %s WHERE name = ANY(?) AND owner = ANY(?) AND expires > %s)""".formatted(table, h2.nowPlusMillis("lease_millis"), h2.now());
@@ -49,8 +50,10 @@ final class H2Version implements VersionStatements {
         }
         try (PreparedStatement statement = connection.prepareStatement(insert)) {
             bind(statement, request);
-            if (statement.executeUpdate() == 1) {
-                return Rows.granted(request, 1);
+            try (ResultSet rows = statement.executeQuery()) {
+                if (rows.next()) {
+                    return Rows.granted(request, rows.getLong(1));
+                }
             }
         } catch (SQLException e) {
             if (!"23505".equals(e.getSQLState())) {

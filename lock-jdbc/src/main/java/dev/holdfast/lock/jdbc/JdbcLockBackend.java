@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
 final class JdbcLockBackend implements LockBackend {
@@ -33,10 +34,19 @@ final class JdbcLockBackend implements LockBackend {
 
     private final Database database;
     private final Strategy strategy;
+    private final @Nullable Sweeper sweeper;
 
-    JdbcLockBackend(Database database, Strategy strategy) {
+    private JdbcLockBackend(Database database, Strategy strategy, @Nullable Sweeper sweeper) {
         this.database = database;
         this.strategy = strategy;
+        this.sweeper = sweeper;
+    }
+
+    static JdbcLockBackend of(JdbcStrategy kind, Database database) {
+        Dialect dialect = database.dialect();
+        Tokens tokens = kind == JdbcStrategy.VERSION ? Tokens.counted() : Tokens.generated(dialect, database.table());
+        Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
+        return new JdbcLockBackend(database, strategy, tokens.rowsGo() ? new Sweeper(database) : null);
     }
 
     @Override
@@ -87,11 +97,13 @@ final class JdbcLockBackend implements LockBackend {
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         String what = "lock '" + grant.acquisition().name() + "' (token " + grant.token() + ")";
-        return stage(
-                what,
-                () -> database.run(timeoutMillis, connection -> strategy.release(connection, grant))
-                        ? ReleaseResult.RELEASED
-                        : ReleaseResult.NOT_HELD);
+        return stage(what, () -> {
+            boolean held = database.run(timeoutMillis, connection -> strategy.release(connection, grant));
+            if (sweeper != null) {
+                sweeper.released();
+            }
+            return held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+        });
     }
 
     @Override

@@ -67,7 +67,7 @@ public final class JdbcLocks {
         }
 
         /**
-         * Sets how locks are kept. All clients of one table must use the same strategy.
+         * Sets how locks are kept. All clients of one table must use the same strategy; each has a default table of its own.
          *
          * @param strategy the strategy; by default {@link JdbcStrategy#VERSION}
          * @return this
@@ -82,7 +82,7 @@ public final class JdbcLocks {
          * Sets the name of the table, in the schema that the connection uses by default.
          *
          * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}; not quoted, so the database
-         *     folds its case as usual; by default {@code holdfast_lock}
+         *     folds its case as usual; by default the strategy's own, see {@link JdbcStrategy}
          * @return this
          * @throws IllegalArgumentException if the name is not acceptable
          * @throws IllegalStateException if already set
@@ -119,13 +119,11 @@ public final class JdbcLocks {
 
         LockBackend backend(ClientOptions chosen) {
             JdbcStrategy kind = strategy == null ? JdbcStrategy.VERSION : strategy;
-            TableName name = table == null ? TableName.DEFAULT : table;
-            var request = new Database.SchemaRequest("version", name, Boolean.TRUE.equals(createTable));
+            TableName name = table == null ? kind.defaultTable() : table;
+            var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
             long timeoutMillis = chosen.requestTimeout().toMillis();
             Database database = Database.open(dataSource, request, Math.max(1, timeoutMillis), closeDataSource);
-            return switch (kind) {
-                case VERSION -> new JdbcLockBackend(database, new VersionStrategy(database.dialect(), name));
-            };
+            return JdbcLockBackend.of(kind, database);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

@@ -65,7 +65,7 @@ final class JdbcUri {
     }
 
     String table() {
-        return parameters.getOrDefault("table", TableName.DEFAULT.text());
+        return parameters.getOrDefault("table", strategy().defaultTable().text());
     }
 
     boolean createTable() {

@@ -26,6 +26,7 @@ import java.util.Set;
  * exactly where it was.
  *
  * <p>A name without a row has no match; then the same is done as an insert that falls back to the same assignments.
+ * Where rows go away when idle, the insert comes first.
  */
 final class MySqlVersion implements VersionStatements {
     /** Above every token. */
@@ -36,34 +37,39 @@ final class MySqlVersion implements VersionStatements {
 
     private final Dialect dialect;
     private final TableName table;
+    private final boolean insertFirst;
     private final String update;
     private final String insert;
 
-    MySqlVersion(Dialect dialect, TableName table) {
+    MySqlVersion(Dialect dialect, TableName table, Tokens tokens) {
+        this.insertFirst = tokens.rowsGo();
         this.dialect = dialect;
         this.table = table;
         String grantable = "(owner IS NULL OR owner = ? OR expires <= " + dialect.now() + ")";
         String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + "))";
         String assignments = """
-                token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, token + 1)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
+                token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %6$s)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
                 since = IF(%1$s AND NOT owner <=> ?, %4$s, since),
                 holder = IF(%1$s, ?, holder),
                 lease_millis = IF(%1$s, ?, lease_millis),
                 owner = IF(%1$s, ?, owner),
-                expires = IF(%1$s, %5$s, expires)""".formatted(grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"));
+                expires = IF(%1$s, %5$s, expires)""".formatted(
+                        grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"), tokens.next("token"));
         update = "UPDATE " + table + " SET " + assignments + " WHERE name = ?";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
-                + "LAST_INSERT_ID(1), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
+                + "LAST_INSERT_ID(" + tokens.first() + "), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
                 + ", ?) ON DUPLICATE KEY UPDATE " + assignments;
     }
 
     @Override
     public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
         Acquisition wanted = request.acquisition();
-        try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
-            assign(new Bind(statement), request).name(wanted.name());
-            if (statement.executeUpdate() > 0) {
-                return answer(statement, request);
+        if (!insertFirst) {
+            try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
+                assign(new Bind(statement), request).name(wanted.name());
+                if (statement.executeUpdate() > 0) {
+                    return answer(statement, request);
+                }
             }
         }
         try (PreparedStatement statement = connection.prepareStatement(insert, Statement.RETURN_GENERATED_KEYS)) {

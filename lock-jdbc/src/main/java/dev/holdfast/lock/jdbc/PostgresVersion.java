@@ -24,20 +24,20 @@ final class PostgresVersion implements VersionStatements {
     private final String attempt;
     private final String renew;
 
-    PostgresVersion(TableName table) {
+    PostgresVersion(TableName table, Tokens tokens) {
         String expires = Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)");
         attempt = """
                 WITH updated AS (
-                  UPDATE %1$s SET token = CASE WHEN owner = ? THEN token ELSE token + 1 END,
+                  UPDATE %1$s SET token = CASE WHEN owner = ? THEN token ELSE %4$s END,
                     since = CASE WHEN owner = ? THEN since ELSE clock_timestamp() END,
                     owner = ?, lease_millis = ?, expires = %2$s, holder = ?
                   WHERE name = ? AND (owner IS NULL OR owner = ? OR expires <= clock_timestamp())
                   RETURNING token),
                 inserted AS (
                   INSERT INTO %1$s AS held (name, owner, token, lease_millis, expires, since, holder)
-                  SELECT CAST(? AS bytea), CAST(? AS varchar), 1, CAST(? AS bigint), %2$s, clock_timestamp(), CAST(? AS varchar)
+                  SELECT CAST(? AS bytea), CAST(? AS varchar), %5$s, CAST(? AS bigint), %2$s, clock_timestamp(), CAST(? AS varchar)
                   WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?)
-                  ON CONFLICT (name) DO UPDATE SET token = CASE WHEN held.owner = excluded.owner THEN held.token ELSE held.token + 1 END,
+                  ON CONFLICT (name) DO UPDATE SET token = CASE WHEN held.owner = excluded.owner THEN held.token ELSE %6$s END,
                     since = CASE WHEN held.owner = excluded.owner THEN held.since ELSE excluded.since END,
                     owner = excluded.owner, lease_millis = excluded.lease_millis, expires = excluded.expires,
                     holder = excluded.holder
@@ -46,7 +46,13 @@ final class PostgresVersion implements VersionStatements {
                 SELECT token, CAST(NULL AS bigint) FROM updated
                 UNION ALL SELECT token, CAST(NULL AS bigint) FROM inserted
                 UNION ALL SELECT CAST(NULL AS bigint), CASE WHEN owner IS NULL THEN -1 ELSE %3$s END FROM %1$s
-                  WHERE name = ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(table, expires, Dialect.POSTGRESQL.millisUntil("expires"));
+                  WHERE name = ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(
+                        table,
+                        expires,
+                        Dialect.POSTGRESQL.millisUntil("expires"),
+                        tokens.next("token"),
+                        tokens.first(),
+                        tokens.next("held.token"));
         renew = """
                 UPDATE %s AS held SET expires = %s
                 FROM unnest(?, ?) AS due (name, owner)

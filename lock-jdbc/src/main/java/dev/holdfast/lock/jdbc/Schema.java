@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** What a strategy keeps in the database, as described by the schema file of its dialect. */
-record Schema(String strategy, Dialect dialect, TableName table) {
+record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
     /** The columns that the statements use, to see at the start whether the table is the right one. */
     private static final String PROBE =
@@ -21,15 +21,15 @@ record Schema(String strategy, Dialect dialect, TableName table) {
 
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
-        String file = strategy + "-" + dialect.schema() + ".sql";
+        String file = strategy.file(dialect);
         try (InputStream in = Schema.class.getResourceAsStream(file)) {
             if (in == null) {
                 throw new IllegalStateException("schema file " + file + " is missing in the module");
             }
             String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             String code = text.lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
-            return Stream.of(
-                            code.replace(TableName.DEFAULT.text(), table.text()).split(";"))
+            return Stream.of(code.replace(strategy.defaultTable().text(), table.text())
+                            .split(";"))
                     .map(String::strip)
                     .filter(statement -> !statement.isEmpty())
                     .toList();

@@ -5,7 +5,6 @@ import java.util.regex.Pattern;
 /** A table's name that is safe to write into a statement. */
 record TableName(String text) {
     private static final Pattern VALID = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,62}");
-    static final TableName DEFAULT = new TableName("holdfast_lock");
 
     TableName {
         if (!VALID.matcher(text).matches()) {

@@ -34,9 +34,10 @@ final class VersionStrategy implements Strategy {
     private final String abandon;
     private final String holder;
 
-    VersionStrategy(Dialect dialect, TableName table) {
-        statements = VersionStatements.of(dialect, table);
-        String free = "UPDATE " + table + " SET owner = NULL WHERE name = ? AND owner = ?";
+    VersionStrategy(Dialect dialect, TableName table, Tokens tokens) {
+        statements = VersionStatements.of(dialect, table, tokens);
+        String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
+        String free = "UPDATE " + table + " SET owner = NULL" + ended + " WHERE name = ? AND owner = ?";
         release = free + " AND expires > " + dialect.now();
         abandon = free;
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table

@@ -126,6 +126,15 @@ final class Worker implements AutoCloseable {
         return cause instanceof SQLException e ? e : new SQLException(cause);
     }
 
+    /** Runs something that nobody waits for; after close it is dropped. */
+    void inBackground(Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (RejectedExecutionException e) {
+            // Closed: there is nothing left to do it for.
+        }
+    }
+
     /** Lets work that is under way finish and frees the threads. */
     @Override
     public void close() {

@@ -3,9 +3,10 @@
  * application's own {@link javax.sql.DataSource}, or at {@code LockClient.connect("jdbc:…")}, which makes a pool of its
  * own.
  *
- * <p>A lock is a row of one table that the database's own clock expires. The table is described by the files
- * {@code version-postgresql.sql}, {@code version-mysql.sql} and {@code version-h2.sql} beside this package's classes, to
- * be run as they are by a migration tool; it is never created unless that is asked for.
+ * <p>A lock is a row of one table that the database's own clock expires. {@link dev.holdfast.lock.jdbc.JdbcStrategy} tells
+ * the ways to keep it. The tables are described by the files {@code version-….sql} and {@code unique-….sql} beside this
+ * package's classes, one for each kind of database, to be run as they are by a migration tool; they are never created
+ * unless that is asked for.
  */
 @org.jspecify.annotations.NullMarked
 package dev.holdfast.lock.jdbc;

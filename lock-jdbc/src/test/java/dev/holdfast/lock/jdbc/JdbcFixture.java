@@ -62,15 +62,15 @@ final class JdbcFixture implements LockFixture {
     public void expire(String name) throws SQLException {
         String past = db.dialect == Dialect.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
         withName(
-                "UPDATE holdfast_lock SET expires = " + past + " WHERE name = ?",
+                "UPDATE " + strategy.defaultTable() + " SET expires = " + past + " WHERE name = ?",
                 name,
                 PreparedStatement::executeUpdate);
     }
 
     @Override
     public long entries(String name) throws SQLException {
-        String live = "SELECT count(*) FROM holdfast_lock WHERE name = ? AND owner IS NOT NULL AND expires > "
-                + db.dialect.now();
+        String live = "SELECT count(*) FROM " + strategy.defaultTable()
+                + " WHERE name = ? AND owner IS NOT NULL AND expires > " + db.dialect.now();
         return withName(live, name, statement -> {
             try (ResultSet rows = statement.executeQuery()) {
                 rows.next();

@@ -1,0 +1,40 @@
+package dev.holdfast.lock.jdbc;
+
+/**
+ * Where fencing tokens come from, as SQL expressions. Immutable.
+ *
+ * <p>Counted in the row, they need the row to stay. Drawn from a sequence, they do not, provided that they are drawn under
+ * the row's lock: else one that was drawn early, and then waited for the row, would be granted late. An update draws under
+ * the lock (PostgreSQL draws again after a wait). An insert draws before it, so it is only used where there is no row, and
+ * a row only goes away so long after its last use that no statement can be still under way: see {@link Sweeper}.
+ *
+ * @param first the token of a name without a row
+ * @param generated the sequence's next value, or empty to count in the row
+ */
+record Tokens(String first, String generated) {
+
+    static Tokens counted() {
+        return new Tokens("1", "");
+    }
+
+    static Tokens generated(Dialect dialect, TableName table) {
+        String sequence = table + "_token";
+        String next = switch (dialect) {
+            case POSTGRESQL -> "nextval('" + sequence + "')";
+            case MARIADB -> "NEXTVAL(" + sequence + ")";
+            case H2 -> "NEXT VALUE FOR " + sequence;
+            case MYSQL -> throw new IllegalArgumentException("MySQL has no sequences");
+        };
+        return new Tokens(next, next);
+    }
+
+    /** The token that follows the one in that column. */
+    String next(String column) {
+        return rowsGo() ? generated : column + " + 1";
+    }
+
+    /** Whether rows may be deleted when they have not been used for long. */
+    boolean rowsGo() {
+        return !generated.isEmpty();
+    }
+}

@@ -1,0 +1,12 @@
+-- Holdfast locks, strategy "unique index", PostgreSQL 12 or later. One row a name in use; idle rows are deleted.
+-- Needed rights: SELECT, INSERT, UPDATE, DELETE on the table, USAGE on the sequence.
+CREATE SEQUENCE IF NOT EXISTS holdfast_held_token;
+CREATE TABLE IF NOT EXISTS holdfast_held (
+  name bytea NOT NULL PRIMARY KEY,
+  owner varchar(32),
+  token bigint NOT NULL,
+  lease_millis bigint NOT NULL,
+  expires timestamptz NOT NULL,
+  since timestamptz NOT NULL,
+  holder varchar(500) NOT NULL
+) WITH (fillfactor = 50);
