@@ -26,6 +26,11 @@ enum Dialect {
         return title;
     }
 
+    /** As in the names of schema files that MySQL and MariaDB share. */
+    String family() {
+        return mysqlFamily() ? "mysql" : title.toLowerCase(Locale.ROOT);
+    }
+
     /** MySQL or MariaDB. */
     boolean mysqlFamily() {
         return this == MYSQL || this == MARIADB;

@@ -30,7 +30,7 @@ final class JdbcLockBackend implements LockBackend {
      * The engine's last attempt before a caller's deadline may have a millisecond left, in which no database answers: the
      * caller would be told "unavailable" of a lock that is busy. So each attempt has at least this long.
      */
-    private static final long SHORTEST_ATTEMPT_MILLIS = 100;
+    private static final long SHORTEST_ATTEMPT_MILLIS = 500;
 
     private final Database database;
     private final Strategy strategy;
@@ -57,8 +57,7 @@ final class JdbcLockBackend implements LockBackend {
     /** A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. */
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        String what = "lock '" + request.acquisition().name() + "'";
-        return stage(what, () -> {
+        return stage("attempt", () -> {
             try {
                 long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
                 return database.run(timeoutMillis, connection -> strategy.attempt(connection, request));
@@ -74,7 +73,7 @@ final class JdbcLockBackend implements LockBackend {
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
         CompletionStage<Boolean> abandoned = stage(
-                "lock '" + acquisition.name() + "'",
+                "abandonment",
                 () -> database.run(timeoutMillis, connection -> {
                     strategy.abandon(connection, acquisition);
                     return true;
@@ -96,8 +95,7 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        String what = "lock '" + grant.acquisition().name() + "' (token " + grant.token() + ")";
-        return stage(what, () -> {
+        return stage("release of token " + grant.token(), () -> {
             boolean held = database.run(timeoutMillis, connection -> strategy.release(connection, grant));
             if (sweeper != null) {
                 sweeper.released();
@@ -108,9 +106,7 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return stage(
-                "lock '" + name + "'",
-                () -> database.run(timeoutMillis, connection -> strategy.holder(connection, name)));
+        return stage("holder", () -> database.run(timeoutMillis, connection -> strategy.holder(connection, name)));
     }
 
     @Override
@@ -118,6 +114,7 @@ final class JdbcLockBackend implements LockBackend {
         database.close();
     }
 
+    /** The engine puts the lock's name before the message. */
     private <T> CompletionStage<T> stage(String what, Worker.SqlCall<T> call) {
         try {
             return CompletableFuture.completedStage(call.run());

@@ -6,6 +6,8 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
+import java.sql.Connection;
+import java.time.Duration;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +35,35 @@ public final class JdbcLocks {
      */
     public static Builder builder(DataSource dataSource) {
         return new Builder(Objects.requireNonNull(dataSource, "dataSource"), () -> {});
+    }
+
+    /**
+     * Locks a name until the present transaction of a connection ends, by commit or rollback. One round trip (on H2, no
+     * network but a few statements), no other connection, nothing to release, and atomic with what the transaction writes.
+     * For the length of a transaction that talks to this database alone; for everything else use a lease.
+     *
+     * <p>Excludes other callers of this method, on the same database, and nobody else: these locks are rows of the table
+     * {@code holdfast_transaction} (schema files {@code transaction-….sql}), not those of a {@link LockClient}. It is
+     * re-entrant within a transaction, with a new token each time.
+     *
+     * <p>The token strictly rises from one committed transaction to the next; a transaction that rolls back takes its token
+     * back as well. A wait is bounded by the database: to the millisecond on PostgreSQL and H2, to the second, rounded up, on
+     * MariaDB; on MySQL, by the session's {@code innodb_lock_wait_timeout} whatever is asked for here. If it is not granted,
+     * PostgreSQL has aborted the transaction; roll it back everywhere.
+     *
+     * @param connection the caller's, with auto-commit off
+     * @param name any valid lock name
+     * @param wait how long to wait while another transaction has it; zero for not at all
+     * @return the fencing token
+     * @throws dev.holdfast.lock.LockTimeoutException if another transaction has it for so long
+     * @throws LockUnavailableException if the database has chosen this transaction to be tried again (deadlock,
+     *     serialization), or does not answer
+     * @throws LockConfigurationException if the table is missing; the message tells the statement to run
+     * @throws IllegalArgumentException if the name is not acceptable or the wait negative
+     * @throws IllegalStateException if the connection has auto-commit on
+     */
+    public static long lockInTransaction(Connection connection, String name, Duration wait) {
+        return TransactionLock.lock(connection, name, wait);
     }
 
     /** A builder for a data source that the client owns and closes. */

@@ -36,13 +36,8 @@ public enum JdbcStrategy {
 
     /** The file that describes the table. */
     String file(Dialect dialect) {
-        String suffix = switch (dialect) {
-            case POSTGRESQL -> "postgresql";
-            case MARIADB -> this == VERSION ? "mysql" : "mariadb";
-            case MYSQL -> "mysql";
-            case H2 -> "h2";
-        };
-        return prefix + "-" + suffix + ".sql";
+        boolean sequence = this == UNIQUE_INDEX && dialect == Dialect.MARIADB;
+        return prefix + "-" + (sequence ? "mariadb" : dialect.family()) + ".sql";
     }
 
     /**

@@ -21,15 +21,25 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
-        String file = strategy.file(dialect);
+        String defaultTable = strategy.defaultTable().text();
+        return read(strategy.file(dialect)).stream()
+                .map(statement -> statement.replace(defaultTable, table.text()))
+                .toList();
+    }
+
+    /** The statements of one of the other schema files. */
+    static List<String> statements(String prefix, Dialect dialect) {
+        return read(prefix + "-" + dialect.family() + ".sql");
+    }
+
+    private static List<String> read(String file) {
         try (InputStream in = Schema.class.getResourceAsStream(file)) {
             if (in == null) {
                 throw new IllegalStateException("schema file " + file + " is missing in the module");
             }
             String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             String code = text.lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
-            return Stream.of(code.replace(strategy.defaultTable().text(), table.text())
-                            .split(";"))
+            return Stream.of(code.split(";"))
                     .map(String::strip)
                     .filter(statement -> !statement.isEmpty())
                     .toList();

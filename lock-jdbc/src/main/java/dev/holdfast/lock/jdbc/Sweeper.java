@@ -55,10 +55,7 @@ final class Sweeper {
 
     /** Deletes what ended so long ago; returns the number of rows. */
     int sweep(Duration keep) throws SQLException {
-        String old = "expires < "
-                + database.dialect()
-                        .nowPlusMillis("CAST(-" + keep.toMillis() + " AS "
-                                + (database.dialect().mysqlFamily() ? "SIGNED" : "bigint") + ")");
+        String old = "expires < " + database.dialect().nowPlusMillis("(" + -keep.toMillis() + ")");
         return database.run(TIMEOUT_MILLIS, connection -> {
             List<byte[]> names = names(connection, old);
             return names.isEmpty() ? 0 : delete(connection, names, old);

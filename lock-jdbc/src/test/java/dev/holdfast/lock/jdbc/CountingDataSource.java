@@ -31,20 +31,24 @@ final class CountingDataSource implements DataSource {
 
     @Override
     public Connection getConnection() throws SQLException {
-        Connection connection = target.getConnection();
+        return counting(target.getConnection(), count);
+    }
+
+    /** The connection, counting. */
+    static Connection counting(Connection connection, AtomicLong count) {
         return proxy(Connection.class, (proxy, method, arguments) -> {
             if (COUNTED.contains(method.getName())) {
                 count.incrementAndGet();
             }
             Object result = call(connection, method, arguments);
             if (result instanceof PreparedStatement statement) {
-                return proxy(PreparedStatement.class, counting(statement));
+                return proxy(PreparedStatement.class, counting(statement, count));
             }
-            return result instanceof Statement statement ? proxy(Statement.class, counting(statement)) : result;
+            return result instanceof Statement statement ? proxy(Statement.class, counting(statement, count)) : result;
         });
     }
 
-    private InvocationHandler counting(Object statement) {
+    private static InvocationHandler counting(Object statement, AtomicLong count) {
         return (proxy, method, arguments) -> {
             if (method.getName().startsWith("execute")) {
                 count.incrementAndGet();

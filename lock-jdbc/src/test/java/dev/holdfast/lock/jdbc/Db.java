@@ -89,6 +89,13 @@ final class Db implements AutoCloseable {
         return new Db("H2 in a file", Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
     }
 
+    /** A file that several processes open: the first one serves the others. */
+    static Db h2Shared() throws IOException {
+        Path folder = Files.createTempDirectory("holdfast-h2-");
+        String url = "jdbc:h2:" + folder.resolve("db") + ";WRITE_DELAY=0;AUTO_SERVER=TRUE";
+        return new Db("H2, shared file", Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
+    }
+
     private static void delete(Path folder) {
         try (Stream<Path> files = Files.walk(folder)) {
             files.sorted(Comparator.reverseOrder())

@@ -1,0 +1,68 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import java.sql.Connection;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A stale holder's write changes nothing. */
+final class GuardedUpdateTest {
+
+    @ParameterizedTest
+    @EnumSource
+    void execute_staleToken_changesNothing(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        String item = SharedDb.newTable();
+        db.execute(
+                "CREATE TABLE " + item + " (id INT PRIMARY KEY, note VARCHAR(20), lock_token BIGINT NOT NULL)",
+                "INSERT INTO " + item + " VALUES (42, 'new', 0)");
+        GuardedUpdate write = GuardedUpdate.of(
+                "UPDATE " + item + " SET note = ?, lock_token = :token WHERE id = ? AND lock_token <= :token");
+        try (HikariDataSource pool = db.pool(config -> {});
+                Connection connection = db.connect()) {
+            LockBackend backend =
+                    JdbcLocks.builder(pool).table(table).createTable(true).backend(ClientOptions.defaults());
+            Grant paused = Spi.granted(backend, "item/42");
+            db.execute("UPDATE " + table + " SET owner = NULL");
+            Grant successor = Spi.granted(backend, "item/42");
+
+            assertThat(write.execute(connection, successor.token(), "successor", 42))
+                    .isEqualTo(1);
+            assertThat(write.execute(connection, paused.token(), "stale", 42)).isZero();
+            assertThat(write.execute(connection, successor.token(), "again", 42))
+                    .isEqualTo(1);
+
+            assertThat(db.number("SELECT count(*) FROM " + item + " WHERE note = 'again'"))
+                    .isEqualTo(1);
+            backend.close();
+        }
+    }
+
+    @Test
+    void of_leavesTextAndCastsAlone() {
+        GuardedUpdate write =
+                GuardedUpdate.of("UPDATE t SET a = ':token ?', b = x::token, c = ? WHERE d <= :token AND e = 'it''s'");
+
+        assertThat(write)
+                .hasToString(
+                        "GuardedUpdate[UPDATE t SET a = ':token ?', b = x::token, c = ? WHERE d <= ? AND e = 'it''s']");
+        assertThatThrownBy(() -> write.execute(SharedDb.H2.db().connect(), 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("takes 1 values");
+    }
+
+    @Test
+    void of_withoutCondition_refused() {
+        assertThatThrownBy(() -> GuardedUpdate.of("UPDATE t SET a = :token"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("<= :token");
+    }
+}

@@ -1,0 +1,97 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A user with the documented rights on one table can lock; one without them is told what is missing. */
+final class LeastPrivilegeTest {
+
+    static Stream<Arguments> all() {
+        List<Arguments> all = new ArrayList<>();
+        for (SharedDb db : SharedDb.values()) {
+            for (JdbcStrategy strategy : JdbcStrategy.values()) {
+                all.add(Arguments.of(db, strategy));
+            }
+        }
+        return all.stream();
+    }
+
+    @ParameterizedTest
+    @MethodSource("all")
+    void documentedRights_areEnough(SharedDb shared, JdbcStrategy strategy) throws Exception {
+        Db db = shared.db();
+        TableName table = new TableName(SharedDb.newTable());
+        String user = "user_" + table;
+        db.execute(new Schema(strategy, db.dialect, table).statements().toArray(String[]::new));
+        db.execute(createUser(db, user));
+        db.execute("GRANT SELECT ON " + table + grantee(db, user));
+        try (HikariDataSource pool = db.pool(config -> {
+            config.setUsername(user);
+            config.setJdbcUrl(config.getJdbcUrl().replace(";DB_CLOSE_DELAY=-1", ""));
+        })) {
+            LockBackend reader = JdbcLocks.builder(pool)
+                    .strategy(strategy)
+                    .table(table.text())
+                    .backend(ClientOptions.defaults());
+            assertThatThrownBy(() -> Spi.attempt(reader, "a"))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("grant SELECT, INSERT, UPDATE");
+            reader.close();
+
+            db.execute(grants(db, strategy, table, user));
+            var request = new Database.SchemaRequest(strategy, table, false);
+            try (Database database = Database.open(pool, request, 5_000, () -> {})) {
+                LockBackend backend = JdbcLockBackend.of(strategy, database);
+                Grant grant = Spi.granted(backend, "a");
+                assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+                assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
+                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                if (strategy == JdbcStrategy.UNIQUE_INDEX) {
+                    assertThat(new Sweeper(database).sweep(Duration.ofMillis(-50)))
+                            .isEqualTo(1);
+                }
+            }
+        }
+    }
+
+    private static String createUser(Db db, String user) {
+        return switch (db.dialect) {
+            case POSTGRESQL -> "CREATE USER " + user + " PASSWORD '" + db.password() + "'";
+            case MARIADB, MYSQL -> "CREATE USER " + user + "@'%' IDENTIFIED BY '" + db.password() + "'";
+            case H2 -> "CREATE USER " + user + " PASSWORD '" + db.password() + "'";
+        };
+    }
+
+    private static String grantee(Db db, String user) {
+        return " TO " + user + (db.dialect == Dialect.MARIADB ? "@'%'" : "");
+    }
+
+    /** As the schema files say. */
+    private static String[] grants(Db db, JdbcStrategy strategy, TableName table, String user) {
+        String rights = strategy == JdbcStrategy.VERSION ? "SELECT, INSERT, UPDATE" : "SELECT, INSERT, UPDATE, DELETE";
+        String to = grantee(db, user);
+        List<String> grants = new ArrayList<>(List.of("GRANT " + rights + " ON " + table + to));
+        if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == Dialect.POSTGRESQL) {
+            grants.add("GRANT USAGE ON SEQUENCE " + table + "_token" + to);
+        }
+        if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == Dialect.MARIADB) {
+            grants.add("GRANT SELECT, INSERT ON " + table + "_token" + to);
+        }
+        return grants.toArray(String[]::new);
+    }
+}

@@ -1,0 +1,227 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TimeZone;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What the shared contract cannot do to a database. Each subclass has a server of its own. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class ServerFaults {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final Db db;
+    private HikariDataSource pool;
+
+    ServerFaults(Db db) {
+        this.db = db;
+    }
+
+    @BeforeAll
+    final void openPool() {
+        pool = db.pool(config -> {});
+    }
+
+    @AfterAll
+    final void close() {
+        pool.close();
+        db.close();
+    }
+
+    private JdbcLocks.Builder builder(JdbcStrategy strategy) {
+        return JdbcLocks.builder(pool).strategy(strategy).createTable(true);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void restart_midHold_leaseAndTokenSurvive(JdbcStrategy strategy) throws Exception {
+        LockBackend backend = builder(strategy).backend(ClientOptions.defaults());
+        Grant grant = Spi.granted(backend, "restart/hold");
+
+        db.process().restart();
+
+        Attempt busy = await().atMost(PATIENCE)
+                .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                .until(() -> Spi.attempt(backend, "restart/hold"), answer -> true);
+        assertThat(busy).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(Spi.granted(backend, "restart/hold").token()).isGreaterThan(grant.token());
+        backend.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void restart_midWait_waiterGetsTheLock(JdbcStrategy strategy) throws Exception {
+        try (LockClient holder = builder(strategy).build();
+                LockClient waiter = builder(strategy).build()) {
+            Lease lease = holder.lock("restart/wait").acquire();
+            CompletableFuture<Lease> waiting = waiter.lock("restart/wait").acquireAsync(PATIENCE);
+
+            db.process().restart();
+            long token = lease.token();
+            lease.close();
+
+            try (Lease next = waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+                assertThat(next.token()).isGreaterThan(token);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void killedConnections_holdGoesOn(JdbcStrategy strategy) throws Exception {
+        try (LockClient client = builder(strategy).build()) {
+            Lease lease = client.lock("killed").acquire();
+
+            killAllConnections();
+
+            await().atMost(PATIENCE)
+                    .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                    .until(() -> {
+                        lease.ensure(Duration.ofSeconds(14));
+                        return true;
+                    });
+            assertThat(lease.isValid()).isTrue();
+            lease.close();
+            await().atMost(PATIENCE).until(() -> client.holder("killed").isEmpty());
+        }
+    }
+
+    private void killAllConnections() throws Exception {
+        if (db.dialect == Dialect.POSTGRESQL) {
+            db.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                    + " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+            return;
+        }
+        List<Long> ids = new ArrayList<>();
+        try (Connection connection = db.connect();
+                Statement statement = connection.createStatement()) {
+            try (ResultSet rows = statement.executeQuery(
+                    "SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND user = 'holdfast'")) {
+                while (rows.next()) {
+                    ids.add(rows.getLong(1));
+                }
+            }
+            for (long id : ids) {
+                statement.execute("KILL " + id);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void replyLostAfterCommit_sameAcquisitionHasOneGrant(JdbcStrategy strategy) throws Exception {
+        ClientOptions short1 =
+                ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+        LockBackend backend = builder(strategy).backend(short1);
+        Grant before = Spi.granted(backend, "reply");
+        Spi.release(backend, before);
+        Acquisition acquisition = Spi.acquisition("reply");
+
+        db.proxy().dropRepliesAfter(0);
+        CompletableFuture<Throwable> failed = CompletableFuture.supplyAsync(() -> {
+            try {
+                Spi.answer(backend.attempt(Spi.request(acquisition, 60_000)));
+                return new AssertionError("the attempt was answered");
+            } catch (LockUnavailableException e) {
+                return e;
+            }
+        });
+        assertThat(db.proxy().awaitDropped(PATIENCE)).as("a reply was dropped").isTrue();
+        db.proxy().resetAll();
+        db.proxy().pass();
+        assertThat(failed.get(60, TimeUnit.SECONDS)).isInstanceOf(LockUnavailableException.class);
+
+        assertThatThrownBy(() -> {
+                    throw failed.get();
+                })
+                .hasMessageContaining("outcome is unknown");
+        Attempt again = await().atMost(PATIENCE)
+                .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                .until(() -> Spi.answer(backend.attempt(Spi.request(acquisition, 60_000))), answer -> true);
+        assertThat(again).isInstanceOf(Attempt.Granted.class);
+        assertThat(Spi.attempt(backend, "reply")).isInstanceOf(Attempt.Busy.class);
+        assertThat(((Attempt.Granted) again).grant().token()).isGreaterThan(before.token());
+        Spi.release(backend, ((Attempt.Granted) again).grant());
+        backend.close();
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void clientsInTimeZonesADayApart_excludeEachOther(JdbcStrategy strategy) throws Exception {
+        TimeZone usual = TimeZone.getDefault();
+        try {
+            TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Kiritimati"));
+            try (HikariDataSource east = db.pool(config -> {})) {
+                LockBackend eastern = JdbcLocks.builder(east)
+                        .strategy(strategy)
+                        .createTable(true)
+                        .backend(ClientOptions.defaults());
+                Grant grant = Spi.granted(eastern, "zones");
+                TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Pago_Pago"));
+                try (HikariDataSource west = db.pool(config -> {})) {
+                    LockBackend western =
+                            JdbcLocks.builder(west).strategy(strategy).backend(ClientOptions.defaults());
+                    Attempt attempt = Spi.attempt(western, "zones");
+                    assertThat(attempt).isInstanceOf(Attempt.Busy.class);
+                    assertThat(((Attempt.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+                    Duration age = Duration.between(
+                            Spi.answer(western.holder("zones", 5_000))
+                                    .orElseThrow()
+                                    .since(),
+                            java.time.Instant.now());
+                    assertThat(age.abs()).isLessThan(Duration.ofMinutes(1));
+                    western.close();
+                }
+                Spi.release(eastern, grant);
+                eastern.close();
+            }
+        } finally {
+            TimeZone.setDefault(usual);
+        }
+    }
+
+    @Test
+    void frozenServer_callEndsInTime() throws Exception {
+        LockBackend backend = builder(JdbcStrategy.VERSION).backend(ClientOptions.defaults());
+        Spi.granted(backend, "frozen");
+        db.process().pause();
+        try {
+            long start = System.nanoTime();
+            assertThatThrownBy(() -> Spi.answer(backend.holder("frozen", 500)))
+                    .isInstanceOf(LockUnavailableException.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+        } finally {
+            db.process().resume();
+        }
+        await().atMost(PATIENCE)
+                .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                .until(() -> Spi.answer(backend.holder("frozen", 5_000)).isPresent());
+        backend.close();
+    }
+}
