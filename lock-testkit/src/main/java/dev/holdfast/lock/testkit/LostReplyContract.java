@@ -122,14 +122,20 @@ abstract class LostReplyContract extends ClientGroup {
 
     @Test
     @DisplayName("of every attempt of a form without a deadline: ends after unavailableTimeout")
-    void attempt_alwaysRefused_endsAfterUnavailableTimeout() {
+    void attempt_alwaysRefused_endsAfterUnavailableTimeout() throws Exception {
         FaultyClient own = faultyClient(ClientOptions.builder()
                 .unavailableTimeout(Duration.ofMillis(500))
                 .build());
         own.faults().always(Request.ATTEMPT, Fault.REFUSED);
 
-        assertThatThrownBy(own.client().lock(newName())::lock).isInstanceOf(LockUnavailableException.class);
-        assertThatThrownBy(own.client().lock(newName())::acquire).isInstanceOf(LockUnavailableException.class);
+        List<CompletableFuture<?>> calls = List.of(
+                actor().start(own.client().lock(newName())::lock),
+                actor().start(own.client().lock(newName())::lockInterruptibly),
+                actor().start(() -> own.client().lock(newName()).acquire()));
+
+        for (CompletableFuture<?> call : calls) {
+            assertThat(Actor.failure(call)).isInstanceOf(LockUnavailableException.class);
+        }
     }
 
     @Test

@@ -13,7 +13,7 @@ enum Need {
     COUNT,
     /** The backend serves waiting processes strictly in order. */
     FIFO,
-    /** The backend's signals are prompt: it polls only as a safety net. */
+    /** The backend's signals are prompt: it polls only as a safety net, once a second or less. */
     PROMPT_SIGNAL,
     /** The backend has a shortest lease that the options could go below. */
     LEASE_FLOOR;
@@ -21,7 +21,8 @@ enum Need {
     boolean metBy(LockFixture fixture, BackendInfo backend) {
         return switch (this) {
             case FIFO -> backend.fifo();
-            case PROMPT_SIGNAL -> backend.pollMinMillis() == backend.pollMaxMillis();
+            case PROMPT_SIGNAL ->
+                backend.pollMinMillis() == backend.pollMaxMillis() || backend.pollMinMillis() >= 1_000;
             case LEASE_FLOOR -> backend.minLeaseMillis() > 1;
             default -> fixture.capabilities().contains(Capability.valueOf(name()));
         };
