@@ -16,11 +16,13 @@ import org.jspecify.annotations.Nullable;
  * A real etcd: one node, or a cluster of several on this machine whose nodes can be paused, killed and started again one
  * by one. Data lives in temporary folders and outlives restarts.
  *
- * <p>Needs the binary {@code etcd} (Debian: etcd-server). Thread-safe.
+ * <p>Needs the binary {@code etcd} (Debian: etcd-server) on the path, or where the system property
+ * {@code holdfast.etcd.binary} says. Thread-safe.
  */
 public final class EtcdServer implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final String LOOPBACK = "127.0.0.1";
+    private static final String BINARY_PROPERTY = "holdfast.etcd.binary";
 
     private final List<EtcdNode> nodes;
     private final String version;
@@ -54,6 +56,19 @@ public final class EtcdServer implements AutoCloseable {
     }
 
     /**
+     * Starts a cluster of another version than the one on the path.
+     *
+     * @param binary the etcd program
+     * @param nodes how many, positive
+     * @return the cluster, ready
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer startCluster(Path binary, int nodes) throws IOException, InterruptedException {
+        return start(binary.toString(), nodes, null);
+    }
+
+    /**
      * Starts a single node that speaks TLS to its clients.
      *
      * @param certificate a PEM file
@@ -69,7 +84,13 @@ public final class EtcdServer implements AutoCloseable {
     private record Tls(Path certificate, Path key) {}
 
     private static EtcdServer start(int count, @Nullable Tls tls) throws IOException, InterruptedException {
-        String binary = ServerBinary.find(List.of("etcd")).toString();
+        String chosen = System.getProperty(BINARY_PROPERTY);
+        Path binary = chosen == null ? ServerBinary.find(List.of("etcd")) : Path.of(chosen);
+        return start(binary.toString(), count, tls);
+    }
+
+    private static EtcdServer start(String binary, int count, @Nullable Tls tls)
+            throws IOException, InterruptedException {
         List<Integer> peers = new ArrayList<>();
         StringBuilder cluster = new StringBuilder();
         for (int i = 0; i < count; i++) {
