@@ -152,7 +152,7 @@ abstract class HoldLimitsContract extends ClientGroup {
         long startNanos = System.nanoTime();
         while (System.nanoTime() - startNanos < PATIENCE.toNanos()) {
             System.gc();
-            Optional<Lease> lease = second().lock(name).tryAcquire(Duration.ofMillis(100));
+            Optional<Lease> lease = second().lock(name).tryAcquire(Duration.ofSeconds(1));
             if (lease.isPresent()) {
                 return lease.orElseThrow();
             }
