@@ -11,6 +11,7 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -56,6 +57,11 @@ final class EtcdFixture implements LockFixture {
 
     static EtcdFixture cluster() throws IOException, InterruptedException {
         return new EtcdFixture(EtcdServer.startCluster(3), EtcdMode.QUEUE);
+    }
+
+    /** A cluster of the version that bin/install-etcd-next has fetched. */
+    static EtcdFixture nextCluster(Path binary) throws IOException, InterruptedException {
+        return new EtcdFixture(EtcdServer.startCluster(binary, 3), EtcdMode.QUEUE);
     }
 
     static EtcdFixture singleKey() throws IOException, InterruptedException {

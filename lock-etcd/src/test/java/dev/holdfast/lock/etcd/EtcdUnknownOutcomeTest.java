@@ -120,12 +120,13 @@ final class EtcdUnknownOutcomeTest {
                         .build();
                 LockBackend backend =
                         EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
-            for (int i = 0; i < 4; i++) {
+            await().atMost(PATIENCE).until(() -> {
                 Spi.grant(backend, newName(), LEASE);
-            }
+                return slow.connections() > 0 && fast.connections() > 0;
+            });
             slow.hold(Direction.TO_SERVER);
             List<Acquisition> late = new ArrayList<>();
-            for (int i = 0; i < 6 && late.size() < 2; i++) {
+            for (int i = 0; i < 50 && late.size() < 2; i++) {
                 Acquisition acquisition = Spi.acquisition(name);
                 Throwable failure = catchThrowable(() ->
                         Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, 1_000))));
