@@ -16,7 +16,8 @@ import java.util.concurrent.locks.Lock;
  * {@link Lease#close()} on any thread. A lease from {@link #acquireAsync} belongs to the lease object alone. Re-entry
  * never changes the lease's length, its renewal or its token.
  *
- * <p><b>Loss.</b> A lease can end before it is released (see {@link LossReason}). From then on {@link Lease#isValid()}
+ * <p><b>Loss.</b> A lease can end before it is released (see {@link LossReason}). An acquiring form whose thread was
+ * paused for so long that the lease was lost before it could return throws {@link LeaseLostException} too. From then on {@link Lease#isValid()}
  * is false, re-entry throws {@link LeaseLostException}, and so does the {@code unlock} or {@code close} of each hold.
  *
  * <p><b>Failure.</b> Every form ends with {@link LockUnavailableException} if the store did not give an answer within
@@ -161,7 +162,7 @@ public interface DistributedLock extends Lock {
      * Acquires the lock without a thread. The lease belongs to nobody but its object: it is not re-entrant and any
      * thread may close it.
      *
-     * <p>The future completes on a thread of the client. Its exceptions are those of {@link #acquire(Duration)} but for
+     * <p>The future completes on a thread of the client, which what is attached to it must not block. Its exceptions are those of {@link #acquire(Duration)} but for
      * the interrupt. Cancelling it, or completing it in any other way, abandons the acquisition: nothing is left on the
      * server, and a grant that arrives later is released at once.
      *

@@ -60,7 +60,8 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Returns a stage that completes with the reason if the lease is lost. It never completes exceptionally, and not at
-     * all if the lease is released in order. It completes on a thread of the client, once.
+     * all if the lease is released in order. It completes on a thread of the client, once; what is attached to it must
+     * not block that thread.
      *
      * @return the stage; the same at each call
      */

@@ -76,6 +76,8 @@ public final class LockOptions {
     /**
      * Returns the shortest time that the lock stays taken after it was acquired, even if it is released earlier: for
      * jobs that are shorter than the clock skew between the hosts that start them. {@code unlock} does not wait for it.
+     * Closing the client early leaves the lock to its lease where the store keeps leases apart from connections (Redis,
+     * databases); on etcd and ZooKeeper it ends with the client.
      *
      * @return the time, zero for none (default)
      */

@@ -56,8 +56,11 @@ final class AsyncWaiter extends Waiter {
     private void complete() {
         switch (state) {
             case GRANTED -> {
-                Lease lease = leases.apply(Objects.requireNonNull(possession));
-                if (!future.complete(lease)) {
+                Possession granted = Objects.requireNonNull(possession);
+                Lease lease = leases.apply(granted);
+                if (granted.state == Possession.State.LOST) {
+                    future.completeExceptionally(granted.lostException());
+                } else if (!future.complete(lease)) {
                     lease.close();
                 }
             }

@@ -77,7 +77,7 @@ final class EngineClient implements LockClient, GrantObserver {
 
     private long beat(long nowNanos) {
         leaks.collect();
-        return Math.min(requests.sweep(nowNanos), renewals.beat(nowNanos));
+        return Math.min(requests.sweep(nowNanos), renewals.beat(ticker().nanos()));
     }
 
     // ---- the user's side
@@ -140,20 +140,24 @@ final class EngineClient implements LockClient, GrantObserver {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        contenders.values().forEach(Contender::close);
-        if (!await(requests.whenIdle())) {
-            LOG.warn(
-                    "lock client of {}: closed before the store had answered everything; what is still there ends"
-                            + " with its lease",
-                    info.name());
-        }
-        leftovers.close();
+        boolean interrupted = Thread.interrupted();
         try {
+            contenders.values().forEach(Contender::close);
+            if (!await(requests.whenIdle())) {
+                LOG.warn(
+                        "lock client of {}: closed before the store had answered everything; what is still there ends"
+                                + " with its lease",
+                        info.name());
+            }
+            leftovers.close();
             backend.close();
         } catch (RuntimeException e) {
             LOG.warn("lock client of {}: closing the backend failed", info.name(), e);
         } finally {
             runtime.shutdown().run();
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
@@ -166,6 +170,9 @@ final class EngineClient implements LockClient, GrantObserver {
 
     /** Brings a waiter to the contender of its name. */
     Contender submit(String name, Waiter waiter) {
+        if (lostHolds.isSome()) {
+            leaks.collect(); // a lost lease that was dropped must not keep its thread out
+        }
         while (true) {
             Contender contender = contenders.get(name);
             if (contender == null) {
@@ -184,16 +191,16 @@ final class EngineClient implements LockClient, GrantObserver {
         Contender contender = contenders.get(name);
         // Read after the map: a loss enters its possession here before its contender leaves the map.
         Possession lost = lostHolds.find(thread, name);
-        Contender owner = lost == null ? contender : lost.tenure.contender;
-        if (owner == null) {
+        Holding holding = lost != null ? lost.tenure.holding : contender != null ? contender.holding() : null;
+        if (holding == null) {
             throw Failures.notHeld(name, thread);
         }
-        endUninterrupted(() -> owner.unlock(thread));
+        endUninterrupted(() -> holding.unlock(thread));
     }
 
-    /** Ends the hold of a lease, and waits for the server's answer if it was the last hold. */
-    void close(Possession possession) {
-        endUninterrupted(() -> possession.tenure.contender.close(possession));
+    /** Ends a hold, and waits for the server's answer if it was the last one. */
+    void end(Possession possession, boolean asLease) {
+        endUninterrupted(() -> possession.tenure.holding.end(possession, asLease));
     }
 
     /** An interrupt neither cuts short a release nor is lost by it. */
@@ -237,7 +244,7 @@ final class EngineClient implements LockClient, GrantObserver {
 
     boolean isHeldBy(String name, Thread thread) {
         Contender contender = contenders.get(name);
-        return contender != null && contender.isHeldBy(thread);
+        return contender != null && contender.holding().isHeldBy(thread);
     }
 
     /** The present contender of a name, or null if nobody contends for it. */

@@ -59,10 +59,10 @@ final class EngineLease implements Lease {
         Objects.requireNonNull(validity, "validity");
         Tenure tenure = possession.tenure;
         long needed = Durations.nanos(validity);
-        if (needed < 0 || needed > Validity.usableNanos(tenure.leaseMillis)) {
+        if (needed < 0 || needed > Validity.usableNanos(tenure.leaseMillis())) {
             throw new IllegalArgumentException("lock '" + name() + "': cannot ensure " + validity + ", a lease of "
-                    + tenure.leaseMillis + " ms can be relied upon for "
-                    + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis)) + "; ask for a longer lease");
+                    + tenure.leaseMillis() + " ms can be relied upon for "
+                    + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis())) + "; ask for a longer lease");
         }
         if (closed.get()) {
             throw new IllegalStateException("lock '" + name() + "' (token " + token() + "): this lease is closed");
@@ -81,7 +81,7 @@ final class EngineLease implements Lease {
             throw new LeaseLostException(
                     "lock '" + name() + "' (token " + token() + "): could not be renewed for " + validity + ", "
                             + tenure.lastConfirmed(now) + "; do not begin the step",
-                    Renewals.reasonOf(tenure, now),
+                    tenure.reasonOfEnd(now),
                     token(),
                     null);
         }
@@ -91,7 +91,7 @@ final class EngineLease implements Lease {
     public CompletionStage<LossReason> lost() {
         CompletionStage<LossReason> stage = lost;
         if (stage == null) {
-            stage = possession.tenure.contender.lossOf(possession).minimalCompletionStage();
+            stage = possession.tenure.holding.lossOf(possession).minimalCompletionStage();
             lost = stage;
         }
         return stage;
@@ -101,7 +101,7 @@ final class EngineLease implements Lease {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             trace.end();
-            client.close(possession);
+            client.end(possession, true);
         }
     }
 

@@ -144,6 +144,10 @@ final class EngineLock implements DistributedLock {
         if (waiter.state == Waiter.State.FAILED) {
             throw Failures.here(Objects.requireNonNull(waiter.failure));
         }
-        return waiter.state == Waiter.State.GRANTED ? waiter.possession : null;
+        Possession possession = waiter.state == Waiter.State.GRANTED ? waiter.possession : null;
+        if (possession != null && possession.state == Possession.State.LOST) {
+            client.end(possession, asLease); // this thread was paused for longer than the lease: throws
+        }
+        return possession;
     }
 }

@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 final class Failures {
     private Failures() {}
 
-    /** Calls a backend; what it throws becomes a failed stage. */
+    /** Calls a backend; whatever it throws becomes a failed stage, so that no request is left without an end. */
     static <T> CompletionStage<T> call(Supplier<CompletionStage<T>> request) {
         try {
             return request.get();
-        } catch (RuntimeException | LinkageError e) {
+        } catch (Throwable e) {
             return CompletableFuture.failedFuture(e);
         }
     }

@@ -58,7 +58,7 @@ final class Leaks {
                         trace.possession.token,
                         trace.acquiredAt == null ? ", and see ClientOptions.leakTracing for where it was acquired" : "",
                         trace.acquiredAt);
-                trace.possession.tenure.contender.endDropped(trace.possession);
+                trace.possession.tenure.holding.endDropped(trace.possession);
             }
         }
     }

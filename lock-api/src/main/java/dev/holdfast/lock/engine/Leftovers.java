@@ -37,22 +37,22 @@ final class Leftovers {
     }
 
     /**
-     * Releases a grant on the calling thread, as far as the backend blocks.
+     * Makes the release of a grant. It counts as under way from now on, so that a client that closes waits for it.
      *
+     * @param here whether a blocking backend is called on the thread that runs the result, or on another one
      * @param first told the outcome of the first try: null if it is not known
+     * @return to be run
      */
-    void releaseHere(Grant grant, Consumer<@Nullable ReleaseResult> first) {
-        new Removal<>("release", grant.acquisition(), () -> backend.release(grant, millis()), first).run();
+    Runnable release(Grant grant, boolean here, Consumer<@Nullable ReleaseResult> first) {
+        Runnable removal = new Removal<>("release", grant.acquisition(), () -> backend.release(grant, millis()), first);
+        return here ? removal : () -> elsewhere(removal);
     }
 
-    /** Releases a grant that nobody waits for. */
-    void release(Grant grant) {
-        elsewhere(new Removal<>("release", grant.acquisition(), () -> backend.release(grant, millis()), ignored -> {}));
-    }
-
-    /** Ends an acquisition that was given up. */
-    void abandon(Acquisition acquisition) {
-        elsewhere(new Removal<>("abandon", acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}));
+    /** Makes the end of an acquisition that was given up; counts as under way from now on. */
+    Runnable abandon(Acquisition acquisition) {
+        Runnable removal =
+                new Removal<>("abandon", acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {});
+        return () -> elsewhere(removal);
     }
 
     /** No further retries; what is still there ends with its lease. */

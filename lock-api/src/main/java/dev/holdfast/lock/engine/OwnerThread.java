@@ -17,11 +17,4 @@ final class OwnerThread extends WeakReference<Thread> {
         Thread thread = get();
         return thread != null && thread.isAlive();
     }
-
-    void interrupt() {
-        Thread thread = get();
-        if (thread != null) {
-            thread.interrupt();
-        }
-    }
 }

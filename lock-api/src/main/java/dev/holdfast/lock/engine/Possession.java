@@ -30,7 +30,7 @@ final class Possession {
 
     volatile State state = State.HELD;
     volatile @Nullable LossReason lossReason;
-    private String lossDetail = "";
+    private volatile String lossDetail = "";
     private int lockHolds;
     private int leaseHolds;
     private @Nullable CompletableFuture<LossReason> lost;
@@ -73,6 +73,11 @@ final class Possession {
 
     boolean hasLockHolds() {
         return lockHolds > 0;
+    }
+
+    /** The owner, if it is a thread that still exists. */
+    @Nullable Thread ownerThread() {
+        return owner == null ? null : owner.get();
     }
 
     /** The thread that alone could release it has died. */

@@ -55,9 +55,10 @@ final class Pulse {
             task.close();
             Object id = new Object();
             current = id;
+            armed = false;
+            task = timer.after(delayNanos, () -> run(id));
             dueNanos = due;
             armed = true;
-            task = timer.after(delayNanos, () -> run(id));
         } finally {
             mutex.unlock();
         }
@@ -76,7 +77,7 @@ final class Pulse {
         long next;
         try {
             next = beat.applyAsLong(ticker.nanos());
-        } catch (RuntimeException | LinkageError e) {
+        } catch (Throwable e) {
             LOG.error("the lock engine's periodic task failed; trying again in a second", e);
             next = RETRY_NANOS;
         }

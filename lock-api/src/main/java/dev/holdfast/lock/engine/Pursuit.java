@@ -2,115 +2,341 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
-import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of one acquisition under way: whether an attempt is out, the place in the store's queue, how often it
- * was busy or failed. It serves whichever local waiter is first. Plain data, guarded by the contender's mutex.
+ * One acquisition under way, for whichever local waiter is first: attempts, the store's signal, polls and retries, until
+ * it is granted or given up. All attempts carry the same owner id, so an attempt whose answer was lost is resolved by the
+ * next one. Everything but {@link #send} and {@link #listen} runs within the contender's {@link Transitions}.
  */
 final class Pursuit {
-    private static final long FIRST_RETRY_NANOS = 20_000_000;
-    private static final long LAST_RETRY_NANOS = 1_000_000_000;
-
-    final Acquisition acquisition;
-    final long leaseMillis;
-    final boolean fair;
+    private final Contender contender;
+    private final EngineClient client;
+    private final Transitions transitions;
+    private final WaitQueue queue;
+    private final Acquisition acquisition;
+    private final long leaseMillis;
+    private final boolean fair;
+    private final BackOff backOff;
 
     /** Counts attempts, so that a late answer is told from the latest. */
-    int round;
+    private int round;
 
-    boolean inFlight;
+    private boolean inFlight;
     /** A signal came while an attempt was out: its answer may be older than the signal. */
-    boolean signalledInFlight;
+    private boolean signalledInFlight;
     /** The attempt that is out asked to be queued. */
-    boolean askedToWait;
-    /** The store has answered at least once. */
-    boolean answered;
+    private boolean askedToWait;
     /** The store has given a place in its queue at least once; later answers need not repeat it. */
-    boolean queued;
+    private boolean queued;
     /** An attempt failed, so the acquisition may be on the server without our knowledge. */
-    boolean uncertain;
+    private boolean uncertain;
     /** The backend reported the grant's end before its answer was seen. */
-    boolean lostEarly;
+    private boolean lostEarly;
+    /** The backend doubted the grant before its answer was seen. */
+    private boolean doubtedEarly;
 
-    @Nullable Ticket ticket;
+    private @Nullable Ticket ticket;
+    private @Nullable Ticket listeningTo;
+    private Subscription signal = Subscription.NONE;
+    private Subscription timer = Subscription.NONE;
+    private @Nullable LockException lastFailure;
 
-    @Nullable Ticket listeningTo;
-
-    Subscription signal = Subscription.NONE;
-    Subscription timer = Subscription.NONE;
-
-    @Nullable LockException lastFailure;
-
-    long failingSinceNanos;
-    private int failures;
-    private int polls;
-
-    Pursuit(String name, LockOptions options) {
-        this.acquisition = new Acquisition(name, OwnerId.random());
+    Pursuit(Contender contender, LockOptions options) {
+        this.contender = contender;
+        this.client = contender.client();
+        this.transitions = contender.transitions();
+        this.queue = contender.queue();
+        this.acquisition = new Acquisition(contender.name(), OwnerId.random());
         this.leaseMillis = options.lease().toMillis();
         this.fair = options.fair();
+        this.backOff = new BackOff(client.info());
+    }
+
+    Acquisition acquisition() {
+        return acquisition;
+    }
+
+    /** Sends the next attempt, on the first waiter's own thread if the backend blocks and that waiter has one. */
+    void attempt() {
+        Waiter head = queue.head();
+        if (head == null) {
+            throw new IllegalStateException("lock '" + contender.name() + "': attempt without a waiter");
+        }
+        timer.close();
+        inFlight = true;
+        signalledInFlight = false;
+        round++;
+        long remaining = head.remainingNanos(client.ticker().nanos());
+        long wait = head.after != null ? Waiter.FOREVER : remaining;
+        if (wait == 0 && (queued || !head.triesOnce())) {
+            wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
+        }
+        askedToWait = wait > 0;
+        boolean blocking = client.info().blocking();
+        long timeout = client.requestTimeoutNanos();
+        if (blocking && !head.triesOnce()) {
+            timeout = Math.max(1_000_000, Math.min(timeout, remaining));
+        }
+        Runnable send = sender(wait, timeout);
+        if (!blocking) {
+            transitions.effect(send);
+        } else if (head.thread() == null) {
+            transitions.effect(() -> client.runtime().io().execute(send));
+        } else {
+            head.offer(send);
+            if (head.thread() != Thread.currentThread()) {
+                transitions.effect(head::wakeUp);
+            }
+        }
+    }
+
+    private Runnable sender(long waitNanos, long timeoutNanos) {
+        AttemptRequest request = new AttemptRequest(
+                acquisition,
+                leaseMillis,
+                Durations.ceilMillis(waitNanos),
+                fair,
+                ticket,
+                Durations.ceilMillis(timeoutNanos),
+                client.identity());
+        int thisRound = round;
+        if (client.info().blocking()) {
+            // It may never be run, if the thread that it is offered to leaves: it is under way once it has begun.
+            return () -> send(thisRound, request, client.requests().begin());
+        }
+        Requests.Request underWay = client.requests()
+                .begin(
+                        timeoutNanos,
+                        () -> transitions.run(() -> {
+                            failed(thisRound, Failures.stalled(contender.name(), timeoutNanos));
+                        }));
+        return () -> send(thisRound, request, underWay);
+    }
+
+    private void send(int thisRound, AttemptRequest request, Requests.Request underWay) {
+        Sent sent = Sent.now(client.ticker());
+        Failures.call(() -> client.backend().attempt(request)).whenComplete((answer, error) -> {
+            try {
+                transitions.run(() -> answered(thisRound, sent, answer, error));
+            } finally {
+                underWay.end();
+            }
+        });
+    }
+
+    private void answered(int thisRound, Sent sent, @Nullable Attempt answer, @Nullable Throwable error) {
+        if (answer instanceof Attempt.Granted granted) {
+            granted(sent, granted.grant());
+        } else if (answer instanceof Attempt.Busy busy) {
+            busy(thisRound, busy);
+        } else {
+            failed(thisRound, Failures.of(contender.name(), error));
+        }
+    }
+
+    /** A late answer counts if it is a grant: the server does not take that back. */
+    private void granted(Sent sent, Grant grant) {
+        if (!contender.isCurrent(this)) {
+            if (!contender.holding().holds(acquisition)) {
+                contender.abandon(acquisition);
+            }
+            return;
+        }
+        inFlight = false;
+        Waiter head = queue.head();
+        if (head == null || lostEarly || !serves(head.options)) {
+            end();
+            contender.abandon(acquisition);
+            contender.kick();
+            return;
+        }
+        long now = client.ticker().nanos();
+        Tenure tenure = new Tenure(contender.holding(), grant, head.options, now, sent, uncertain);
+        if (tenure.remainingNanos(client.ticker()) > 0) {
+            end();
+            contender.noteAnswer();
+            contender.holding().begin(tenure, head);
+            if (doubtedEarly) {
+                contender.holding().doubt(acquisition.owner(), "doubted before the grant was seen");
+            }
+        } else {
+            fail(new LockUnavailableException("lock '" + contender.name() + "': the store took "
+                    + Durations.text(now - sent.nanos()) + " to grant a lease of " + grant.leaseMillis()
+                    + " ms, which has passed meanwhile; lengthen the lease"));
+        }
+    }
+
+    /** Whether an answer is the one that is waited for. */
+    private boolean isAwaited(int thisRound) {
+        return contender.isCurrent(this) && thisRound == round && inFlight;
+    }
+
+    private void busy(int thisRound, Attempt.Busy busy) {
+        if (!isAwaited(thisRound)) {
+            return;
+        }
+        inFlight = false;
+        lastFailure = null;
+        contender.noteAnswer();
+        backOff.succeeded();
+        ticket = busy.ticket();
+        queued |= ticket != null;
+        Waiter head = queue.head();
+        while (head != null && head.triesOnce()) {
+            queue.remove(head);
+            contender.decide(head, Waiter.State.BUSY);
+            head = queue.head();
+        }
+        if (head == null || !serves(head.options)) {
+            giveUp();
+            contender.kick();
+        } else if (signalledInFlight || !askedToWait) {
+            attempt();
+        } else {
+            awaitSignal();
+            long delay = backOff.pollDelayNanos(busy.remainingMillis(), client.random());
+            timer = client.runtime().timer().after(delay, this::poll);
+        }
+    }
+
+    private void awaitSignal() {
+        Ticket place = ticket;
+        if (place != null && !place.equals(listeningTo)) {
+            listeningTo = place;
+            transitions.effect(() -> listen(place));
+        }
+    }
+
+    private void listen(Ticket place) {
+        Subscription subscription = client.backend().signal(place, this::signalled);
+        boolean wanted = transitions.test(() -> {
+            if (!contender.isCurrent(this) || !place.equals(listeningTo)) {
+                return false;
+            }
+            transitions.effect(signal::close);
+            signal = subscription;
+            return true;
+        });
+        if (!wanted) {
+            subscription.close();
+        }
+    }
+
+    private void signalled() {
+        transitions.run(() -> {
+            if (contender.isCurrent(this)) {
+                backOff.reset();
+                if (inFlight) {
+                    signalledInFlight = true;
+                } else {
+                    attempt();
+                }
+            }
+        });
+    }
+
+    private void poll() {
+        transitions.run(() -> {
+            if (contender.isCurrent(this) && !inFlight) {
+                attempt();
+            }
+        });
+    }
+
+    private void failed(int thisRound, LockException failure) {
+        if (isAwaited(thisRound)) {
+            inFlight = false;
+            fail(failure);
+        }
+    }
+
+    /** Tells the waiters who do not wait for better times; tries again for the others. */
+    private void fail(LockException failure) {
+        uncertain = true;
+        lastFailure = failure;
+        boolean mayPass = failure instanceof LockUnavailableException;
+        long failingNanos = backOff.failed(client.ticker().nanos());
+        Waiter first = queue.head();
+        for (Waiter waiter = first; waiter != null; ) {
+            Waiter next = waiter.after;
+            if (waiter == first && !mayPass || givesUp(waiter, failingNanos)) {
+                queue.remove(waiter);
+                contender.fail(waiter, failure);
+            }
+            waiter = next;
+        }
+        Waiter head = queue.head();
+        if (head == null || !mayPass || !serves(head.options)) {
+            giveUp();
+            contender.kick();
+        } else {
+            timer = client.runtime().timer().after(backOff.retryDelayNanos(client.random()), this::poll);
+        }
+    }
+
+    private boolean givesUp(Waiter waiter, long failingNanos) {
+        long patience = client.unavailableTimeoutNanos();
+        long waitedNanos = client.ticker().nanos() - waiter.sinceNanos;
+        return waiter.triesOnce() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
+    }
+
+    /** Why a waiter whose deadline has passed could not be served, unless it is that somebody else has the lock. */
+    @Nullable LockException unavailability(Waiter waiter) {
+        return lastFailure == null && !contender.wasAnsweredSince(waiter.sinceNanos)
+                ? Failures.stalled(contender.name(), waiter.timeoutNanos)
+                : lastFailure;
+    }
+
+    /** A waiter has left the queue; an attempt that it was to make has not begun. */
+    void waiterLeft(boolean undoneAttempt) {
+        if (inFlight && !undoneAttempt) {
+            return;
+        }
+        inFlight = false;
+        Waiter head = queue.head();
+        if (head == null || !serves(head.options)) {
+            giveUp();
+            contender.kick();
+        } else if (undoneAttempt) {
+            attempt();
+        }
+    }
+
+    void noteLoss() {
+        lostEarly = true;
+    }
+
+    void noteDoubt() {
+        doubtedEarly = true;
     }
 
     /** Whether a grant to this acquisition is what a waiter with those options wants. */
-    boolean serves(LockOptions options) {
+    private boolean serves(LockOptions options) {
         return leaseMillis == options.lease().toMillis() && fair == options.fair();
     }
 
-    /** Whether the server may know of this acquisition. */
-    boolean mayBeOnServer() {
-        return queued || uncertain || inFlight;
-    }
-
-    void noteBusy(@Nullable Ticket place) {
-        ticket = place;
-        queued |= place != null;
-        answered = true;
-        lastFailure = null;
-        failures = 0;
-    }
-
-    void noteFailure(LockException failure, long nowNanos) {
-        uncertain = true;
-        lastFailure = failure;
-        if (failures++ == 0) {
-            failingSinceNanos = nowNanos;
+    /** Ends it, and removes whatever it has on the server. */
+    void giveUp() {
+        boolean mayBeOnServer = queued || uncertain || inFlight;
+        end();
+        if (mayBeOnServer) {
+            contender.abandon(acquisition);
         }
     }
 
-    long retryDelayNanos(RandomGenerator random) {
-        long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures - 1, 10));
-        return delay / 2 + random.nextLong(delay / 2);
-    }
-
-    /** Doubling with jitter between the backend's bounds, but no longer than the holder's lease still runs. */
-    long pollDelayNanos(BackendInfo info, long holderRemainingMillis, RandomGenerator random) {
-        long most = info.pollMaxMillis() * 1_000_000;
-        long delay = Math.min(most, info.pollMinMillis() * 1_000_000 << Math.min(polls++, 20));
-        long jittered = delay - random.nextLong(delay / 4 + 1);
-        if (holderRemainingMillis < 0) {
-            return jittered;
-        }
-        long afterLease = holderRemainingMillis * 1_000_000 + 1_000_000 + random.nextLong(5_000_000);
-        return Math.min(jittered, afterLease);
-    }
-
-    /** Something happened: poll eagerly again. */
-    void resetBackOff() {
-        polls = 0;
-    }
-
-    void stopListening() {
-        signal.close();
+    private void end() {
+        contender.endPursuit();
         timer.close();
-        signal = Subscription.NONE;
-        timer = Subscription.NONE;
         listeningTo = null;
+        transitions.effect(signal::close);
     }
 }

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -11,7 +10,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,10 +72,10 @@ final class Renewals {
         boolean late = false;
         for (Tenure tenure : held) {
             if (tenure.remainingNanos(runtime.ticker()) <= 0) {
-                tenure.contender.expire(tenure);
+                tenure.holding.expireIfDue(tenure);
             } else if (isRenewable(tenure)) {
                 long left = tenure.renewDueNanos - nowNanos;
-                if (left <= tenure.thirdOfLeaseNanos() / 2 && tenure.contender.mayRenew(tenure)) {
+                if (left <= tenure.thirdOfLeaseNanos() / 2 && tenure.holding.mayRenew(tenure)) {
                     due.add(tenure);
                     late |= left <= 0;
                 }
@@ -105,7 +103,11 @@ final class Renewals {
     private void send(List<Tenure> due) {
         due.forEach(tenure -> tenure.renewing = true);
         if (backend.info().blocking()) {
-            runtime.renewals().execute(() -> renew(due, false));
+            try {
+                runtime.renewals().execute(() -> renew(due, false));
+            } catch (Throwable e) { // no thread to be had
+                unknown(due, String.valueOf(e));
+            }
         } else {
             renew(due, false);
         }
@@ -150,11 +152,11 @@ final class Renewals {
             Tenure tenure = tenures.get(i);
             RenewResult result = results.get(i);
             if (result instanceof RenewResult.Renewed renewed) {
-                tenure.confirm(sent, renewed.leaseMillis(), asked || tenure.autoRenew);
+                tenure.holding.confirm(tenure, sent, renewed.leaseMillis(), asked || tenure.autoRenew);
                 tenure.renewing = false;
                 events.tell(listener -> listener.renewed(tenure.name(), tenure.token()));
             } else if (result instanceof RenewResult.Lost lost) {
-                tenure.contender.lose(tenure, lost.reason(), lost.detail());
+                tenure.holding.revoke(tenure, lost.reason(), lost.detail());
             } else if (first) {
                 unknown(List.of(tenure), ((RenewResult.Unknown) result).detail());
             }
@@ -178,7 +180,7 @@ final class Renewals {
                     tenure.lastConfirmed(now),
                     detail);
             if (failed == 1) {
-                tenure.contender.suspected(tenure, detail);
+                tenure.holding.suspected(tenure, detail);
             }
         }
         lookAgain(tenures);
@@ -195,14 +197,5 @@ final class Renewals {
         if (next != Pulse.NEVER) {
             pulse.needWithin(next);
         }
-    }
-
-    /** The reason by which a lease that has run out is lost. */
-    static LossReason reasonOf(Tenure tenure, long nowNanos) {
-        @Nullable LossReason decided = tenure.endOfHold(nowNanos);
-        if (decided == null) {
-            decided = tenure.abandonedBecause;
-        }
-        return decided == null ? LossReason.EXPIRED : decided;
     }
 }

@@ -4,9 +4,8 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.Grant;
-import java.util.Objects;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,15 +13,14 @@ import org.jspecify.annotations.Nullable;
  * {@link #remainingNanos} is positive; SUSPECT after a failed renewal, or while {@link #doubt} stands; LOST or RELEASED
  * by its {@link Possession}.
  *
- * <p>{@link #possession}, {@link #options} and {@link #handOffs} are guarded by the contender's mutex; the rest may be read by any thread.
+ * <p>Changes within the contender's {@link Transitions} only; the volatile fields may be read by any thread.
  */
 final class Tenure {
     /** The most hand-offs that tokens leave room for: tokens are the server's times this, plus the hand-off's number. */
     static final long TOKENS_PER_GRANT = 1 << 10;
 
-    final Contender contender;
+    final Holding holding;
     final Grant grant;
-    final long leaseMillis;
     final boolean autoRenew;
     final long grantedNanos;
     /** An earlier attempt may still be on its way: after the release the acquisition is to be abandoned as well. */
@@ -42,23 +40,26 @@ final class Tenure {
 
     volatile boolean renewing;
     final AtomicInteger failedRenewals = new AtomicInteger();
-    private final AtomicReference<Validity> validity;
-    private volatile boolean doubted;
-    private volatile long doubtedNanos;
-    private volatile long holdEndNanos;
-    private volatile boolean holdEnds;
+    private final long requestedMillis;
+    private volatile long confirmedMillis;
     private volatile long confirmedNanos;
+    private volatile Validity validity;
+    private volatile boolean doubted;
+    private long doubtedNanos;
+    private volatile boolean holdEnds;
+    private volatile long holdEndNanos;
 
-    Tenure(Contender contender, Grant grant, LockOptions options, long grantedNanos, Sent sent, boolean uncertain) {
-        this.contender = contender;
+    Tenure(Holding holding, Grant grant, LockOptions options, long grantedNanos, Sent sent, boolean uncertain) {
+        this.holding = holding;
         this.grant = grant;
         this.options = options;
         this.uncertain = uncertain;
-        this.leaseMillis = Math.min(options.lease().toMillis(), grant.leaseMillis());
         this.autoRenew = options.renewal() == Renewal.AUTO;
         this.grantedNanos = grantedNanos;
+        this.requestedMillis = options.lease().toMillis();
+        this.confirmedMillis = Math.min(requestedMillis, grant.leaseMillis());
         this.confirmedNanos = sent.nanos();
-        this.validity = new AtomicReference<>(sent.validity(leaseMillis));
+        this.validity = sent.validity(confirmedMillis);
         this.renewDueNanos = sent.nanos() + thirdOfLeaseNanos();
     }
 
@@ -70,24 +71,45 @@ final class Tenure {
         return grant.token() * TOKENS_PER_GRANT + handOffs;
     }
 
+    /** The longest lease that a renewal can confirm. */
+    long leaseMillis() {
+        return requestedMillis;
+    }
+
+    /** A third of what the server last confirmed. */
     long thirdOfLeaseNanos() {
-        return leaseMillis * 1_000_000 / 3;
+        return confirmedMillis * 1_000_000 / 3;
     }
 
     /** A new possession begins: its {@code maxHold} counts from now. */
-    void beginHold(LockOptions options, long nowNanos) {
-        holdEnds = options.maxHold().isPresent();
-        options.maxHold().ifPresent(bound -> holdEndNanos = nowNanos + Durations.nanos(bound));
+    void beginHold(Possession begun, LockOptions begunWith, long nowNanos) {
+        possession = begun;
+        options = begunWith;
+        holdEnds = false;
+        begunWith.maxHold().ifPresent(bound -> {
+            holdEndNanos = nowNanos + Durations.nanos(bound);
+            holdEnds = true;
+        });
     }
 
-    /** Why no renewal is to be sent any more, if so. */
-    @Nullable LossReason endOfHold(long nowNanos) {
-        return holdEnds && holdEndNanos - nowNanos <= 0 ? LossReason.MAX_HOLD : null;
+    /** How long the lock is to stay taken still, even if it is released. */
+    long minHoldLeftNanos(long nowNanos) {
+        Duration minHold = options.minHold();
+        return minHold.isZero() ? 0 : Durations.nanos(minHold) - (nowNanos - grantedNanos);
+    }
+
+    /** By what name a loss goes that comes because time has passed. */
+    LossReason reasonOfEnd(long nowNanos) {
+        LossReason decided = abandonedBecause;
+        if (holdEnds && holdEndNanos - nowNanos <= 0) {
+            return LossReason.MAX_HOLD;
+        }
+        return decided == null ? LossReason.EXPIRED : decided;
     }
 
     /** Nanoseconds for which a holder may rely on the grant; zero or less if not. */
     long remainingNanos(Ticker ticker) {
-        long remaining = Objects.requireNonNull(validity.get()).remainingNanos(ticker);
+        long remaining = validity.remainingNanos(ticker);
         return holdEnds ? Math.min(remaining, holdEndNanos - ticker.nanos()) : remaining;
     }
 
@@ -95,7 +117,7 @@ final class Tenure {
         return doubted;
     }
 
-    /** From now until the next renewal that is sent after it and confirmed, the grant does not count as valid. */
+    /** From now until a renewal that was sent later is confirmed, the grant does not count as valid. */
     void doubt(long nowNanos) {
         doubtedNanos = nowNanos;
         doubted = true;
@@ -103,17 +125,17 @@ final class Tenure {
     }
 
     /** The server confirmed a request that was sent then; a fixed lease is confirmed, but not extended. */
-    void confirm(Sent sent, long confirmedLeaseMillis, boolean extend) {
+    void confirm(Sent sent, long nowNanos, long leaseMillis, boolean extend) {
         if (extend) {
-            Validity confirmed = sent.validity(Math.min(leaseMillis, confirmedLeaseMillis));
-            validity.updateAndGet(confirmed::or);
+            confirmedMillis = Math.min(requestedMillis, leaseMillis);
+            validity = validity.or(sent.validity(confirmedMillis));
         }
         if (doubted && sent.nanos() - doubtedNanos >= 0) {
             doubted = false;
         }
         confirmedNanos = sent.nanos();
         failedRenewals.set(0);
-        renewDueNanos = sent.nanos() + thirdOfLeaseNanos();
+        renewDueNanos = doubted ? nowNanos : sent.nanos() + thirdOfLeaseNanos();
     }
 
     /** By the clock rather than by address, so that a simulated run is the same each time. */
@@ -130,6 +152,6 @@ final class Tenure {
     /** For messages. */
     String lastConfirmed(long nowNanos) {
         return "last confirmed " + Durations.text(nowNanos - confirmedNanos) + " ago (lease "
-                + Durations.text(leaseMillis * 1_000_000) + ")";
+                + Durations.text(confirmedMillis * 1_000_000) + ")";
     }
 }

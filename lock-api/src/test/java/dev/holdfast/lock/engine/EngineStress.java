@@ -32,7 +32,7 @@ public final class EngineStress {
     static boolean close(AsyncWaiter waiter) {
         Possession possession = Objects.requireNonNull(waiter.possession);
         try {
-            possession.tenure.contender.close(possession);
+            possession.tenure.holding.end(possession, true);
             return true;
         } catch (LeaseLostException e) {
             return false;
@@ -85,7 +85,7 @@ public final class EngineStress {
         @Actor
         public void lose() {
             Tenure tenure = Objects.requireNonNull(holder.possession).tenure;
-            tenure.contender.lose(tenure, LossReason.EXPIRED, "its time has passed");
+            tenure.holding.revoke(tenure, LossReason.EXPIRED, "its time has passed");
         }
 
         @Actor

@@ -81,7 +81,7 @@ final class Simulation {
         @Override
         public void close() {
             try {
-                possession.tenure.contender.close(possession);
+                possession.tenure.holding.end(possession, true);
             } catch (LeaseLostException tooLate) {
                 // lost and cancelled: nothing more to do
             }
@@ -260,7 +260,7 @@ final class Simulation {
 
     private void release(Contender contender, Possession possession) {
         try {
-            contender.close(possession);
+            possession.tenure.holding.end(possession, true);
         } catch (LeaseLostException expected) {
             check(possession.state == Possession.State.LOST, "reported lost while " + possession.state);
         }

@@ -1,0 +1,378 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The lock while it is here: who holds it, to whom it is handed on, when it is released, and how it is lost.
+ *
+ * <p><b>Hand-off</b> is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): the local queue is the local
+ * lock, the server's grant the global one, which is kept for a bounded number of hand-offs and a bounded time. Unlike
+ * there each hand-off mints a token, so that fencing tells apart two threads of one process.
+ *
+ * <p>Methods that begin a transition say so; the others run within one.
+ */
+final class Holding {
+    private static final Logger LOG = LoggerFactory.getLogger(Holding.class);
+
+    private final Contender contender;
+    private final EngineClient client;
+    private final Transitions transitions;
+    private @Nullable Tenure tenure;
+    /** What is being released; nothing else is begun before the server has answered, or did not in time. */
+    private @Nullable Acquisition releasing;
+
+    Holding(Contender contender) {
+        this.contender = contender;
+        this.client = contender.client();
+        this.transitions = contender.transitions();
+    }
+
+    String name() {
+        return contender.name();
+    }
+
+    boolean isBusy() {
+        return tenure != null || releasing != null;
+    }
+
+    /** Whether that acquisition is the one that is held or being released. */
+    boolean holds(Acquisition acquisition) {
+        return acquisition.equals(releasing)
+                || tenure != null && tenure.grant.acquisition().equals(acquisition);
+    }
+
+    // ---- acquiring
+
+    /** Decides a waiter whose thread holds the lock already, or held it and has not noticed its loss. */
+    boolean reenter(Waiter waiter) {
+        Tenure current = tenure;
+        Possession mine = current == null ? null : current.possession;
+        if (current != null && mine != null && mine.isOwnedBy(waiter.thread())) {
+            if (current.remainingNanos(client.ticker()) > 0) {
+                mine.addHold(waiter.asLease);
+                waiter.possession = mine;
+                contender.decide(waiter, Waiter.State.GRANTED);
+                return true;
+            }
+            expire(current);
+        }
+        Possession lost = client.lostHolds().find(waiter.thread(), name());
+        if (lost != null) {
+            contender.fail(waiter, lost.lostException());
+        }
+        return lost != null;
+    }
+
+    /** The server's grant has come. */
+    void begin(Tenure granted, Waiter waiter) {
+        tenure = granted;
+        give(granted, waiter, false);
+        client.renewals().add(granted);
+    }
+
+    private void give(Tenure current, Waiter waiter, boolean handedOff) {
+        contender.queue().remove(waiter);
+        long now = client.ticker().nanos();
+        Possession possession = new Possession(current, current.token(), now, waiter.thread());
+        possession.addHold(waiter.asLease);
+        current.beginHold(possession, waiter.options, now);
+        waiter.possession = possession;
+        contender.decide(waiter, Waiter.State.GRANTED);
+        Duration waited = Duration.ofNanos(now - waiter.sinceNanos);
+        client.events().tell(listener -> listener.acquired(name(), possession.token, waited, handedOff));
+    }
+
+    // ---- releasing
+
+    /**
+     * A transition: ends a {@code lock} hold of the calling thread.
+     *
+     * @return the release, or null if there are more holds or the lock was handed on
+     * @throws IllegalMonitorStateException if the thread has none
+     * @throws LeaseLostException if the lease was lost
+     */
+    @Nullable Release unlock(Thread thread) {
+        return transitions.<@Nullable Release>get(() -> {
+            Possession mine = tenure == null ? null : tenure.possession;
+            if (mine == null || !mine.isOwnedBy(thread)) {
+                mine = client.lostHolds().find(thread, name());
+            }
+            if (mine == null || !mine.hasLockHolds()) {
+                throw Failures.notHeld(name(), thread);
+            }
+            return endHold(mine, false, true);
+        });
+    }
+
+    /** A transition: ends a hold of that kind, on whatever thread. */
+    @Nullable Release end(Possession possession, boolean asLease) {
+        return transitions.<@Nullable Release>get(() -> endHold(possession, asLease, true));
+    }
+
+    /** A transition: ends the hold of a lease that was dropped; a blocking release is made elsewhere. */
+    void endDropped(Possession possession) {
+        transitions.run(() -> {
+            try {
+                endHold(possession, true, false);
+            } catch (LeaseLostException alreadyReported) {
+                LOG.debug("{}", alreadyReported.getMessage());
+            }
+        });
+    }
+
+    private @Nullable Release endHold(Possession possession, boolean asLease, boolean here) {
+        Tenure current = possession.tenure;
+        if (possession.state == Possession.State.HELD && current.remainingNanos(client.ticker()) <= 0) {
+            expire(current);
+        }
+        possession.endHold(asLease);
+        if (possession.state == Possession.State.LOST) {
+            if (!possession.hasHolds()) {
+                client.lostHolds().remove(possession);
+            }
+            throw possession.lostException();
+        }
+        if (possession.state != Possession.State.HELD || possession.hasHolds()) {
+            return null;
+        }
+        possession.state = Possession.State.RELEASED;
+        long now = client.ticker().nanos();
+        Waiter next = contender.queue().head();
+        if (current.minHoldLeftNanos(now) > 0) {
+            current.possession = null;
+            tellReleased(possession, now);
+            client.runtime().timer().after(current.minHoldLeftNanos(now), () -> endLinger(current));
+            return null;
+        }
+        if (next != null && mayHandOff(current, next, now)) {
+            tellReleased(possession, now);
+            current.handOffs++;
+            give(current, next, true);
+            return null;
+        }
+        return release(current, possession, here);
+    }
+
+    private boolean mayHandOff(Tenure current, Waiter next, long nowNanos) {
+        return !next.options.fair()
+                && !current.options.fair()
+                && current.autoRenew
+                && next.options.renewal() == Renewal.AUTO
+                && next.options.lease().equals(current.options.lease())
+                && !current.isDoubted()
+                && current.failedRenewals.get() == 0
+                && current.handOffs < client.options().handOffLimit()
+                && nowNanos - current.grantedNanos < client.handOffNanos()
+                && current.remainingNanos(client.ticker()) > current.thirdOfLeaseNanos();
+    }
+
+    private Release release(Tenure current, Possession possession, boolean here) {
+        leave(current);
+        releasing = current.grant.acquisition();
+        CompletableFuture<@Nullable ReleaseResult> outcome = new CompletableFuture<>();
+        transitions.effect(client.leftovers().release(current.grant, here, result -> {
+            transitions.run(() -> released(possession, result));
+            outcome.complete(result);
+        }));
+        return new Release(possession, outcome);
+    }
+
+    private void released(Possession possession, @Nullable ReleaseResult result) {
+        releasing = null;
+        if (result == ReleaseResult.NOT_HELD) {
+            lose(possession, LossReason.REVOKED, "the store did not have it any more at release");
+        } else {
+            tellReleased(possession, client.ticker().nanos());
+        }
+        if (result != null) {
+            contender.noteAnswer();
+        }
+        if (possession.tenure.uncertain) {
+            contender.abandon(possession.tenure.grant.acquisition());
+        }
+        contender.kick();
+    }
+
+    private void tellReleased(Possession possession, long nowNanos) {
+        Duration held = Duration.ofNanos(nowNanos - possession.acquiredNanos);
+        client.events().tell(listener -> listener.released(name(), possession.token, held));
+    }
+
+    /** A transition: the lock was released early, and its {@code minHold} is over now. */
+    private void endLinger(Tenure lingering) {
+        transitions.run(() -> {
+            if (tenure == lingering) {
+                leave(lingering);
+                giveBack(lingering);
+                contender.kick();
+            }
+        });
+    }
+
+    private void leave(Tenure current) {
+        tenure = null;
+        client.renewals().remove(current);
+    }
+
+    /** Releases what nobody waits for. */
+    private void giveBack(Tenure ended) {
+        if (ended.uncertain) {
+            contender.abandon(ended.grant.acquisition());
+        } else {
+            transitions.effect(client.leftovers().release(ended.grant, false, ignored -> {}));
+        }
+    }
+
+    // ---- renewing
+
+    /** A transition: whether the grant is worth renewing; if not, it is left to run out. */
+    boolean mayRenew(Tenure current) {
+        return transitions.test(() -> {
+            Possession possession = current.possession;
+            if (tenure == current && possession != null && possession.isOrphaned()) {
+                current.abandonedBecause = LossReason.OWNER_DIED;
+            }
+            return tenure == current && current.abandonedBecause == null;
+        });
+    }
+
+    /** A transition: a renewal that was sent then is confirmed. */
+    void confirm(Tenure current, Sent sent, long leaseMillis, boolean extend) {
+        transitions.run(() -> current.confirm(sent, client.ticker().nanos(), leaseMillis, extend));
+    }
+
+    /** A transition: a renewal failed. The holder is told, and keeps the lease while it is valid. */
+    void suspected(Tenure current, String detail) {
+        transitions.run(() -> tellSuspect(current, detail));
+    }
+
+    /** The backend doubts a grant; false if it is not the one that is held. */
+    boolean doubt(OwnerId owner, String detail) {
+        Tenure current = tenure;
+        if (current == null || !current.grant.acquisition().owner().equals(owner)) {
+            return false;
+        }
+        if (!current.isDoubted()) {
+            tellSuspect(current, detail);
+        }
+        current.doubt(client.ticker().nanos());
+        transitions.effect(client.renewals()::soon);
+        return true;
+    }
+
+    private void tellSuspect(Tenure current, String detail) {
+        Possession possession = current.possession;
+        if (tenure == current && possession != null) {
+            client.events().tell(listener -> listener.suspect(name(), possession.token, detail));
+        }
+    }
+
+    // ---- losing
+
+    /** A transition: ends the grant if its time has passed. */
+    void expireIfDue(Tenure current) {
+        transitions.run(() -> {
+            if (current.remainingNanos(client.ticker()) <= 0) {
+                expire(current);
+            }
+        });
+    }
+
+    /** A transition: the server said that the grant has ended. */
+    void revoke(Tenure current, LossReason reason, String detail) {
+        transitions.run(() -> end(current, reason, detail));
+    }
+
+    /** The backend says that a grant has ended; false if it is not the one that is held. */
+    boolean lost(OwnerId owner, LossReason reason, String detail) {
+        Tenure current = tenure;
+        if (current == null || !current.grant.acquisition().owner().equals(owner)) {
+            return false;
+        }
+        end(current, reason, detail);
+        return true;
+    }
+
+    private void expire(Tenure current) {
+        long now = client.ticker().nanos();
+        end(current, current.reasonOfEnd(now), current.lastConfirmed(now));
+    }
+
+    /** Only the first end of a tenure does anything, and none after its release. */
+    private void end(Tenure current, LossReason reason, String detail) {
+        if (tenure != current) {
+            return;
+        }
+        leave(current);
+        Possession possession = current.possession;
+        current.possession = null;
+        if (possession != null) {
+            lose(possession, reason, detail);
+            Thread owner = possession.ownerThread();
+            if (owner != null) {
+                client.lostHolds().add(owner, possession);
+                if (current.options.interruptOnLoss() && reason != LossReason.CLIENT_CLOSED) {
+                    owner.interrupt(); // within the transition, so that it still has its hold
+                }
+            }
+        }
+        boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
+        long minHoldLeft = current.minHoldLeftNanos(client.ticker().nanos());
+        boolean toGiveBack = !isGone || current.uncertain;
+        if (toGiveBack && minHoldLeft <= 0) {
+            giveBack(current);
+        } else if (toGiveBack && reason != LossReason.CLIENT_CLOSED) {
+            client.runtime().timer().after(minHoldLeft, () -> transitions.run(() -> giveBack(current)));
+        }
+        contender.kick();
+    }
+
+    private void lose(Possession possession, LossReason reason, String detail) {
+        CompletableFuture<LossReason> told = possession.lose(reason, detail);
+        if (told != null) {
+            transitions.effect(() -> client.runtime().callbacks().execute(() -> told.complete(reason)));
+        }
+        if (reason != LossReason.CLIENT_CLOSED) {
+            transitions.effect(() -> LOG.warn("{}", possession.lostException().getMessage()));
+        }
+        client.events().tell(listener -> listener.lost(name(), possession.token, reason));
+    }
+
+    /** A transition: the future of a possession's loss. */
+    CompletableFuture<LossReason> lossOf(Possession possession) {
+        return transitions.get(possession::lost);
+    }
+
+    /** A transition: whether a thread holds the lock, and may rely on it. */
+    boolean isHeldBy(Thread thread) {
+        return transitions.test(() -> {
+            Tenure current = tenure;
+            Possession possession = current == null ? null : current.possession;
+            return current != null
+                    && possession != null
+                    && possession.isOwnedBy(thread)
+                    && !current.isDoubted()
+                    && current.remainingNanos(client.ticker()) > 0;
+        });
+    }
+
+    /** The client closes: what is held is lost and released, what lingers is left to its lease. */
+    void close() {
+        Tenure current = tenure;
+        if (current != null && current.possession != null) {
+            end(current, LossReason.CLIENT_CLOSED, "the client was closed");
+        } else if (current != null) {
+            leave(current);
+        }
+    }
+}
