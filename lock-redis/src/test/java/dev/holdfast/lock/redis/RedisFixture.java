@@ -35,6 +35,11 @@ final class RedisFixture implements LockFixture {
                 builder -> builder);
     }
 
+    /** A server that writes nothing to disk, with notified waiters. */
+    static RedisFixture fast() throws IOException, InterruptedException {
+        return new RedisFixture("standalone without persistence, notified", RedisServer.start(), builder -> builder);
+    }
+
     /** A server that keeps its data, with polling waiters. */
     static RedisFixture polling() throws IOException, InterruptedException {
         return new RedisFixture(
