@@ -10,20 +10,45 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Sends commands on one connection (to a server, or to a cluster): scripts by their digest, every command bounded in
  * time. A command that has timed out is cancelled, so that the client does not send it again after a reconnect. A script
- * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
+ * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. A connection that
+ * has gone silent is replaced. Thread-safe.
  */
 final class RedisCalls {
-    private final boolean cluster;
-    private final RedisSource.Link link;
+    private static final Logger LOG = LoggerFactory.getLogger(RedisCalls.class);
+    private static final int DEAD_AFTER = 3;
+    private static final long DEAD_AFTER_NANOS = 2_000_000_000L;
 
-    RedisCalls(boolean cluster, RedisSource.Link link) {
-        this.cluster = cluster;
-        this.link = link;
+    private final RedisSource source;
+    private final AtomicInteger silent = new AtomicInteger();
+    private final AtomicBoolean connecting = new AtomicBoolean();
+    private volatile RedisSource.Link link;
+    private volatile long answeredNanos = System.nanoTime();
+    private volatile boolean closed;
+
+    /** Connects; blocks, fails with the client's own exceptions. */
+    RedisCalls(RedisSource source) {
+        this.source = source;
+        this.link = source.connect();
+    }
+
+    /** The connection of the moment. */
+    RedisSource.Link link() {
+        return link;
+    }
+
+    void close() {
+        closed = true;
+        close(link);
     }
 
     /** Runs a script that answers with a list; fails with the client's own exceptions. */
@@ -102,10 +127,61 @@ final class RedisCalls {
             sent.orTimeout(timeoutMillis, TimeUnit.MILLISECONDS);
         }
         return sent.whenComplete((value, failure) -> {
+            if (failure instanceof TimeoutException) {
+                if (silent.incrementAndGet() >= DEAD_AFTER && System.nanoTime() - answeredNanos > DEAD_AFTER_NANOS) {
+                    replaceLink();
+                }
+                return;
+            }
+            silent.set(0);
+            answeredNanos = System.nanoTime();
             if (failure != null && (RedisFailures.isReadOnly(failure) || isMoving(failure))) {
                 link.wrongServer().run();
             }
         });
+    }
+
+    /**
+     * A connection that only times out may be dead without anybody having been told, when a router has dropped it; the
+     * operating system would notice after a quarter of an hour.
+     */
+    private void replaceLink() {
+        if (closed || source.cluster() || !source.connects() || !connecting.compareAndSet(false, true)) {
+            return;
+        }
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        RedisSource.Link old = link;
+                        link = source.connect();
+                        answeredNanos = System.nanoTime();
+                        silent.set(0);
+                        drop(old);
+                        LOG.debug("replaced a connection that did not answer any more");
+                        if (closed) {
+                            close(link);
+                        }
+                    } catch (RuntimeException e) {
+                        LOG.debug("the server does not answer, and no new connection is possible", e);
+                    } finally {
+                        connecting.set(false);
+                    }
+                },
+                "holdfast-redis-connect");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void drop(RedisSource.Link old) {
+        if (old.connection() != null) {
+            old.connection().closeAsync();
+        }
+    }
+
+    private void close(RedisSource.Link last) {
+        if (last.connection() != null) {
+            source.close(last.connection());
+        }
     }
 
     private static boolean isMoving(Throwable failure) {
@@ -115,6 +191,8 @@ final class RedisCalls {
     }
 
     private Throwable told(Throwable cause) {
-        return cluster && isMoving(cause) ? new RedisException("the cluster's slots are moving", cause) : cause;
+        return source.cluster() && isMoving(cause)
+                ? new RedisException("the cluster's slots are moving", cause)
+                : cause;
     }
 }

@@ -264,19 +264,16 @@ public final class RedisLocks {
     /** Connects to one server, group or cluster. */
     static RedisLockBackend connect(RedisSource source, RedisSettings settings) {
         try {
-            RedisSource.Link link = source.connect();
-            RedisCalls calls = new RedisCalls(source.cluster(), link);
+            RedisCalls calls = new RedisCalls(source);
             RedisWaiters waiters = new RedisWaiters();
             RedisSignals signals =
-                    settings.notified() ? source.signals(settings.prefix(), waiters, link) : RedisSignals.NONE;
+                    settings.notified() ? source.signals(settings.prefix(), waiters, calls.link()) : RedisSignals.NONE;
             ReplicaAcknowledgement replicas = settings.replicas();
             RedisGranting granting = replicas == null
                     ? (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
                     : new ReplicaGranting(source, calls, replicas, settings.recordMillis());
             return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
-                if (link.connection() != null) {
-                    source.close(link.connection());
-                }
+                calls.close();
                 source.close();
             });
         } catch (RuntimeException e) {

@@ -26,9 +26,9 @@ final class ReplicaGranting implements RedisGranting {
     private final ReplicaAcknowledgement wanted;
     private final long recordMillis;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Queue<Lane> free = new ArrayDeque<>();
+    private final Queue<RedisCalls> free = new ArrayDeque<>();
     private final Queue<Job> waiting = new ArrayDeque<>();
-    private final List<Lane> all = new ArrayList<>();
+    private final List<RedisCalls> all = new ArrayList<>();
     private int lanes;
     private boolean closed;
 
@@ -39,7 +39,7 @@ final class ReplicaGranting implements RedisGranting {
         this.wanted = wanted;
         this.recordMillis = recordMillis;
         lanes = 1;
-        Lane first = open();
+        RedisCalls first = open();
         all.add(first);
         free.add(first);
     }
@@ -47,7 +47,7 @@ final class ReplicaGranting implements RedisGranting {
     @Override
     public CompletableFuture<List<Object>> attempt(RedisKeys keys, String[] args, long timeoutMillis) {
         Job job = new Job(keys, args, timeoutMillis, new CompletableFuture<>());
-        Lane lane;
+        RedisCalls lane;
         boolean more = false;
         lock.lock();
         try {
@@ -70,10 +70,10 @@ final class ReplicaGranting implements RedisGranting {
         return job.answer();
     }
 
-    private void run(Lane lane, Job job) {
+    private void run(RedisCalls lane, Job job) {
         String[] keys = job.keys().all();
         RedisCalls.Replicated sent =
-                lane.calls().scriptAndWait(RedisScript.ATTEMPT, keys, job.args(), wanted, job.timeoutMillis());
+                lane.scriptAndWait(RedisScript.ATTEMPT, keys, job.args(), wanted, job.timeoutMillis());
         sent.reply().whenComplete((reply, failure) -> {
             if (failure != null) {
                 job.answer().completeExceptionally(failure);
@@ -108,7 +108,7 @@ final class ReplicaGranting implements RedisGranting {
                                 seen + "; the grant was taken back, look after the replicas and try again")));
     }
 
-    private void next(Lane lane) {
+    private void next(RedisCalls lane) {
         Job job;
         lock.lock();
         try {
@@ -125,7 +125,7 @@ final class ReplicaGranting implements RedisGranting {
     }
 
     private void openAnother() {
-        Lane lane;
+        RedisCalls lane;
         try {
             lane = open();
         } catch (RuntimeException e) {
@@ -147,26 +147,19 @@ final class ReplicaGranting implements RedisGranting {
             lock.unlock();
         }
         if (late) {
-            close(lane);
+            lane.close();
         } else {
             next(lane);
         }
     }
 
-    private Lane open() {
-        RedisSource.Link link = source.connect();
-        return new Lane(link, new RedisCalls(source.cluster(), link));
-    }
-
-    private void close(Lane lane) {
-        if (lane.link().connection() != null) {
-            source.close(lane.link().connection());
-        }
+    private RedisCalls open() {
+        return new RedisCalls(source);
     }
 
     @Override
     public void close() {
-        List<Lane> open;
+        List<RedisCalls> open;
         List<Job> unanswered;
         lock.lock();
         try {
@@ -177,13 +170,11 @@ final class ReplicaGranting implements RedisGranting {
         } finally {
             lock.unlock();
         }
-        open.forEach(this::close);
+        open.forEach(RedisCalls::close);
         unanswered.forEach(job -> job.answer()
                 .completeExceptionally(new LockUnavailableException(
                         "lock key '" + job.keys().lock() + "': the client was closed before the attempt was sent")));
     }
-
-    private record Lane(RedisSource.Link link, RedisCalls calls) {}
 
     private record Job(RedisKeys keys, String[] args, long timeoutMillis, CompletableFuture<List<Object>> answer) {}
 }

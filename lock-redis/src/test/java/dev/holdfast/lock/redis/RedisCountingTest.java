@@ -70,8 +70,6 @@ final class RedisCountingTest {
         assertThat(plain).isLessThanOrEqualTo(2.0);
         double handedOff = commandsAnAcquisition(List.of(ClientOptions.defaults()), 32, 100, Duration.ZERO);
         assertThat(handedOff).isLessThan(0.5);
-        System.getLogger("counts")
-                .log(System.Logger.Level.WARNING, "32 threads: {0}, with hand-off {1}", plain, handedOff);
     }
 
     @Test
@@ -79,7 +77,6 @@ final class RedisCountingTest {
         double plain = commandsAnAcquisition(java.util.Collections.nCopies(8, NO_HAND_OFF), 1, 100, Duration.ZERO);
         double holding =
                 commandsAnAcquisition(java.util.Collections.nCopies(8, NO_HAND_OFF), 1, 40, Duration.ofMillis(5));
-        System.getLogger("counts").log(System.Logger.Level.WARNING, "8 clients: {0}, holding 5 ms {1}", plain, holding);
         assertThat(plain).isLessThanOrEqualTo(4.0);
         assertThat(holding).isLessThanOrEqualTo(4.0);
     }
@@ -95,7 +92,6 @@ final class RedisCountingTest {
                 client.lock("warm-up").lock();
                 client.lock("warm-up").unlock();
             }
-            // Two clients that meet once have their subscriptions.
             long[] guarded = {0};
             List<Callable<Void>> work = new ArrayList<>();
             for (LockClient client : clients) {
@@ -140,23 +136,23 @@ final class RedisCountingTest {
             List<CompletableFuture<Lease>> acquiring = new ArrayList<>();
             for (int i = 0; i < names; i++) {
                 acquiring.add(holder.lock("many/" + i)
-                        .acquireAsync(Duration.ofSeconds(60))
+                        .acquireAsync(Duration.ofMinutes(4))
                         .toCompletableFuture());
             }
             for (CompletableFuture<Lease> each : acquiring) {
-                held.add(each.get(60, TimeUnit.SECONDS));
+                held.add(each.get(4, TimeUnit.MINUTES));
             }
             List<CompletableFuture<Lease>> waiting = new ArrayList<>();
             for (int i = 0; i < names; i++) {
                 waiting.add(waiter.lock("many/" + i)
-                        .acquireAsync(Duration.ofSeconds(90))
+                        .acquireAsync(Duration.ofMinutes(5))
                         .toCompletableFuture());
             }
-            await().atMost(Duration.ofSeconds(60)).until(() -> fixture.entries("many/" + (names - 1)) == 3);
+            await().atMost(Duration.ofMinutes(4)).until(() -> fixture.entries("many/" + (names - 1)) == 3);
             assertThat(fixture.list("PUBSUB", "CHANNELS")).hasSize(1);
             held.forEach(Lease::close);
             for (CompletableFuture<Lease> each : waiting) {
-                each.get(60, TimeUnit.SECONDS);
+                each.get(4, TimeUnit.MINUTES);
             }
             assertThat(fixture.list("PUBSUB", "CHANNELS")).hasSize(1);
             for (CompletableFuture<Lease> each : waiting) {

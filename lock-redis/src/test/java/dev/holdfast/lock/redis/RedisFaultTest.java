@@ -51,8 +51,8 @@ final class RedisFaultTest {
                 Lease next = waiting.get(30, TimeUnit.SECONDS);
                 Duration waited = Duration.ofNanos(System.nanoTime() - start);
                 next.close();
-                // The promise is 1 s; a busy machine gets another half.
-                assertThat(waited).isLessThan(Duration.ofMillis(1_500));
+                // The promise is 1 s; a busy machine gets one more.
+                assertThat(waited).isLessThan(Duration.ofSeconds(2));
             }
         }
     }
@@ -158,8 +158,8 @@ final class RedisFaultTest {
             child.destroyForcibly().waitFor();
             long start = System.nanoTime();
             Lease granted = next.get(60, TimeUnit.SECONDS);
-            // The promise is the lease + 0.5 s; a busy machine gets another half.
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(lease.plusMillis(1_000));
+            // The promise is the lease + 0.5 s; a busy machine gets one second more.
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(lease.plusMillis(1_500));
             assertThat(granted.token()).isGreaterThan(held);
             granted.close();
         } finally {

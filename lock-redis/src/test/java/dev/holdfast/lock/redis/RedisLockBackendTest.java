@@ -22,6 +22,7 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -373,6 +374,15 @@ final class RedisLockBackendTest {
         await().atMost(Duration.ofSeconds(10))
                 .ignoreExceptions()
                 .until(() -> get(a.holder(name, 1_000)).isPresent());
+    }
+
+    @Test
+    void silentlyDeadConnection_isReplaced() throws Exception {
+        Grant grant = grant(a, acquisition());
+        fixture.proxy().halfOpen(Direction.TO_SERVER);
+        await().atMost(Duration.ofSeconds(30))
+                .ignoreExceptions()
+                .until(() -> get(a.renew(List.of(grant), 800)).get(0) instanceof RenewResult.Renewed);
     }
 
     @Test
