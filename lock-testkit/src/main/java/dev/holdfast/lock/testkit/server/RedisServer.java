@@ -158,7 +158,12 @@ public final class RedisServer implements AutoCloseable {
                 .start();
     }
 
+    /** The environment variable HOLDFAST_REDIS_SERVER selects another version. */
     private static Path binary() {
+        String chosen = System.getenv("HOLDFAST_REDIS_SERVER");
+        if (chosen != null && !chosen.isEmpty()) {
+            return Path.of(chosen);
+        }
         return ServerBinary.find(List.of("redis-server", "valkey-server"));
     }
 
