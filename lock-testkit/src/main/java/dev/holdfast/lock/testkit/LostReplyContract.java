@@ -204,7 +204,9 @@ abstract class LostReplyContract extends ClientGroup {
                 Long.getLong("holdfast.faults.seed", ThreadLocalRandom.current().nextLong());
         HistoryChecker history = new HistoryChecker();
         String name = newName();
-        List<FaultyClient> clients = List.of(own(), own());
+        // Without the hand-off every acquisition is a request: with it, a fast store may see too few to hit one.
+        ClientOptions plain = LockContract.clientOptions().handOffLimit(0).build();
+        List<FaultyClient> clients = List.of(faultyClient(plain), faultyClient(plain));
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
         // Fair, so that every acquisition asks the server and may meet a fault.
         LockOptions options = LockOptions.builder()
