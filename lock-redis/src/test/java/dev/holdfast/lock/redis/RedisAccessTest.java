@@ -21,6 +21,7 @@ import io.lettuce.core.SslOptions;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -77,9 +78,9 @@ final class RedisAccessTest {
     @Test
     void aclUser_withTheDocumentedPermissions_doesEverything() throws Exception {
         try (RedisServer server = RedisServer.start()) {
-            String permissions = permissionsFromTheDocs();
-            String[] words = ("ACL SETUSER locks on >" + CANARY + " " + permissions).split(" ");
-            server.command(words);
+            List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "on", ">" + CANARY));
+            words.addAll(Permissions.documented());
+            server.command(words.toArray(String[]::new));
             String uri = "redis://locks:" + CANARY + "@" + server.host() + ":" + server.port();
             try (LockBackend a = backend(uri);
                     LockBackend b = backend(uri)) {
@@ -109,16 +110,6 @@ final class RedisAccessTest {
                         .hasMessageContaining("permission");
             }
         }
-    }
-
-    /** The page says what is needed, and this test that it is enough. */
-    private static String permissionsFromTheDocs() throws Exception {
-        Path page = Path.of("../docs/redis.md");
-        return Files.readAllLines(page).stream()
-                .filter(line -> line.startsWith("ACL SETUSER locks"))
-                .findFirst()
-                .orElseThrow()
-                .replaceFirst("^ACL SETUSER locks on >\\S+ ", "");
     }
 
     @Test

@@ -130,35 +130,39 @@ final class RedisCountingTest {
     @Test
     void names10000_waitedForAtOnce_oneSubscription() throws Exception {
         int names = 10_000;
-        try (LockClient holder = fixture.newClient(ClientOptions.defaults());
-                LockClient waiter = fixture.newClient(ClientOptions.defaults())) {
-            List<Lease> held = new ArrayList<>();
-            List<CompletableFuture<Lease>> acquiring = new ArrayList<>();
+        int released = 50;
+        ClientOptions options = ClientOptions.builder()
+                .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(10)).build())
+                .requestTimeout(Duration.ofSeconds(30))
+                .build();
+        try (LockClient holder = fixture.newClient(options);
+                LockClient waiter = fixture.newClient(options)) {
+            List<CompletableFuture<Lease>> held = new ArrayList<>();
             for (int i = 0; i < names; i++) {
-                acquiring.add(holder.lock("many/" + i)
-                        .acquireAsync(Duration.ofMinutes(4))
-                        .toCompletableFuture());
+                held.add(acquire(holder, i));
             }
-            for (CompletableFuture<Lease> each : acquiring) {
-                held.add(each.get(4, TimeUnit.MINUTES));
-            }
+            CompletableFuture.allOf(held.toArray(CompletableFuture[]::new)).get(4, TimeUnit.MINUTES);
             List<CompletableFuture<Lease>> waiting = new ArrayList<>();
             for (int i = 0; i < names; i++) {
-                waiting.add(waiter.lock("many/" + i)
-                        .acquireAsync(Duration.ofMinutes(5))
-                        .toCompletableFuture());
+                waiting.add(acquire(waiter, i));
             }
             await().atMost(Duration.ofMinutes(4)).until(() -> fixture.entries("many/" + (names - 1)) == 3);
             assertThat(fixture.list("PUBSUB", "CHANNELS")).hasSize(1);
-            held.forEach(Lease::close);
-            for (CompletableFuture<Lease> each : waiting) {
-                each.get(4, TimeUnit.MINUTES);
+            assertThat(waiting).noneMatch(CompletableFuture::isDone);
+            for (int i = 0; i < released; i++) {
+                held.get(names - 1 - i).join().close();
+            }
+            for (int i = 0; i < released; i++) {
+                waiting.get(names - 1 - i).get(4, TimeUnit.MINUTES);
             }
             assertThat(fixture.list("PUBSUB", "CHANNELS")).hasSize(1);
-            for (CompletableFuture<Lease> each : waiting) {
-                each.join().close();
-            }
+        } finally {
+            fixture.server().command("FLUSHALL");
         }
+    }
+
+    private static CompletableFuture<Lease> acquire(LockClient client, int name) {
+        return client.lock("many/" + name).acquireAsync(Duration.ofMinutes(9)).toCompletableFuture();
     }
 
     @Test

@@ -7,6 +7,7 @@ import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -14,38 +15,52 @@ import java.util.function.UnaryOperator;
 
 /** One server behind a proxy. */
 final class RedisFixture implements LockFixture {
+    private static final String PASSWORD = "canary-5ecret";
+
     private final String name;
     private final RedisServer server;
     private final FaultProxy proxy;
+    private final String login;
     private final UnaryOperator<RedisLocks.Builder> settings;
 
-    private RedisFixture(String name, RedisServer server, UnaryOperator<RedisLocks.Builder> settings)
+    private RedisFixture(String name, RedisServer server, String login, UnaryOperator<RedisLocks.Builder> settings)
             throws IOException {
         this.name = "redis " + server.version() + ", " + name;
         this.server = server;
         this.proxy = FaultProxy.to(server.process());
+        this.login = login;
         this.settings = settings;
     }
 
-    /** A server that keeps its data, with notified waiters. */
+    /** A server that keeps its data and a user with the documented permissions only, with notified waiters. */
     static RedisFixture notified() throws IOException, InterruptedException {
         return new RedisFixture(
-                "standalone, notified",
-                RedisServer.start("--appendonly", "yes", "--appendfsync", "always"),
+                "standalone, ACL user, notified",
+                persistent(Permissions.documented()),
+                "locks:" + PASSWORD + "@",
                 builder -> builder);
+    }
+
+    /** The same with polling waiters; the user must not publish or subscribe. */
+    static RedisFixture polling() throws IOException, InterruptedException {
+        return new RedisFixture(
+                "standalone, ACL user, polling",
+                persistent(Permissions.withoutChannels()),
+                "locks:" + PASSWORD + "@",
+                builder -> builder.polling(Duration.ofMillis(20), Duration.ofMillis(200)));
+    }
+
+    private static RedisServer persistent(List<String> permissions) throws IOException, InterruptedException {
+        List<String> options = new ArrayList<>(
+                List.of("--appendonly", "yes", "--appendfsync", "always", "--user", "locks", "on", ">" + PASSWORD));
+        options.addAll(permissions);
+        return RedisServer.start(options.toArray(String[]::new));
     }
 
     /** A server that writes nothing to disk, with notified waiters. */
     static RedisFixture fast() throws IOException, InterruptedException {
-        return new RedisFixture("standalone without persistence, notified", RedisServer.start(), builder -> builder);
-    }
-
-    /** A server that keeps its data, with polling waiters. */
-    static RedisFixture polling() throws IOException, InterruptedException {
         return new RedisFixture(
-                "standalone, polling",
-                RedisServer.start("--appendonly", "yes", "--appendfsync", "always"),
-                builder -> builder.polling(Duration.ofMillis(20), Duration.ofMillis(200)));
+                "standalone without persistence, notified", RedisServer.start(), "", builder -> builder);
     }
 
     RedisServer server() {
@@ -57,7 +72,7 @@ final class RedisFixture implements LockFixture {
     }
 
     String uri() {
-        return "redis://" + proxy.host() + ":" + proxy.port();
+        return "redis://" + login + proxy.host() + ":" + proxy.port();
     }
 
     @Override

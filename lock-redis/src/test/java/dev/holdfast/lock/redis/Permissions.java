@@ -1,0 +1,28 @@
+package dev.holdfast.lock.redis;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+
+/** The permissions that docs/redis.md asks for: the page says what is needed, and the tests that it is enough. */
+final class Permissions {
+    private static final String LINE = "ACL SETUSER locks on >password ";
+
+    private Permissions() {}
+
+    static List<String> documented() throws IOException {
+        String line = Files.readAllLines(Path.of("../docs/redis.md")).stream()
+                .filter(each -> each.startsWith(LINE))
+                .findFirst()
+                .orElseThrow();
+        return Arrays.asList(line.substring(LINE.length()).split(" "));
+    }
+
+    static List<String> withoutChannels() throws IOException {
+        return documented().stream()
+                .filter(each -> !each.startsWith("&") && !each.contains("publish") && !each.contains("subscribe"))
+                .toList();
+    }
+}
