@@ -1,8 +1,11 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -14,6 +17,8 @@ import org.slf4j.LoggerFactory;
  */
 final class ChannelSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);
+
+    private static final long RETRY_MILLIS = 500;
 
     private final String channel;
     private final RedisWaiters waiters;
@@ -52,11 +57,14 @@ final class ChannelSignals implements RedisSignals {
 
     @Override
     public void wanted(String owner, RedisKeys keys) {
-        if (connection.get() != null || closed) {
-            return;
+        if (connection.get() == null) {
+            open();
         }
+    }
+
+    private void open() {
         CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening = new CompletableFuture<>();
-        if (connection.compareAndSet(null, opening)) {
+        if (!closed && connection.compareAndSet(null, opening)) {
             Thread thread = new Thread(() -> open(opening), "holdfast-redis-subscribe");
             thread.setDaemon(true);
             thread.start();
@@ -86,18 +94,41 @@ final class ChannelSignals implements RedisSignals {
                 return;
             }
             opened.async().subscribe(channel).whenComplete((nothing, failure) -> {
-                if (failure != null && !closed) {
-                    LOG.warn(
-                            "channel '{}': cannot subscribe, so waiters only poll: {}; allow SUBSCRIBE on the channel,"
-                                    + " or choose polling",
-                            channel,
-                            RedisFailures.unwrap(failure).getMessage());
+                if (failure != null) {
+                    failed(opening, opened, failure);
                 }
             });
         } catch (RuntimeException e) {
             LOG.debug("channel '{}': cannot connect for notifications, waiters poll until it works", channel, e);
-            connection.compareAndSet(opening, null);
             opening.completeExceptionally(e);
+            tryAgain(opening);
+        }
+    }
+
+    /** What the user must mend is told once; after anything else a new connection is made. */
+    private void failed(
+            CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening,
+            StatefulRedisPubSubConnection<String, String> opened,
+            Throwable failure) {
+        if (closed) {
+            return;
+        }
+        LockException told = RedisFailures.translate("channel '" + channel + "' subscribe", failure);
+        if (told instanceof LockConfigurationException) {
+            LOG.warn("{}; until then waiters only poll", told.getMessage());
+            return;
+        }
+        LOG.debug("channel '{}': cannot subscribe, waiters poll until it works", channel, failure);
+        if (source.connects()) {
+            opened.closeAsync();
+        }
+        tryAgain(opening);
+    }
+
+    private void tryAgain(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
+        if (connection.compareAndSet(opening, null) && !closed && waiters.size() > 0) {
+            CompletableFuture.delayedExecutor(RETRY_MILLIS, TimeUnit.MILLISECONDS, Runnable::run)
+                    .execute(this::open);
         }
     }
 

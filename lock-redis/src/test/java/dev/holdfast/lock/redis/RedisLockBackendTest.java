@@ -403,7 +403,7 @@ final class RedisLockBackendTest {
     }
 
     private void awaitSubscribed(int processes) {
-        await().atMost(Duration.ofSeconds(10))
+        await().atMost(Duration.ofSeconds(30))
                 .until(() -> fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == processes);
     }
 }
