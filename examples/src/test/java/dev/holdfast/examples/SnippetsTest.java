@@ -30,15 +30,24 @@ class SnippetsTest {
             import dev.holdfast.lock.jdbc.*;
             import dev.holdfast.lock.redis.*;
             import dev.holdfast.lock.zookeeper.*;
+            import io.etcd.jetcd.ByteSequence;
+            import io.etcd.jetcd.Client;
+            import io.etcd.jetcd.op.*;
+            import io.etcd.jetcd.options.*;
+            import io.lettuce.core.RedisClient;
+            import io.lettuce.core.cluster.RedisClusterClient;
             import java.time.*;
             import java.util.*;
             import java.util.concurrent.*;
+            import org.apache.curator.framework.CuratorFramework;
+            import org.apache.curator.framework.CuratorFrameworkFactory;
             %s
             @SuppressWarnings("all")
             abstract class Snippet {
                 interface Repository { void save(Object what, long token); }
                 static Repository repository; static Object order; static javax.sql.DataSource dataSource;
-                static LockClient client; static DistributedLock lock; static Runnable work;
+                static LockClient client; static Lease lease; static RedisClient redisClient;
+                static CuratorFramework curator; static Client etcd; static ByteSequence key, value; static DistributedLock lock; static Runnable work;
                 void run() throws Exception {
             %s
                 }
