@@ -18,7 +18,7 @@ import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 abstract class BackendAbandonmentsContract extends BackendGroup {
-    private static final int RACES = 30;
+    private static final int RACES = 20;
 
     BackendAbandonmentsContract(LockContract contract) {
         super(contract);
@@ -133,7 +133,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
         ExecutorService executor = Executors.newFixedThreadPool(4);
         try {
             for (int i = 0; i < RACES; i++) {
-                Contender contender = contender(first(), newName(), shortLeaseMillis());
+                Contender contender = untracked(first(), newName(), shortLeaseMillis());
                 abandoned.add(contender);
                 attempts.add(startAttempt(contender, executor));
                 contender.abandon();
@@ -148,7 +148,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
         Duration within = PATIENCE.plus(fixture().shortLease());
         for (Contender contender : abandoned) {
             assertThat(renew(first(), alive)).isNotInstanceOf(RenewResult.Unknown.class);
-            Contender next = contender(second(), contender.acquisition.name());
+            Contender next = untracked(second(), contender.acquisition.name());
             next.await(within);
             next.abandon();
         }

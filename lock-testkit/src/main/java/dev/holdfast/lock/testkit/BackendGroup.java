@@ -60,7 +60,11 @@ abstract class BackendGroup extends ContractGroup {
 
     /** Like {@link #contender}, for tests with so many that each ends its own. */
     final Contender untracked(LockBackend backend, String name) {
-        return new Contender(backend, new Acquisition(name, OwnerId.random()), LONG_LEASE_MILLIS);
+        return untracked(backend, name, LONG_LEASE_MILLIS);
+    }
+
+    final Contender untracked(LockBackend backend, String name, long leaseMillis) {
+        return new Contender(backend, new Acquisition(name, OwnerId.random()), leaseMillis);
     }
 
     final Grant granted(LockBackend backend, String name) {

@@ -120,7 +120,7 @@ abstract class ContentionContract extends ClientGroup {
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
         for (LockClient client : List.of(first(), second())) {
             runs.add(actor().start(() -> {
-                for (int i = 0; i < 60; i++) {
+                for (int i = 0; i < 40; i++) {
                     client.lock(name).lock();
                     passes.incrementAndGet();
                     client.lock(name).unlock();
@@ -131,7 +131,7 @@ abstract class ContentionContract extends ClientGroup {
             Actor.result(run);
         }
 
-        assertThat(passes).hasValue(120);
+        assertThat(passes).hasValue(80);
     }
 
     @Test
