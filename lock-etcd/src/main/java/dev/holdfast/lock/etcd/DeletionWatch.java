@@ -28,7 +28,8 @@ import org.slf4j.LoggerFactory;
  * then. It is therefore closed at the first error of any kind and replaced by a new one, which begins with the same
  * comparison.
  *
- * <p>Thread-safe; jetcd's threads are left at once, because it calls back under locks of its own.
+ * <p>Thread-safe. Errors leave jetcd's threads at once, because it reports them under a lock of its own; an event, which
+ * comes without that lock, does not.
  */
 final class DeletionWatch implements Subscription {
     private static final Logger LOG = LoggerFactory.getLogger(DeletionWatch.class);
@@ -67,7 +68,7 @@ final class DeletionWatch implements Subscription {
                     ticket.before(),
                     DELETIONS,
                     Watch.listener(
-                            response -> hop(() -> heard(mine, response)),
+                            response -> heard(mine, response),
                             failure -> hop(() -> broken(mine, failure)),
                             () -> hop(() -> broken(mine, new CancellationException("ended by the client library")))));
             replace(opened);

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.LockUnavailableException;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Txn;
@@ -14,12 +15,14 @@ import io.etcd.jetcd.options.WatchOption;
 import io.grpc.Context;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /**
- * jetcd as this backend uses it. A call never throws and never blocks; {@link #bounded} ends the wait for its result and
- * leaves jetcd's threads, on which nothing may block.
+ * jetcd as this backend uses it. A call never throws and never blocks; {@link #bounded} ends the wait for its result.
  *
  * <p>Streams start in gRPC's root context: in the caller's own they would end together with, say, the request that the
  * caller is serving.
@@ -70,20 +73,30 @@ final class EtcdCalls {
         return Context.ROOT.call(() -> client.getWatchClient().watch(key, option, listener));
     }
 
-    /** The same result on this backend's own thread, or a TimeoutException; the call itself goes on. */
+    /**
+     * The same result, or a TimeoutException after that time; the call itself goes on. A result comes on jetcd's thread,
+     * where short code that never blocks is allowed, and another hop would cost as much as a tenth of a transaction.
+     */
     <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        call.copy()
-                .orTimeout(Math.max(1, timeoutMillis), TimeUnit.MILLISECONDS)
-                .whenCompleteAsync(
-                        (value, failure) -> {
-                            if (failure == null) {
-                                result.complete(value);
-                            } else {
-                                result.completeExceptionally(EtcdErrors.unwrap(failure));
-                            }
-                        },
-                        executor);
+        Future<?> timer;
+        try {
+            timer = executor.schedule(
+                    () -> result.completeExceptionally(
+                            new TimeoutException("no answer within " + timeoutMillis + " ms")),
+                    Math.max(1, timeoutMillis),
+                    TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            return CompletableFuture.failedFuture(new LockUnavailableException("the etcd backend is closed", e));
+        }
+        call.whenComplete((value, failure) -> {
+            timer.cancel(false);
+            if (failure == null) {
+                result.complete(value);
+            } else {
+                result.completeExceptionally(EtcdErrors.unwrap(failure));
+            }
+        });
         return result;
     }
 
