@@ -46,7 +46,8 @@ public final class LockOptions {
     }
 
     /**
-     * Returns how long a grant lasts on the server without renewal: the longest time that a crashed holder blocks others.
+     * Returns how long a grant lasts without renewal: the time for which a crashed holder blocks others. A store that binds
+     * grants to sessions may take longer (ZooKeeper: one and a half times, and never less than its shortest session).
      *
      * @return the lease, positive; default 15 s
      */

@@ -110,8 +110,8 @@ final class Contender {
         answered = true;
     }
 
-    boolean wasAnsweredSince(long nanos) {
-        return answered && answeredNanos - nanos >= 0;
+    boolean wasAnsweredWithin(long nanos) {
+        return answered && client.ticker().nanos() - answeredNanos <= nanos;
     }
 
     /** Starts an acquisition if there is a waiter and nothing else. */

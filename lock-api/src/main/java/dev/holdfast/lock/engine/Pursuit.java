@@ -289,11 +289,16 @@ final class Pursuit {
         return waiter.triesOnce() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
     }
 
-    /** Why a waiter whose deadline has passed could not be served, unless it is that somebody else has the lock. */
+    /**
+     * Why a waiter whose deadline has passed could not be served: null, that is busy, if the store answered while it
+     * waited and not longer ago than a request may take; otherwise the failure.
+     */
     @Nullable LockException unavailability(Waiter waiter) {
-        return lastFailure == null && !contender.wasAnsweredSince(waiter.sinceNanos)
-                ? Failures.stalled(contender.name(), waiter.timeoutNanos)
-                : lastFailure;
+        long waitedNanos = client.ticker().nanos() - waiter.sinceNanos;
+        if (contender.wasAnsweredWithin(Math.min(waitedNanos, client.requestTimeoutNanos()))) {
+            return null;
+        }
+        return lastFailure == null ? Failures.stalled(contender.name(), waiter.timeoutNanos) : lastFailure;
     }
 
     /** A waiter has left the queue; an attempt that it was to make has not begun. */
