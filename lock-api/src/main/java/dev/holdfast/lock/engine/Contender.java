@@ -110,8 +110,8 @@ final class Contender {
         answered = true;
     }
 
-    boolean wasAnsweredWithin(long nanos) {
-        return answered && client.ticker().nanos() - answeredNanos <= nanos;
+    boolean wasAnsweredSince(long nanos) {
+        return answered && answeredNanos - nanos >= 0;
     }
 
     /** Starts an acquisition if there is a waiter and nothing else. */

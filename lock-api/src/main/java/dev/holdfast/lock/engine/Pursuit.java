@@ -294,8 +294,9 @@ final class Pursuit {
      * waited and not longer ago than a request may take; otherwise the failure.
      */
     @Nullable LockException unavailability(Waiter waiter) {
-        long waitedNanos = client.ticker().nanos() - waiter.sinceNanos;
-        if (contender.wasAnsweredWithin(Math.min(waitedNanos, client.requestTimeoutNanos()))) {
+        long now = client.ticker().nanos();
+        long recentNanos = Math.min(now - waiter.sinceNanos, client.requestTimeoutNanos());
+        if (contender.wasAnsweredSince(now - recentNanos)) {
             return null;
         }
         return lastFailure == null ? Failures.stalled(contender.name(), waiter.timeoutNanos) : lastFailure;
