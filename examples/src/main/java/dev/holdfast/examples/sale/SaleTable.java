@@ -31,7 +31,8 @@ final class SaleTable {
         row("leases lost", "-", with.lost());
         out.println("(1) over the whole sale, the pause after the kill included");
         out.println("(2) without the waits that span the kill");
-        out.println("(3) from the kill to the end of the next sale; about the lease (ZooKeeper: its session), and a poll");
+        out.println(
+                "(3) from the kill to the end of the next sale; about the lease (ZooKeeper: its session), and a poll");
         out.println();
     }
 
