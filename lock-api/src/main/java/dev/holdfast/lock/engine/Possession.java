@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One local owner's time with a lock: a thread with all its re-entrant holds, or an asynchronous caller with its one.
  * Several possessions follow each other in a {@link Tenure} if the lock is handed on locally. Changes under the
- * contender's mutex only; the volatile fields may be read without it.
+ * contender's {@link Transitions} only; the volatile fields may be read without it.
  */
 final class Possession {
     enum State {
