@@ -20,7 +20,7 @@ public final class ClientOptions {
         lockOptions = builder.lockOptions == null ? LockOptions.defaults() : builder.lockOptions;
         requestTimeout = builder.requestTimeout == null ? Duration.ofSeconds(3) : builder.requestTimeout;
         unavailableTimeout = builder.unavailableTimeout == null ? Duration.ofSeconds(30) : builder.unavailableTimeout;
-        handOffLimit = builder.handOffLimit == null ? 256 : builder.handOffLimit;
+        handOffLimit = builder.handOffLimit == null ? 1000 : builder.handOffLimit;
         handOffTime = builder.handOffTime == null ? Duration.ofMillis(10) : builder.handOffTime;
         leakTracing = Boolean.TRUE.equals(builder.leakTracing);
     }
@@ -82,7 +82,7 @@ public final class ClientOptions {
     /**
      * Returns how many times in a row a released lock is handed to the next thread of this client without a round trip.
      *
-     * @return the number; 0 disables the hand-off; default 256
+     * @return the number; 0 disables the hand-off; default 1000
      */
     public int handOffLimit() {
         return handOffLimit;

@@ -137,27 +137,44 @@ final class EngineClient implements LockClient, GrantObserver {
 
     @Override
     public void close() {
-        if (!closed.compareAndSet(false, true)) {
+        CompletableFuture<Void> idle = beginClose();
+        if (idle == null) {
             return;
         }
         boolean interrupted = Thread.interrupted();
         try {
-            contenders.values().forEach(Contender::close);
-            if (!await(requests.whenIdle())) {
-                LOG.warn(
-                        "lock client of {}: closed before the store had answered everything; what is still there ends"
-                                + " with its lease",
-                        info.name());
+            await(idle);
+            endClose(idle.isDone());
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
             }
+        }
+    }
+
+    /** Fails the waiters and releases what is held; completes when the store has answered everything. Null if closed already. */
+    @Nullable CompletableFuture<Void> beginClose() {
+        if (!closed.compareAndSet(false, true)) {
+            return null;
+        }
+        contenders.values().forEach(Contender::close);
+        return requests.whenIdle();
+    }
+
+    void endClose(boolean idle) {
+        if (!idle) {
+            LOG.warn(
+                    "lock client of {}: closed before the store had answered everything; what is still there ends"
+                            + " with its lease",
+                    info.name());
+        }
+        try {
             leftovers.close();
             backend.close();
         } catch (RuntimeException e) {
             LOG.warn("lock client of {}: closing the backend failed", info.name(), e);
         } finally {
             runtime.shutdown().run();
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
         }
     }
 

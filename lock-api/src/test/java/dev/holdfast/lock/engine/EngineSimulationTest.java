@@ -20,12 +20,15 @@ class EngineSimulationTest {
     private static final Long REPLAY = Long.getLong("holdfast.sim.seed");
 
     @Test
-    @DisplayName("keeps every promise under lost, late and repeated messages, pauses, clock jumps and revocations")
+    @DisplayName(
+            "keeps every promise under lost, late and repeated messages, pauses, clock jumps, doubts, revocations and close")
     void everySeed_keepsThePromises() {
         LongAdder acquisitions = new LongAdder();
         LongAdder losses = new LongAdder();
         LongAdder handOffs = new LongAdder();
         LongAdder injected = new LongAdder();
+        LongAdder doubts = new LongAdder();
+        LongAdder closes = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
             Simulation simulation = run(seed, SimStore.Fault.NONE, 1);
@@ -33,12 +36,16 @@ class EngineSimulationTest {
             losses.add(simulation.losses);
             handOffs.add(simulation.handOffs);
             injected.add(simulation.injected);
+            doubts.add(simulation.doubts);
+            closes.add(simulation.closes);
         });
         if (REPLAY == null) {
             assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS * 5);
             assertThat(losses.sum()).as("losses").isGreaterThan(SEEDS / 4);
             assertThat(handOffs.sum()).as("hand-offs").isGreaterThan(SEEDS / 10);
             assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS * 5);
+            assertThat(doubts.sum()).as("times in doubt").isGreaterThan(SEEDS / 10);
+            assertThat(closes.sum()).as("clients closed").isGreaterThan(SEEDS / 10);
         }
     }
 

@@ -3,21 +3,27 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantObserver;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A client's way to the {@link SimStore} through a bad network: requests and replies are slow, late by seconds, lost,
@@ -29,17 +35,24 @@ final class SimBackend implements LockBackend {
     private final SimStore store;
     private final double faults;
     private final BackendInfo info;
+    /** What the server granted through this backend, to report on. */
+    private final Map<OwnerId, Grant> granted = new HashMap<>();
+    /** When the doubt of a grant was reported; gone once a renewal that was sent later has been answered. */
+    final Map<OwnerId, Long> doubts = new HashMap<>();
+
+    private @Nullable GrantObserver observer;
     /** Set when the run is to come to an end. */
     boolean calm;
 
     int injected;
 
-    SimBackend(SimWorld world, SimWorld.Machine machine, SimStore store, boolean queues, double faults) {
+    SimBackend(
+            SimWorld world, SimWorld.Machine machine, SimStore store, boolean queues, boolean blocking, double faults) {
         this.world = world;
         this.machine = machine;
         this.store = store;
         this.faults = faults;
-        this.info = new BackendInfo("sim", false, queues, 1, queues ? 1000 : 10, 1000);
+        this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000);
     }
 
     @Override
@@ -99,7 +112,20 @@ final class SimBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        return call(false, () -> store.attempt(request, machine));
+        CompletionStage<Attempt> reply = call(false, () -> {
+            Attempt answer = store.attempt(request, machine);
+            if (answer instanceof Attempt.Granted now) {
+                granted.put(request.acquisition().owner(), now.grant());
+            }
+            return answer;
+        });
+        if (info.blocking()) { // such a backend keeps the time-out itself
+            fail(
+                    reply.toCompletableFuture(),
+                    request.timeoutMillis() * 1_000_000,
+                    new LockUnavailableException("timed out"));
+        }
+        return reply;
     }
 
     @Override
@@ -123,7 +149,41 @@ final class SimBackend implements LockBackend {
 
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        return call(true, () -> grants.stream().map(store::renew).toList());
+        long sent = world.now();
+        return call(true, () -> grants.stream().map(store::renew).toList()).thenApply(results -> {
+            for (int i = 0; i < grants.size(); i++) {
+                OwnerId owner = grants.get(i).acquisition().owner();
+                if (results.get(i) instanceof RenewResult.Renewed
+                        && doubts.getOrDefault(owner, Long.MAX_VALUE) <= sent) {
+                    doubts.remove(owner);
+                }
+            }
+            return results;
+        });
+    }
+
+    @Override
+    public void observe(GrantObserver told) {
+        observer = told;
+    }
+
+    /** The connection is in doubt: says so of all that it granted, as ZooKeeper's client does. */
+    void suspectAll() {
+        granted.forEach((owner, grant) -> {
+            doubts.put(owner, world.now());
+            if (observer != null) {
+                observer.suspect(grant, "suspended");
+            }
+        });
+    }
+
+    /** Reports the end of a grant that an administrator has deleted, after a while. */
+    void reportLost(OwnerId owner) {
+        Grant grant = granted.get(owner);
+        GrantObserver told = observer;
+        if (grant != null && told != null) {
+            world.after(machine, world.millis(0, 50), () -> told.lost(grant, LossReason.REVOKED, "deleted"));
+        }
     }
 
     @Override

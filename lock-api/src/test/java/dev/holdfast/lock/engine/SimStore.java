@@ -161,13 +161,22 @@ final class SimStore {
         return ReleaseResult.NOT_HELD;
     }
 
-    /** An administrator deletes the holder's entry. */
-    void revoke(String name) {
+    /** An administrator deletes the holder's entry; returns whose it was. */
+    @Nullable OwnerId revoke(String name) {
         Lock lock = lock(name);
-        if (lock.holder != null) {
-            revoked.add(lock.holder);
+        OwnerId holder = lock.holder;
+        if (holder != null) {
+            revoked.add(holder);
             free(lock);
         }
+        return holder;
+    }
+
+    /** Whether a machine holds a name or waits for it. */
+    boolean knows(SimWorld.Machine machine) {
+        return locks.keySet().stream()
+                .map(this::lock)
+                .anyMatch(lock -> lock.holderMachine == machine || lock.queue.containsValue(machine));
     }
 
     boolean isHeldOrAwaited(String name) {

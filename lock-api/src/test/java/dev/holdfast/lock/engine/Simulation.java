@@ -13,7 +13,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>S2: tokens rise in the order of the grants that callers see;
  *   <li>S4 and cancellation: when the faults have stopped and all callers are done, nothing is left: no entry on the
  *       server, no name, request or wait in a client;
+ *   <li>a lease that the backend doubts does not count as valid before a renewal that was sent later is confirmed;
+ *   <li>a client that was closed, and was answered to, has left nothing on the server;
  *   <li>each caller is told within its deadline, each grant ends with exactly one event, and nobody is forgotten.
  * </ul>
  */
@@ -35,7 +39,7 @@ final class Simulation {
     private final SimStore store;
     private final List<Client> clients = new ArrayList<>();
     private final Map<String, List<Claim>> claims = new HashMap<>();
-    private int unfinished;
+    private final boolean minHolds;
     /** For the message if somebody is forgotten. */
     private final Map<Waiter, String> waiting = new HashMap<>();
 
@@ -44,6 +48,8 @@ final class Simulation {
     int losses;
     int handOffs;
     int injected;
+    int doubts;
+    int closes;
 
     /** Only carries the fact of the grant: the simulation releases by possession, since closing a lease waits. */
     record SimLease(Possession possession) implements Lease {
@@ -89,6 +95,10 @@ final class Simulation {
     }
 
     private record Claim(Client client, Possession possession, OwnerId owner) {
+        boolean isDoubted() {
+            return client.backend.doubts.containsKey(owner);
+        }
+
         boolean isValid() {
             Tenure tenure = possession.tenure;
             return possession.state == Possession.State.HELD
@@ -102,6 +112,10 @@ final class Simulation {
         final SimBackend backend;
         final EngineClient engine;
         final Map<Long, Integer> endings = new HashMap<>();
+        /** Callers that have more to do. */
+        int unfinished;
+
+        boolean closed;
 
         Client(SimWorld.Machine machine, SimBackend backend, ClientOptions options) {
             this.machine = machine;
@@ -114,6 +128,8 @@ final class Simulation {
         this.seed = seed;
         this.world = new SimWorld(seed);
         boolean queues = world.chance(0.5);
+        boolean blocking = world.chance(0.2);
+        minHolds = world.chance(0.3);
         boolean sticky = world.chance(0.3);
         store = new SimStore(world, queues, sticky, fault);
         store.onGrant = this::checkExclusion;
@@ -126,7 +142,7 @@ final class Simulation {
                 .build();
         for (int i = 0; i < 3; i++) {
             SimWorld.Machine machine = world.new Machine(slowClock * (1 + (world.random.nextDouble() - 0.5) * 0.009));
-            clients.add(new Client(machine, new SimBackend(world, machine, store, queues, faults), options));
+            clients.add(new Client(machine, new SimBackend(world, machine, store, queues, blocking, faults), options));
         }
         clients.forEach(client -> client.engine.addListener(listener(client)));
     }
@@ -161,18 +177,21 @@ final class Simulation {
         for (Client client : clients) {
             int actors = 1 + world.random.nextInt(3);
             for (int i = 0; i < actors; i++) {
-                unfinished++;
+                client.unfinished++;
                 begin(client, 2 + world.random.nextInt(3));
             }
         }
         for (int i = world.random.nextInt(4); i > 0; i--) {
             Client client = clients.get(world.random.nextInt(3));
             long when = world.millis(0, 8000);
-            switch (world.random.nextInt(3)) {
+            switch (world.random.nextInt(6)) {
                 case 0 ->
                     world.after(null, when, () -> client.machine.jumpWallClock(world.millis(-5000, 5000) / 1_000_000));
                 case 1 -> world.after(null, when, () -> client.machine.pause(world.millis(1, 5000)));
-                default -> world.after(null, when, () -> store.revoke("a"));
+                case 2 -> world.after(null, when, () -> store.revoke("a"));
+                case 3 -> world.after(null, when, this::revokeAndTell);
+                case 4 -> world.after(client.machine, when, () -> suspect(client));
+                default -> world.after(client.machine, when, () -> close(client));
             }
         }
         world.runUntil(world.now() + 12 * SECOND);
@@ -187,13 +206,55 @@ final class Simulation {
         }
     }
 
+    private void revokeAndTell() {
+        OwnerId gone = store.revoke("a");
+        if (gone != null) {
+            clients.forEach(client -> client.backend.reportLost(gone));
+        }
+    }
+
+    private void suspect(Client client) {
+        doubts++;
+        client.backend.suspectAll();
+        checkDoubts();
+    }
+
+    private void checkDoubts() {
+        claims.values()
+                .forEach(all -> all.forEach(claim -> check(
+                        !claim.isDoubted() || !claim.isValid(),
+                        "token " + claim.possession.token + " counts as valid though it is in doubt")));
+    }
+
+    /** As {@link EngineClient#close} does, which waits for the store; then the process is gone. */
+    private void close(Client client) {
+        CompletableFuture<Void> idle = client.engine.beginClose();
+        if (idle == null) {
+            return;
+        }
+        closes++;
+        client.closed = true;
+        AtomicBoolean ended = new AtomicBoolean();
+        Runnable end = () -> {
+            if (!ended.getAndSet(true)) {
+                check(
+                        !idle.isDone() || client.backend.injected > 0 || minHolds || !store.knows(client.machine),
+                        "left on the server by a client that was closed: " + store);
+                client.engine.endClose(idle.isDone());
+                world.after(client.machine, 50_000_000, () -> client.machine.dead = true);
+            }
+        };
+        idle.thenRun(end);
+        world.after(client.machine, client.engine.requestTimeoutNanos(), end);
+    }
+
     private void begin(Client client, int rounds) {
         world.after(client.machine, world.millis(0, 500), () -> acquire(client, rounds));
     }
 
     private void acquire(Client client, int rounds) {
         if (rounds == 0) {
-            unfinished--;
+            client.unfinished--;
             return;
         }
         String name = world.chance(0.8) ? "a" : "b";
@@ -205,7 +266,7 @@ final class Simulation {
         } else if (world.chance(0.2)) {
             options.maxHold(Duration.ofMillis(1500));
         }
-        if (world.chance(0.1)) {
+        if (minHolds && world.chance(0.3)) {
             options.minHold(Duration.ofMillis(300));
         }
         long timeout = world.chance(0.2) ? 0 : world.chance(0.3) ? Waiter.FOREVER : world.millis(1, 6000);
@@ -259,6 +320,7 @@ final class Simulation {
     }
 
     private void release(Contender contender, Possession possession) {
+        checkDoubts();
         try {
             possession.tenure.holding.end(possession, true);
         } catch (LeaseLostException expected) {
@@ -278,6 +340,10 @@ final class Simulation {
     }
 
     private void checkNothingIsLeft() {
+        int unfinished = clients.stream()
+                .filter(client -> !client.machine.dead)
+                .mapToInt(client -> client.unfinished)
+                .sum();
         check(
                 unfinished == 0,
                 unfinished + " callers are still waiting or holding: " + waiting.values() + "; " + store);
@@ -285,8 +351,9 @@ final class Simulation {
             check(!store.isHeldOrAwaited(name), "left on the server: " + store);
         }
         for (Client client : clients) {
-            check(client.engine.isIdle(), "left in a client");
-            client.endings.forEach((key, count) -> check(count == 1, "grant " + key + " ended " + count + " times"));
+            check(client.closed || client.engine.isIdle(), "left in a client");
+            client.endings.forEach((key, count) ->
+                    check(count == 1 || client.closed && count == 0, "grant " + key + " ended " + count + " times"));
         }
     }
 
