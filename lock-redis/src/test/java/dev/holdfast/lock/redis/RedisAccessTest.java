@@ -18,7 +18,6 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SslOptions;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -114,8 +113,8 @@ final class RedisAccessTest {
 
     @Test
     void tls_withTheRightName_connects_withAWrongOne_doesNot(@TempDir Path folder) throws Exception {
-        certificate(folder, "right", "DNS:localhost,IP:127.0.0.1");
-        certificate(folder, "wrong", "DNS:elsewhere.example");
+        Certificates.make(folder, "right", "DNS:localhost,IP:127.0.0.1");
+        Certificates.make(folder, "wrong", "DNS:elsewhere.example");
         try (RedisServer server = RedisServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"));
                 LockBackend backend = tls(server, folder.resolve("right.pem"))) {
             pair(backend);
@@ -148,41 +147,6 @@ final class RedisAccessTest {
         } catch (RuntimeException e) {
             client.shutdown();
             throw e;
-        }
-    }
-
-    private static void certificate(Path folder, String name, String subject) throws Exception {
-        Process openssl = new ProcessBuilder(
-                        "openssl",
-                        "req",
-                        "-x509",
-                        "-newkey",
-                        "rsa:2048",
-                        "-nodes",
-                        "-days",
-                        "2",
-                        "-subj",
-                        "/CN=" + name,
-                        "-addext",
-                        "subjectAltName=" + subject,
-                        "-keyout",
-                        folder.resolve(name + ".key").toString(),
-                        "-out",
-                        folder.resolve(name + ".pem").toString())
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("openssl.log").toFile())
-                .start();
-        assertThat(openssl.waitFor(60, TimeUnit.SECONDS)).isTrue();
-        assertThat(openssl.exitValue())
-                .as(() -> readQuietly(folder.resolve("openssl.log")))
-                .isZero();
-    }
-
-    private static String readQuietly(Path file) {
-        try {
-            return Files.readString(file);
-        } catch (java.io.IOException e) {
-            return e.toString();
         }
     }
 

@@ -16,48 +16,35 @@ import org.junit.jupiter.api.Test;
 
 /** A failover that Sentinel makes. */
 final class RedisSentinelTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(40);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration LEASE = Duration.ofMinutes(5);
 
     @Test
     void failover_keepsTheLockIfItWasReplicated_andNeverLowersAToken() throws Exception {
-        try (RedisServer master = RedisServer.start();
-                RedisServer replica = RedisServer.start("--replicaof", master.host() + " " + master.port());
-                RedisServer one = RedisServer.startSentinel("locks", master, 2);
-                RedisServer two = RedisServer.startSentinel("locks", master, 2);
-                RedisServer three = RedisServer.startSentinel("locks", master, 2)) {
-            List<RedisServer> sentinels = List.of(one, two, three);
-            for (RedisServer sentinel : sentinels) {
-                await().atMost(PATIENCE)
-                        .until(() ->
-                                sentinel.list("SENTINEL", "SENTINELS", "locks").size() == 2
-                                        && sentinel.list("SENTINEL", "REPLICAS", "locks")
-                                                        .size()
-                                                == 1);
-            }
-            String uri = "redis-sentinel://" + one.host() + ":" + one.port() + "," + two.host() + ":" + two.port() + ","
-                    + three.host() + ":" + three.port() + "#locks";
-            try (LockBackend backend = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
-                    .backend()) {
-                Grant grant = Spi.grant(backend, new Acquisition("kept", OwnerId.random()));
-                Grant released = Spi.grant(backend, new Acquisition("free", OwnerId.random()));
-                Spi.release(backend, released);
-                await().atMost(PATIENCE)
-                        .until(() -> replica.number("EXISTS", "holdfast:{kept}") == 1
-                                && "0"
-                                        .equals(String.valueOf(replica.command("GET", "holdfast:{free}:t"))
-                                                .split(" ")[1]));
+        try (RedisSentinelFixture fixture = new RedisSentinelFixture(false, Duration.ofSeconds(1));
+                LockBackend backend = fixture.newBackend()) {
+            Grant grant = grant(backend, "kept");
+            Grant released = grant(backend, "free");
+            Spi.release(backend, released);
+            RedisServer replica = fixture.replica();
+            await().atMost(PATIENCE)
+                    .until(() -> replica.number("EXISTS", "holdfast:{kept}") == 1
+                            && "0"
+                                    .equals(String.valueOf(replica.command("GET", "holdfast:{free}:t"))
+                                            .split(" ")[1]));
 
-                master.process().kill();
-                await().atMost(PATIENCE)
-                        .until(() ->
-                                Spi.get(backend.renew(List.of(grant), 1_000)).get(0) instanceof RenewResult.Renewed);
-                assertThat(String.valueOf(replica.command("INFO", "replication")))
-                        .contains("role:master");
-                Grant next = Spi.grant(backend, new Acquisition("free", OwnerId.random()));
-                assertThat(next.token()).isGreaterThan(released.token());
-                assertThat(Spi.attempt(backend, new Acquisition("kept", OwnerId.random()), 0, false, null))
-                        .isInstanceOf(Attempt.Busy.class);
-            }
+            fixture.failOver();
+
+            await().atMost(PATIENCE)
+                    .until(() -> Spi.get(backend.renew(List.of(grant), 1_000)).get(0) instanceof RenewResult.Renewed);
+            Grant next = grant(backend, "free");
+            assertThat(next.token()).isGreaterThan(released.token());
+            assertThat(Spi.attempt(backend, new Acquisition("kept", OwnerId.random()), 0, false, null))
+                    .isInstanceOf(Attempt.Busy.class);
         }
+    }
+
+    private static Grant grant(LockBackend backend, String name) throws Exception {
+        return Spi.grant(backend, new Acquisition(name, OwnerId.random()), LEASE);
     }
 }

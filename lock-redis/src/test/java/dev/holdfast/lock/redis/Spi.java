@@ -8,6 +8,7 @@ import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.Ticket;
+import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +29,12 @@ final class Spi {
 
     static Grant grant(LockBackend backend, Acquisition acquisition) throws Exception {
         return ((Attempt.Granted) attempt(backend, acquisition, 0, false, null)).grant();
+    }
+
+    static Grant grant(LockBackend backend, Acquisition acquisition, Duration lease) throws Exception {
+        Attempt attempt =
+                get(backend.attempt(new AttemptRequest(acquisition, lease.toMillis(), 0, false, null, TIMEOUT, ME)));
+        return ((Attempt.Granted) attempt).grant();
     }
 
     static Attempt.Busy busy(

@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -89,18 +90,45 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
-        return new RedisServer(process(
-                place -> List.of(
-                        "--tls-port", "" + place.port(1),
-                        "--tls-cert-file", certificate.toString(),
-                        "--tls-key-file", key.toString(),
-                        "--tls-ca-cert-file", certificate.toString(),
-                        "--tls-auth-clients", "no"),
-                place -> ping(place.host(), place.port())));
+        return new RedisServer(
+                process(place -> tls(place, certificate, key), place -> ping(place.host(), place.port())));
     }
 
     /**
-     * Starts a Sentinel that watches a master.
+     * Starts a server that asks for a password, with an encrypted port next to the plain one, {@link #tlsPort()}.
+     *
+     * @param certificate the server's certificate, PEM
+     * @param key its key, PEM
+     * @param password of the default user
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startTlsWithPassword(Path certificate, Path key, String password)
+            throws IOException, InterruptedException {
+        return new RedisServer(
+                process(
+                        place -> {
+                            List<String> all = new ArrayList<>(tls(place, certificate, key));
+                            all.addAll(List.of("--requirepass", password));
+                            return all;
+                        },
+                        place -> ping(place.host(), place.port(), "AUTH", password)),
+                "AUTH",
+                password);
+    }
+
+    private static List<String> tls(ServerPlace place, Path certificate, Path key) {
+        return List.of(
+                "--tls-port", "" + place.port(1),
+                "--tls-cert-file", certificate.toString(),
+                "--tls-key-file", key.toString(),
+                "--tls-ca-cert-file", certificate.toString(),
+                "--tls-auth-clients", "no");
+    }
+
+    /**
+     * Starts a Sentinel that watches a master, and takes it for dead after a second of silence.
      *
      * @param group the master's group name
      * @param master the master
@@ -111,10 +139,26 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startSentinel(String group, RedisServer master, int quorum)
             throws IOException, InterruptedException {
+        return startSentinel(group, master, quorum, Duration.ofSeconds(1));
+    }
+
+    /**
+     * Starts a Sentinel that watches a master.
+     *
+     * @param group the master's group name
+     * @param master the master
+     * @param quorum how many Sentinels must agree
+     * @param silence after which the master counts as dead
+     * @return the Sentinel, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startSentinel(String group, RedisServer master, int quorum, Duration silence)
+            throws IOException, InterruptedException {
         Path binary = binary();
         String config = "sentinel monitor " + group + " " + master.host() + " " + master.port() + " " + quorum
-                + "\nsentinel down-after-milliseconds " + group + " 1000\nsentinel failover-timeout " + group
-                + " 3000\nsentinel parallel-syncs " + group + " 1\n";
+                + "\nsentinel down-after-milliseconds " + group + " " + silence.toMillis()
+                + "\nsentinel failover-timeout " + group + " 3000\nsentinel parallel-syncs " + group + " 1\n";
         return new RedisServer(ServerProcess.builder("sentinel")
                 .prepare(place -> java.nio.file.Files.writeString(place.folder().resolve("sentinel.conf"), config))
                 .command(place -> List.of(

@@ -1,0 +1,12 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import java.time.Duration;
+
+final class RedisSentinelContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return new RedisSentinelFixture(true, Duration.ofSeconds(4));
+    }
+}
