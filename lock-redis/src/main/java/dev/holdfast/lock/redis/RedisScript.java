@@ -30,12 +30,10 @@ record RedisScript(String name, String body, String digest) {
             local clock = redis.call('TIME')
             local micros = clock[1] * 1000000 + clock[2]
             local millis = math.floor(micros / 1000)
+            """;
+
+    private static final String NUMBERS = """
             local function int(number) return string.format('%.0f', number) end
-            local function record(key)
-              local text = redis.call('GET', key)
-              local token, guard = string.match(text or '', '^(%d+) (%d+)$')
-              return tonumber(token) or 0, tonumber(guard) or 0
-            end
             """;
 
     private static final String QUEUE = """
@@ -73,23 +71,40 @@ record RedisScript(String name, String body, String digest) {
             end
             """;
 
+    /** Grants a free lock: sets key and record, with a new token. Expects {@code last}, {@code micros}, {@code millis}. */
+    private static final String GRANT = """
+            local token = math.max(last + 1, micros)
+            local lease = tonumber(ARGV[2])
+            redis.call('SET', KEYS[1], string.format('%s %.0f %.0f %s', ARGV[1], token, millis, ARGV[5]), 'PX', ARGV[2])
+            redis.call('SET', KEYS[2], string.format('%.0f %.0f', token, millis + lease), 'PX', ARGV[6] + lease)
+            """;
+
     /**
      * Keys: lock, record, queue, waiters. Arguments: owner, lease ms, 1 to queue or 0, order, identity, record memory
      * ms, publish command, channel, arrival of the ticket or 0. The order is {@code fair}: nobody passes a
      * waiter; {@code young}: a newcomer may pass one that waits since less than 100 ms; {@code any}. Answers {1, token} or {0, remaining ms, arrival}.
+     *
+     * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the functions.
      */
-    static final RedisScript ATTEMPT = of("attempt", CLOCK + QUEUE + """
-                    local owner, lease = ARGV[1], tonumber(ARGV[2])
+    static final RedisScript ATTEMPT = of("attempt", CLOCK + """
                     local held = redis.call('GET', KEYS[1])
-                    local last, guard = record(KEYS[2])
-                    local function remember(token)
-                      redis.call('SET', KEYS[2], int(token) .. ' ' .. int(millis + lease),
-                                 'PX', int(lease + tonumber(ARGV[6])))
+                    local text = redis.call('GET', KEYS[2])
+                    local last, guard = 0, 0
+                    if text then
+                      last, guard = string.match(text, '^(%d+) (%d+)$')
+                      last, guard = tonumber(last) or 0, tonumber(guard) or 0
                     end
+                    if not held and guard <= millis and not redis.call('ZRANGE', KEYS[3], 0, 0)[1] then
+                    """ + GRANT + """
+                      return {1, token}
+                    end
+                    """ + NUMBERS + QUEUE + """
+                    local owner = ARGV[1]
                     if held and string.sub(held, 1, 32) == owner then
-                      local token = tonumber(string.match(held, '^%x+ (%d+) '))
+                      local token, lease = tonumber(string.match(held, '^%x+ (%d+) ')), tonumber(ARGV[2])
                       redis.call('PEXPIRE', KEYS[1], ARGV[2])
-                      remember(math.max(last, token))
+                      redis.call('SET', KEYS[2], int(math.max(last, token)) .. ' ' .. int(millis + lease),
+                                 'PX', ARGV[6] + lease)
                       leave(owner)
                       return {1, token}
                     end
@@ -102,10 +117,7 @@ record RedisScript(String name, String body, String digest) {
                       local head = first()
                       if not head or head.id == owner
                          or ARGV[4] == 'any' or ARGV[4] == 'young' and (ARGV[3] == '0' or micros - head.since < 100000) then
-                        local token = math.max(last + 1, micros)
-                        redis.call('SET', KEYS[1],
-                                   owner .. ' ' .. int(token) .. ' ' .. int(millis) .. ' ' .. ARGV[5], 'PX', ARGV[2])
-                        remember(token)
+                    """ + GRANT + """
                         if head then leave(owner) end
                         return {1, token}
                       end
@@ -136,23 +148,25 @@ record RedisScript(String name, String body, String digest) {
      * Keys: lock, record, queue, waiters. Arguments: owner, token or 0 if not known, record memory ms, what to end:
      * {@code grant}, {@code place} in the queue, or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      */
-    static final RedisScript RELEASE = of("release", CLOCK + QUEUE + """
-                    local owner, token = ARGV[1], tonumber(ARGV[2])
+    static final RedisScript RELEASE = of("release", """
+                    local owner, token, what = ARGV[1], tonumber(ARGV[2]), ARGV[4]
                     local held = redis.call('GET', KEYS[1])
-                    if ARGV[4] ~= 'grant' then leave(owner) end
                     local released = 0
-                    if ARGV[4] ~= 'place' and held and string.sub(held, 1, 32) == owner then
+                    if what ~= 'place' and held and string.sub(held, 1, 32) == owner then
                       token = math.max(token, tonumber(string.match(held, '^%x+ (%d+) ')))
                       redis.call('DEL', KEYS[1])
-                      redis.call('SET', KEYS[2], int(token) .. ' 0', 'PX', ARGV[3])
+                      redis.call('SET', KEYS[2], string.format('%.0f 0', token), 'PX', ARGV[3])
                       held = false
                       released = 1
                     elseif not held and token > 0 then
-                      local last, guard = record(KEYS[2])
-                      if last == token and guard > 0 then
-                        redis.call('SET', KEYS[2], int(token) .. ' 0', 'PX', ARGV[3])
+                      local last, guard = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+) (%d+)$')
+                      if tonumber(last) == token and guard ~= '0' then
+                        redis.call('SET', KEYS[2], string.format('%.0f 0', token), 'PX', ARGV[3])
                       end
                     end
+                    if not redis.call('ZRANGE', KEYS[3], 0, 0)[1] then return {released} end
+                    """ + CLOCK + NUMBERS + QUEUE + """
+                    if what ~= 'grant' then leave(owner) end
                     if not held then
                       local head = first()
                       if head then call(head, true) end
@@ -164,7 +178,7 @@ record RedisScript(String name, String body, String digest) {
      * Keys: lock and record of each grant. Arguments: record memory ms, then owner, lease ms and token of each grant.
      * Answers for each 1 if it was renewed, 0 if the lock is gone, 2 if it has another owner.
      */
-    static final RedisScript RENEW = of("renew", CLOCK + """
+    static final RedisScript RENEW = of("renew", CLOCK + NUMBERS + """
                     local answers = {}
                     for i = 1, #KEYS, 2 do
                       local at = 2 + (i - 1) / 2 * 3
