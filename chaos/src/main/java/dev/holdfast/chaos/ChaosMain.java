@@ -1,0 +1,164 @@
+package dev.holdfast.chaos;
+
+import dev.holdfast.chaos.check.Result;
+import dev.holdfast.chaos.cluster.Clusters;
+import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.chaos.mutant.Mutants;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** The command {@code bin/chaos}. */
+@Command(
+        name = "chaos",
+        mixinStandardHelpOptions = true,
+        description = "Locks under faults: several JVMs on a real cluster, every event in a history, and checkers.",
+        exitCodeOnExecutionException = 3)
+public final class ChaosMain implements Callable<Integer> {
+    private static final int SHOWN = 10;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Option(
+            names = "--backend",
+            description = "memory, redis, redis-single, redlock, etcd, zookeeper, postgresql, mariadb or h2")
+    private @Nullable String backend;
+
+    @Option(names = "--minutes", description = "how long there are faults (default: 1)")
+    private double minutes = 1;
+
+    @Option(names = "--seconds", description = "the same in seconds")
+    private long seconds;
+
+    @Option(names = "--seed", description = "what decides about faults and work (default: drawn)")
+    private long seed;
+
+    @Option(names = "--lease-millis", description = "the lease (default: 2000)")
+    private long leaseMillis = 2_000;
+
+    @Option(names = "--clients", description = "client JVMs (default: 6)")
+    private int clients = 6;
+
+    @Option(names = "--threads", description = "threads of each (default: 8)")
+    private int threads = 8;
+
+    @Option(names = "--names", description = "locks (default: 20)")
+    private int names = 20;
+
+    @Option(names = "--mutant", hidden = true)
+    private String mutant = Mutants.NONE;
+
+    @Option(names = "--out", description = "where the report goes (default: chaos/target/runs/BACKEND-SEED)")
+    private @Nullable Path folder;
+
+    @Option(names = "--log-level", description = "of the client processes (default: error)")
+    private String logLevel = "error";
+
+    @Option(names = "--mutants", description = "runs every broken lock and tells which check has caught it")
+    private boolean mutants;
+
+    @Option(names = "--seeds", description = "with --mutants: how many seeds each (default: 5)")
+    private int seeds = 5;
+
+    @Option(names = "--parallel", description = "with --mutants: runs at the same time (default: 2)")
+    private int parallel = 2;
+
+    @Option(names = "--only", description = "with --mutants: those whose names contain this")
+    private String only = "";
+
+    private ChaosMain() {}
+
+    /**
+     * Runs the command.
+     *
+     * @param arguments the command line
+     */
+    public static void main(String[] arguments) {
+        System.exit(new CommandLine(new ChaosMain()).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        PrintWriter out = commandLine().getOut();
+        if (mutants) {
+            Path runs = folder != null
+                    ? folder
+                    : Path.of("chaos", "target", "runs", "mutants-" + System.currentTimeMillis())
+                            .toAbsolutePath();
+            return new MutantRuns(seed == 0 ? 1 : seed, seeds, parallel, only, runs, out).run() ? 0 : 1;
+        }
+        if (backend == null || !Clusters.NAMES.contains(backend)) {
+            throw new ParameterException(commandLine(), "--backend must be one of " + Clusters.NAMES);
+        }
+        return one(backend, out);
+    }
+
+    private CommandLine commandLine() {
+        return java.util.Objects.requireNonNull(spec, "spec").commandLine();
+    }
+
+    private int one(String backend, PrintWriter out) throws IOException, InterruptedException {
+        long chosenSeed = seed == 0 ? System.nanoTime() % 1_000_000_000 : seed;
+        Duration length = seconds > 0 ? Duration.ofSeconds(seconds) : Duration.ofSeconds(Math.round(minutes * 60));
+        Path runFolder = folder != null
+                ? folder
+                : Path.of("chaos", "target", "runs", backend + "-" + chosenSeed + "-" + System.currentTimeMillis())
+                        .toAbsolutePath();
+        RunPlan plan = new RunPlan(
+                backend,
+                length,
+                chosenSeed,
+                Profile.full(leaseMillis).sized(clients, threads, names),
+                mutant,
+                runFolder,
+                logLevel);
+        Verdict verdict = new ChaosRun(plan, out).run();
+        Report.write(verdict, runFolder);
+        print(verdict, out);
+        return verdict.good() ? 0 : 1;
+    }
+
+    static void print(Verdict verdict, PrintWriter out) {
+        out.printf(
+                "acquisitions %d, operations %d, faults %d, losses told %d, unguarded writes %d of which %d lost an update%n",
+                verdict.evidence().history().acquisitions(),
+                verdict.evidence().history().operations().size(),
+                verdict.evidence().injections().size(),
+                verdict.losses(),
+                verdict.unguarded()[0],
+                verdict.unguarded()[1]);
+        for (Result result : verdict.results()) {
+            out.printf(
+                    "%-22s %d violations %s%n",
+                    result.check(), result.violations().size(), result.facts());
+            show(result.violations(), out);
+        }
+        if (!verdict.invalid().isEmpty()) {
+            out.println("this run proves nothing:");
+            show(verdict.invalid(), out);
+        }
+        if (!verdict.good()) {
+            out.println("to repeat it: " + verdict.plan().command());
+        }
+        out.println("histories and report: " + verdict.plan().folder());
+        out.flush();
+    }
+
+    private static void show(List<String> lines, PrintWriter out) {
+        lines.stream().limit(SHOWN).forEach(line -> out.println("  " + line));
+        if (lines.size() > SHOWN) {
+            out.println("  … and " + (lines.size() - SHOWN) + " more");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+package dev.holdfast.chaos;
+
+import dev.holdfast.chaos.check.Check;
+import dev.holdfast.chaos.check.Checks;
+import dev.holdfast.chaos.check.Evidence;
+import dev.holdfast.chaos.check.Result;
+import dev.holdfast.chaos.client.Stores;
+import dev.holdfast.chaos.cluster.Cluster;
+import dev.holdfast.chaos.cluster.Clusters;
+import dev.holdfast.chaos.cluster.Node;
+import dev.holdfast.chaos.fault.Fault;
+import dev.holdfast.chaos.fault.Schedule;
+import dev.holdfast.chaos.history.History;
+import dev.holdfast.chaos.history.Interval;
+import dev.holdfast.chaos.mutant.Mutants;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockException;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+
+/** Carries out one run and judges it. For one use. */
+final class ChaosRun {
+    private static final long WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(120);
+    private static final long STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(2);
+
+    private final RunPlan plan;
+    private final PrintWriter out;
+    private final long originNanos = System.nanoTime();
+    private final List<Interval> stalls = new CopyOnWriteArrayList<>();
+    private final List<String> problems = new ArrayList<>();
+    private long lookedNanos = originNanos;
+
+    ChaosRun(RunPlan plan, PrintWriter out) {
+        this.plan = plan;
+        this.out = out;
+    }
+
+    /** Runs and judges. */
+    Verdict run() throws IOException, InterruptedException {
+        Files.createDirectories(plan.folder());
+        Thread clock = new Thread(this::watchClock, "chaos-clock");
+        clock.setDaemon(true);
+        clock.start();
+        try (Cluster cluster = Clusters.start(plan.backend(), plan.profile().leaseMillis(), plan.mutant());
+                Register register = new Register();
+                Clients clients = new Clients(plan, cluster, register, plan.folder())) {
+            say(
+                    "%s, seed %d, %d s",
+                    cluster.description(), plan.seed(), plan.length().toSeconds());
+            return run(cluster, register, clients);
+        } finally {
+            clock.interrupt();
+        }
+    }
+
+    private Verdict run(Cluster cluster, Register register, Clients clients) throws IOException, InterruptedException {
+        clients.startAll();
+        long sections = warmUp(register);
+        say("%d critical sections before the first fault", sections);
+        List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
+        Injector injector = new Injector(cluster, clients, plan, originNanos);
+        long faultsFrom = now();
+        injector.inject(faults, plan.length().toMillis(), enough(cluster.fifo(), faults.isEmpty()));
+        try {
+            cluster.awaitHealthy();
+        } catch (Exception e) {
+            problems.add("after the last fault: " + e);
+        }
+        clients.stopAll().forEach(late -> problems.add("client " + late + " did not end when it was told to"));
+        long end = now();
+        List<String> leftovers = leftovers(cluster);
+        problems.addAll(injector.problems());
+        Evidence evidence = new Evidence(
+                History.read(plan.folder(), originNanos),
+                injector.injections(),
+                List.copyOf(stalls),
+                register.accesses(),
+                plan.profile().leaseMillis(),
+                end,
+                leftovers);
+        List<Result> results = new ArrayList<>();
+        for (Check check : Checks.all(cluster.fifo())) {
+            results.add(check.check(evidence));
+        }
+        return Verdict.of(plan, cluster, evidence, results, register.unguarded(), faultsFrom, problems, clients.logs());
+    }
+
+    /** The clients work undisturbed until there is something to disturb. */
+    private long warmUp(Register register) throws InterruptedException {
+        long start = System.nanoTime();
+        long wanted = 10L * plan.profile().clients();
+        while (register.reads() < wanted && System.nanoTime() - start < WARM_UP_NANOS) {
+            Thread.sleep(50);
+        }
+        return register.reads();
+    }
+
+    /** A mutant's run is over as soon as it is caught. */
+    private BooleanSupplier enough(boolean fifo, boolean undisturbed) {
+        if (plan.mutant().equals(Mutants.NONE)) {
+            return () -> false;
+        }
+        return () -> {
+            long nanos = System.nanoTime();
+            if (nanos - lookedNanos < LOOK_NANOS) {
+                return false;
+            }
+            lookedNanos = nanos;
+            try {
+                Evidence evidence = new Evidence(
+                        History.read(plan.folder(), originNanos),
+                        List.of(),
+                        List.copyOf(stalls),
+                        java.util.Map.of(),
+                        plan.profile().leaseMillis(),
+                        now(),
+                        List.of());
+                return (undisturbed ? Checks.all(fifo) : Checks.quick())
+                        .stream()
+                                .anyMatch(check ->
+                                        !check.check(evidence).violations().isEmpty());
+            } catch (IOException e) {
+                return false;
+            }
+        };
+    }
+
+    /** After all clients were closed, nobody holds anything, and every lock can be had. Killed clients' leases end first. */
+    private List<String> leftovers(Cluster cluster) throws InterruptedException {
+        List<String> leftovers = new ArrayList<>();
+        List<Integer> ports = cluster.nodes().stream().map(Node::port).toList();
+        try (LockClient client =
+                Stores.patient(cluster.store(ports), plan.profile().leaseMillis(), Duration.ofSeconds(10))) {
+            for (int i = 0; i < plan.profile().clients(); i++) {
+                String name = "chaos/" + (plan.profile().names() + i);
+                if (client.holder(name).isPresent()) {
+                    leftovers.add("lock '" + name + "' is still held after the close of client " + i);
+                }
+            }
+            Duration patience = Duration.ofMillis(4 * plan.profile().leaseMillis() + 10_000);
+            for (int i = 0; i < plan.profile().names(); i++) {
+                String name = "chaos/" + i;
+                Optional<Lease> lease =
+                        client.lock(name).tryAcquire(leftovers.isEmpty() ? patience : Duration.ofSeconds(1));
+                if (lease.isEmpty()) {
+                    leftovers.add("lock '" + name + "' cannot be had " + patience + " after all clients have closed");
+                } else {
+                    lease.get().close();
+                }
+            }
+        } catch (LockException e) {
+            problems.add("looking for what is left: " + e);
+        }
+        return leftovers;
+    }
+
+    private long now() {
+        return System.nanoTime() - originNanos;
+    }
+
+    private void watchClock() {
+        long before = System.nanoTime();
+        try {
+            while (true) {
+                Thread.sleep(20);
+                long after = System.nanoTime();
+                if (after - before > STALL_NANOS) {
+                    stalls.add(new Interval("the machine was busy", before - originNanos, after - originNanos));
+                }
+                before = after;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void say(String format, Object... arguments) {
+        out.printf("chaos: " + format + "%n", arguments);
+        out.flush();
+    }
+}

@@ -1,0 +1,250 @@
+package dev.holdfast.chaos;
+
+import dev.holdfast.chaos.cluster.Cluster;
+import dev.holdfast.chaos.cluster.Node;
+import dev.holdfast.chaos.fault.Fault;
+import dev.holdfast.chaos.fault.Injection;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/**
+ * Does the faults of a schedule at their times, each on a thread of its own, and undoes them. Whoever is suffering already
+ * is left out.
+ */
+final class Injector {
+    private static final long REPLACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final Cluster cluster;
+    private final Clients clients;
+    private final RunPlan plan;
+    private final long originNanos;
+    private final Map<String, ReentrantLock> suffering = new ConcurrentHashMap<>();
+    private final ConcurrentLinkedQueue<Injection> injections = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<String> problems = new ConcurrentLinkedQueue<>();
+    private volatile CountDownLatch ended = new CountDownLatch(0);
+
+    Injector(Cluster cluster, Clients clients, RunPlan plan, long originNanos) {
+        this.cluster = cluster;
+        this.clients = clients;
+        this.plan = plan;
+        this.originNanos = originNanos;
+    }
+
+    /** Does all faults, or stops early; returns when the last one is undone. */
+    void inject(List<Fault> faults, long lengthMillis, BooleanSupplier enough) throws InterruptedException {
+        long start = System.nanoTime();
+        List<Thread> threads = new ArrayList<>();
+        ended = new CountDownLatch(1);
+        for (Fault fault : faults) {
+            if (!sleepUntil(start + TimeUnit.MILLISECONDS.toNanos(fault.atMillis()), enough)) {
+                break;
+            }
+            Thread thread = new Thread(() -> run(fault), "chaos-" + fault.kind());
+            thread.setDaemon(true);
+            thread.start();
+            threads.add(thread);
+        }
+        sleepUntil(start + TimeUnit.MILLISECONDS.toNanos(lengthMillis), enough);
+        ended.countDown();
+        for (Thread thread : threads) {
+            thread.join();
+        }
+    }
+
+    private static boolean sleepUntil(long nanos, BooleanSupplier enough) throws InterruptedException {
+        while (nanos - System.nanoTime() > 0) {
+            if (enough.getAsBoolean()) {
+                return false;
+            }
+            Thread.sleep(Math.min(50, Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos - System.nanoTime()))));
+        }
+        return true;
+    }
+
+    List<Injection> injections() {
+        return List.copyOf(injections);
+    }
+
+    /** What went wrong with doing wrong. */
+    List<String> problems() {
+        return List.copyOf(problems);
+    }
+
+    private void run(Fault fault) {
+        try {
+            switch (fault.kind()) {
+                case CLIENT_STOP -> stopClient(fault, fault.target() % clients.size());
+                case CLIENT_KILL -> killClient(fault, fault.target() % clients.size());
+                case SERVER_STOP, LEADER_STOP -> stopServer(fault, server(fault));
+                case SERVER_KILL, LEADER_KILL -> {
+                    if (cluster.killable()) {
+                        killServer(fault, server(fault));
+                    }
+                }
+                default -> network(fault);
+            }
+        } catch (IOException | RuntimeException e) {
+            problems.add(fault + ": " + e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private int server(Fault fault) {
+        boolean leader = switch (fault.kind()) {
+            case LEADER_STOP, LEADER_KILL -> true;
+            default -> false;
+        };
+        return leader ? cluster.leader() : fault.target() % cluster.nodes().size();
+    }
+
+    private void stopClient(Fault fault, int client) throws IOException, InterruptedException {
+        alone("client " + client, () -> {
+            long start = now();
+            clients.pause(client);
+            try {
+                hold(fault);
+            } finally {
+                clients.resume(client);
+            }
+            note(fault, "client " + client, client, start);
+        });
+    }
+
+    private void killClient(Fault fault, int client) throws IOException, InterruptedException {
+        alone("client " + client, () -> {
+            long start = now();
+            clients.kill(client);
+            note(fault, "client " + client, client, start);
+            // Whoever takes over is not disturbed by a new process.
+            ended.await(
+                    TimeUnit.MILLISECONDS.toNanos(plan.profile().quietMillis()) - REPLACE_NANOS, TimeUnit.NANOSECONDS);
+            clients.replace(client);
+        });
+    }
+
+    private void stopServer(Fault fault, int node) throws IOException, InterruptedException {
+        alone("server " + node, () -> {
+            long start = now();
+            Node server = cluster.nodes().get(node);
+            server.pause();
+            try {
+                hold(fault);
+            } finally {
+                server.resume();
+            }
+            note(fault, "server " + node, -1, start);
+        });
+    }
+
+    private void killServer(Fault fault, int node) throws IOException, InterruptedException {
+        alone("server " + node, () -> {
+            long start = now();
+            Node server = cluster.nodes().get(node);
+            server.kill();
+            hold(fault);
+            // Nobody is to reach it before it has its role again.
+            clients.ofNode(node).forEach(FaultProxy::cut);
+            try {
+                server.start();
+            } finally {
+                clients.ofNode(node).forEach(FaultProxy::pass);
+            }
+            note(fault, "server " + node, -1, start);
+        });
+    }
+
+    private void network(Fault fault) throws IOException, InterruptedException {
+        int nodes = cluster.nodes().size();
+        int choice = fault.target() % (clients.size() + nodes);
+        boolean ofClient = choice < clients.size();
+        String target = ofClient ? "client " + choice : "server " + (choice - clients.size());
+        List<FaultProxy> proxies = ofClient ? clients.ofClient(choice) : clients.ofNode(choice - clients.size());
+        alone("network", () -> {
+            long start = now();
+            String how = "";
+            try {
+                how = begin(fault, proxies);
+                hold(fault);
+            } finally {
+                proxies.forEach(FaultProxy::pass);
+            }
+            note(fault, target + how, ofClient ? choice : -1, start);
+        });
+    }
+
+    private static String begin(Fault fault, List<FaultProxy> proxies) {
+        String way = fault.direction()
+                .map(direction -> direction == Direction.TO_SERVER ? ", requests" : ", replies")
+                .orElse(", both ways");
+        return switch (fault.kind()) {
+            case NET_RESET -> each(proxies, "", FaultProxy::resetAll);
+            case NET_CUT -> each(proxies, "", FaultProxy::cut);
+            case NET_HALF_OPEN ->
+                each(proxies, way, proxy -> proxy.halfOpen(fault.direction().orElse(Direction.TO_SERVER)));
+            case NET_BLACK_HOLE -> each(proxies, way, proxy -> directions(fault).forEach(proxy::blackHole));
+            case NET_LATENCY ->
+                each(
+                        proxies,
+                        way + " +" + fault.amount() + " ms",
+                        proxy -> directions(fault)
+                                .forEach(direction ->
+                                        proxy.latency(direction, java.time.Duration.ofMillis(fault.amount()))));
+            case NET_DROP_REPLIES -> each(proxies, "", proxy -> proxy.dropRepliesAfter(fault.amount()));
+            default -> throw new IllegalStateException(fault.kind() + " is no fault of the network");
+        };
+    }
+
+    private static List<Direction> directions(Fault fault) {
+        return fault.direction().map(List::of).orElse(List.of(Direction.values()));
+    }
+
+    private static String each(List<FaultProxy> proxies, String how, Consumer<FaultProxy> action) {
+        proxies.forEach(action);
+        return how;
+    }
+
+    /** For the fault's time, or until the run is over. */
+    private void hold(Fault fault) throws InterruptedException {
+        boolean over = ended.await(fault.durationMillis(), TimeUnit.MILLISECONDS);
+        if (over) {
+            Thread.yield();
+        }
+    }
+
+    private void alone(String target, Step step) throws IOException, InterruptedException {
+        ReentrantLock lock = suffering.computeIfAbsent(target, any -> new ReentrantLock());
+        if (!lock.tryLock()) {
+            return;
+        }
+        try {
+            step.run();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private long now() {
+        return System.nanoTime() - originNanos;
+    }
+
+    private void note(Fault fault, String target, int client, long start) {
+        injections.add(new Injection(fault, target, client, start, now()));
+    }
+
+    @FunctionalInterface
+    private interface Step {
+        void run() throws IOException, InterruptedException;
+    }
+}

@@ -1,0 +1,161 @@
+package dev.holdfast.chaos;
+
+import dev.holdfast.chaos.check.Evidence;
+import dev.holdfast.chaos.check.OverlapCheck;
+import dev.holdfast.chaos.check.Result;
+import dev.holdfast.chaos.cluster.Cluster;
+import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.chaos.fault.Injection;
+import dev.holdfast.chaos.history.History;
+import dev.holdfast.chaos.history.Interval;
+import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.history.Outcome;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What a run has shown.
+ *
+ * @param plan what was run
+ * @param cluster on what
+ * @param exclusive whether the store promises S1
+ * @param evidence what happened
+ * @param results what the checks found
+ * @param unguarded writes and lost updates of the register that believes everybody
+ * @param faultsFrom when the first fault could be
+ * @param invalid why the run proves nothing; empty if it does
+ */
+record Verdict(
+        RunPlan plan,
+        String cluster,
+        boolean exclusive,
+        Evidence evidence,
+        List<Result> results,
+        long[] unguarded,
+        long faultsFrom,
+        List<String> invalid) {
+    /** The least that must be done before the first fault, and in all, a client. */
+    private static final long LEAST_BEFORE = 2;
+
+    private static final long LEAST = 5;
+
+    static Verdict of(
+            RunPlan plan,
+            Cluster cluster,
+            Evidence evidence,
+            List<Result> results,
+            long[] unguarded,
+            long faultsFrom,
+            List<String> problems,
+            String logs) {
+        List<String> invalid = new ArrayList<>(problems);
+        gate(plan, evidence, faultsFrom, logs, invalid);
+        return new Verdict(
+                plan,
+                cluster.description(),
+                cluster.exclusive(),
+                evidence,
+                List.copyOf(results),
+                unguarded,
+                faultsFrom,
+                List.copyOf(invalid));
+    }
+
+    /** A run with too little work, or whose faults left no trace, proves nothing. */
+    private static void gate(RunPlan plan, Evidence evidence, long faultsFrom, String logs, List<String> invalid) {
+        History history = evidence.history();
+        long before = history.operations().stream()
+                .filter(operation -> operation.acquired != Operation.NEVER && operation.acquired < faultsFrom)
+                .count();
+        int clients = plan.profile().clients();
+        if (before < LEAST_BEFORE * clients) {
+            invalid.add("only " + before + " acquisitions before the first fault");
+        }
+        if (history.acquisitions() < LEAST * clients) {
+            invalid.add("only " + history.acquisitions() + " acquisitions");
+        }
+        long other = history.operations().stream()
+                .filter(operation -> operation.failure == Outcome.OTHER || operation.releaseOutcome == Outcome.OTHER)
+                .count();
+        if (other > 0) {
+            invalid.add(other + " calls failed with exceptions that are not documented; see the client logs: "
+                    + logs.lines()
+                            .filter(line -> line.contains("unexpected"))
+                            .findFirst()
+                            .orElse("(nothing there)"));
+        }
+        Map<FaultKind.Where, Integer> done = new EnumMap<>(FaultKind.Where.class);
+        Set<FaultKind.Where> traced = EnumSet.noneOf(FaultKind.Where.class);
+        for (Injection injection : evidence.injections()) {
+            FaultKind.Where where = injection.fault().kind().where();
+            done.merge(where, 1, Integer::sum);
+            if (leftTrace(injection, evidence)) {
+                traced.add(where);
+            }
+        }
+        done.forEach((where, count) -> {
+            if (count >= 3 && !traced.contains(where)) {
+                invalid.add(count + " faults of the kind " + where + " left no trace");
+            }
+        });
+        if (done.isEmpty() && plan.length().toSeconds() >= 20) {
+            invalid.add("there was no fault");
+        }
+    }
+
+    /** Whether somebody noticed: a process that stood still or died, a failed call or renewal, a loss. */
+    static boolean leftTrace(Injection injection, Evidence evidence) {
+        if (injection.fault().kind() == FaultKind.CLIENT_KILL) {
+            return true;
+        }
+        long start = injection.start();
+        long end = injection.end() + evidence.leaseMillis() * 1_000_000;
+        History history = evidence.history();
+        for (List<Interval> hiccups : history.hiccups().values()) {
+            if (injection.fault().kind() == FaultKind.CLIENT_STOP
+                    && hiccups.stream().anyMatch(hiccup -> hiccup.overlaps(start, injection.end()))) {
+                return true;
+            }
+        }
+        return history.suspects().stream().anyMatch(suspect -> suspect >= start && suspect <= end)
+                || history.operations().stream().anyMatch(operation -> noticed(operation, start, end));
+    }
+
+    private static boolean noticed(Operation operation, long start, long end) {
+        boolean failed = operation.failed >= start
+                && operation.failed <= end
+                && (operation.failure == Outcome.UNAVAILABLE || operation.failure == Outcome.LOST);
+        boolean lost = operation.lost >= start && operation.lost <= end;
+        boolean slow = operation.released >= start
+                && operation.released <= end
+                && operation.released - operation.release > 200_000_000;
+        return failed || lost || slow;
+    }
+
+    /** All violations but those of a promise that the store does not make. */
+    List<String> failures() {
+        List<String> failures = new ArrayList<>();
+        for (Result result : results) {
+            if (exclusive
+                    || !(result.check().equals(OverlapCheck.NAME)
+                            || result.check().startsWith("C4"))) {
+                result.violations().forEach(violation -> failures.add(result.check() + ": " + violation));
+            }
+        }
+        return failures;
+    }
+
+    boolean good() {
+        return invalid.isEmpty() && failures().isEmpty();
+    }
+
+    long losses() {
+        return evidence.history().operations().stream()
+                .filter(operation -> operation.lost != Operation.NEVER)
+                .count();
+    }
+}

@@ -1,0 +1,55 @@
+package dev.holdfast.chaos.check;
+
+import dev.holdfast.chaos.history.OpKind;
+import dev.holdfast.chaos.history.Operation;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * C7: who asked half a second later does not get the lock first. Looks at the locks that have one thread a client, so that
+ * each call is one place in the server's queue, and only where nothing disturbs.
+ */
+public final class FifoCheck implements Check {
+    /** The name. */
+    public static final String NAME = "C7 order";
+
+    private static final long APART_NANOS = 500_000_000L;
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Result check(Evidence evidence) {
+        List<String> violations = new ArrayList<>();
+        Calm calm = evidence.calm(false);
+        long pairs = 0;
+        for (List<Operation> ofName : evidence.history().byName().values()) {
+            List<Operation> calls = ofName.stream()
+                    .filter(operation -> operation.kind == OpKind.FIFO)
+                    .sorted(Comparator.comparingLong(operation -> operation.invoked))
+                    .toList();
+            for (int i = 0; i < calls.size(); i++) {
+                Operation first = calls.get(i);
+                for (int j = i + 1; j < calls.size() && calls.get(j).invoked < first.answered(); j++) {
+                    Operation second = calls.get(j);
+                    if (second.invoked - first.invoked < APART_NANOS
+                            || second.acquired == Operation.NEVER
+                            || !calm.smooth(first.invoked, second.invoked)
+                            || !calm.throughout(first.invoked, Math.min(second.acquired, first.answered()))) {
+                        continue;
+                    }
+                    pairs++;
+                    if (second.acquired < first.answered()) {
+                        violations.add(second + " overtook a call of client " + first.process + " that was "
+                                + (second.invoked - first.invoked) / 1_000_000 + " ms older");
+                    }
+                }
+            }
+        }
+        return new Result(NAME, violations, Map.of("pairs", pairs));
+    }
+}

@@ -1,0 +1,71 @@
+package dev.holdfast.chaos.check;
+
+import dev.holdfast.chaos.history.Operation;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * C4: there is an order of all calls, each at one instant between its invocation and its return, in which a lock with one
+ * owner and a rising token would have answered the same (Herlihy and Wing 1990). The model, a name: a state (owner, depth,
+ * token); {@code acquire} needs no owner and a higher token; re-entry and "is valid" need their owner; and from the last
+ * instant at which its lease was found valid, an owner may be gone at any time: an optional {@code expire}, which also
+ * stands for its release.
+ *
+ * <p>This is the search of Wing and Gong (1993), improved by Lowe (2017), in the special case that needs no search: tokens
+ * rise, so of all acquisitions that have not been placed only the one with the lowest token may be next, because it could
+ * not come after another; and observations of the present owner may be placed as soon as they were invoked, because they
+ * change nothing. Each acquisition is therefore placed as early as it can be, and the history is linearizable if none comes
+ * too late. The test compares this with a search through all orders of small histories.
+ */
+public final class LinearizabilityCheck implements Check {
+    /** The name. */
+    public static final String NAME = "C4 linearizability";
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Result check(Evidence evidence) {
+        List<String> violations = new ArrayList<>();
+        long histories = 0;
+        long calls = 0;
+        for (List<Operation> ofName : evidence.history().byName().values()) {
+            List<Operation> byToken = ofName.stream()
+                    .filter(operation -> operation.acquired != Operation.NEVER)
+                    .sorted(Comparator.comparingLong(operation -> operation.token))
+                    .toList();
+            histories++;
+            for (Operation operation : byToken) {
+                calls += 1 + (operation.claims() ? 1 : 0) + operation.reentries.size();
+            }
+            place(byToken, violations);
+        }
+        return new Result(NAME, violations, Map.of("histories", histories, "calls", calls));
+    }
+
+    private static void place(List<Operation> byToken, List<String> violations) {
+        long free = Long.MIN_VALUE;
+        Operation before = null;
+        for (Operation operation : byToken) {
+            long placed = Math.max(free, operation.invoked);
+            if (before != null && (placed > operation.acquired || before.token == operation.token)) {
+                violations.add(operation + " cannot be placed after " + before);
+            }
+            free = Math.max(placed, lastSeen(operation));
+            before = operation;
+        }
+    }
+
+    /** Until when its owner certainly had it. */
+    private static long lastSeen(Operation operation) {
+        long last = operation.claims() ? operation.confirmed : Long.MIN_VALUE;
+        for (Operation.Reentry inner : operation.reentries) {
+            last = Math.max(last, inner.call());
+        }
+        return last;
+    }
+}

@@ -1,0 +1,101 @@
+package dev.holdfast.chaos.client;
+
+import dev.holdfast.chaos.history.EventLog;
+import dev.holdfast.chaos.history.Kind;
+import dev.holdfast.chaos.history.OpKind;
+import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+
+/** Writes down one operation. The instants that matter are read before what they are about. */
+final class Hold {
+    private final EventLog log;
+    private final int thread;
+    private final int name;
+    final int operation;
+    private boolean invalidSeen;
+
+    Hold(EventLog log, int thread, int name, OpKind kind) {
+        this.log = log;
+        this.thread = thread;
+        this.name = name;
+        this.operation = log.nextOperation();
+        write(Kind.INVOKE, kind.ordinal(), System.nanoTime(), 0);
+    }
+
+    void acquired(long nanos, Lease lease) {
+        write(Kind.ACQUIRED, 0, nanos, lease.token());
+        lease.lost().thenAccept(reason -> write(Kind.LOST, reason.ordinal(), System.nanoTime(), 0));
+        confirm(lease);
+    }
+
+    void failed(Outcome outcome) {
+        write(Kind.FAILED, outcome.ordinal(), System.nanoTime(), 0);
+    }
+
+    boolean confirm(Lease lease) {
+        long nanos = System.nanoTime();
+        if (lease.isValid()) {
+            write(Kind.CONFIRM, 0, nanos, 0);
+            return true;
+        }
+        if (!invalidSeen) {
+            invalidSeen = true;
+            write(Kind.INVALID, 0, System.nanoTime(), 0);
+        }
+        return false;
+    }
+
+    void reenterCall() {
+        write(Kind.REENTER_CALL, 0, System.nanoTime(), 0);
+    }
+
+    void reentered(Lease inner) {
+        write(Kind.REENTER, 0, System.nanoTime(), inner.token());
+    }
+
+    void exit() {
+        write(Kind.EXIT, 0, System.nanoTime(), 0);
+    }
+
+    void release() {
+        write(Kind.RELEASE, 0, System.nanoTime(), 0);
+    }
+
+    void released(Outcome outcome) {
+        write(Kind.RELEASED, outcome.ordinal(), System.nanoTime(), 0);
+    }
+
+    private void write(Kind kind, int code, long nanos, long value) {
+        log.write(kind, code, thread, name, operation, nanos, value);
+    }
+
+    static Outcome outcome(Throwable failure) {
+        if (failure instanceof LeaseLostException) {
+            return Outcome.LOST;
+        }
+        if (failure instanceof LockTimeoutException) {
+            return Outcome.BUSY;
+        }
+        if (failure instanceof LockUnavailableException) {
+            return Outcome.UNAVAILABLE;
+        }
+        if (failure instanceof LockClosedException) {
+            return Outcome.CLOSED;
+        }
+        if (failure instanceof CancellationException || failure instanceof InterruptedException) {
+            return Outcome.CANCELLED;
+        }
+        Throwable cause = failure.getCause();
+        if ((failure instanceof CompletionException || failure instanceof ExecutionException) && cause != null) {
+            return outcome(cause);
+        }
+        return Outcome.OTHER;
+    }
+}

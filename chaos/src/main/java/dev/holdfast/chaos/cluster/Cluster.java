@@ -1,0 +1,71 @@
+package dev.holdfast.chaos.cluster;
+
+import java.util.List;
+
+/** The servers of a run. Used by the controller only. */
+public interface Cluster extends AutoCloseable {
+
+    /**
+     * Says what it is.
+     *
+     * @return product, version and size
+     */
+    String description();
+
+    /**
+     * Returns the servers that clients talk to.
+     *
+     * @return the nodes, in a constant order
+     */
+    List<Node> nodes();
+
+    /**
+     * Writes the address for a client process.
+     *
+     * @param ports of the client's proxies, one a node and in their order
+     * @return for {@link dev.holdfast.chaos.client.Stores}
+     */
+    String store(List<Integer> ports);
+
+    /**
+     * Finds who leads.
+     *
+     * @return the index of the leader or master; of any node if there is none
+     */
+    default int leader() {
+        return 0;
+    }
+
+    /**
+     * Tells whether nodes may be killed.
+     *
+     * @return false if what they hold would be gone
+     */
+    default boolean killable() {
+        return true;
+    }
+
+    /**
+     * Tells whether the store promises that claimed windows are disjoint even under these faults.
+     *
+     * @return false if losses are counted and published instead
+     */
+    default boolean exclusive() {
+        return true;
+    }
+
+    /**
+     * Tells whether {@code fair} waiters of different processes are served in order.
+     *
+     * @return true if so
+     */
+    default boolean fifo() {
+        return false;
+    }
+
+    /** Waits until all servers do their work again, after the last fault. */
+    default void awaitHealthy() throws Exception {}
+
+    @Override
+    void close();
+}

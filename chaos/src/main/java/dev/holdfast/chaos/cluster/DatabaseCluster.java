@@ -1,0 +1,79 @@
+package dev.holdfast.chaos.cluster;
+
+import dev.holdfast.lock.testkit.server.MariaDbServer;
+import dev.holdfast.lock.testkit.server.PostgresServer;
+import dev.holdfast.lock.testkit.server.ServerProcess;
+import java.io.IOException;
+import java.util.List;
+import java.util.function.IntFunction;
+import org.h2.tools.Server;
+
+/** A single database server, which keeps what it has committed. */
+final class DatabaseCluster implements Cluster {
+    private final String description;
+    private final ServerProcess server;
+    private final IntFunction<String> url;
+
+    private DatabaseCluster(String description, ServerProcess server, IntFunction<String> url) {
+        this.description = description;
+        this.server = server;
+        this.url = url;
+    }
+
+    static DatabaseCluster postgresql() throws IOException, InterruptedException {
+        PostgresServer server = PostgresServer.start();
+        return new DatabaseCluster(
+                "PostgreSQL",
+                server.process(),
+                port -> "jdbc:postgresql://127.0.0.1:" + port + "/postgres?user=" + PostgresServer.USER + "&password="
+                        + PostgresServer.PASSWORD + "&holdfast.createTable=true");
+    }
+
+    static DatabaseCluster mariadb() throws IOException, InterruptedException {
+        MariaDbServer server = MariaDbServer.start();
+        return new DatabaseCluster(
+                "MariaDB",
+                server.process(),
+                port -> "jdbc:mariadb://127.0.0.1:" + port + "/holdfast?user=" + MariaDbServer.USER + "&password="
+                        + MariaDbServer.PASSWORD + "&holdfast.createTable=true");
+    }
+
+    static DatabaseCluster h2() throws IOException, InterruptedException {
+        ServerProcess server = ServerProcess.builder("h2")
+                .command(place -> JavaProcess.command(
+                        "256m",
+                        Server.class,
+                        "-tcp",
+                        "-tcpPort",
+                        "" + place.port(),
+                        "-baseDir",
+                        place.folder().toString(),
+                        "-ifNotExists"))
+                .start();
+        return new DatabaseCluster(
+                "H2 server",
+                server,
+                port -> "jdbc:h2:tcp://127.0.0.1:" + port + "/./chaos;USER=sa;PASSWORD=;WRITE_DELAY=0"
+                        + ";holdfast.createTable=true");
+    }
+
+    @Override
+    public String description() {
+        return description;
+    }
+
+    @Override
+    public List<Node> nodes() {
+        return List.of(Node.of(server));
+    }
+
+    @Override
+    public String store(List<Integer> ports) {
+        return url.apply(ports.get(0));
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

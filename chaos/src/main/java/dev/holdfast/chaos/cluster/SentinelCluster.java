@@ -1,0 +1,182 @@
+package dev.holdfast.chaos.cluster;
+
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A master, two replicas and three Sentinels. Clients ask the Sentinels themselves and reach the servers through their
+ * proxies. A server that was killed comes back as a replica of whoever is the master then, and nobody reaches it before.
+ */
+final class SentinelCluster implements Cluster {
+    private static final String GROUP = "locks";
+    private static final long PATIENCE_NANOS = 60_000_000_000L;
+
+    private final List<RedisServer> servers = new ArrayList<>();
+    private final List<RedisServer> sentinels = new ArrayList<>();
+    private String version = "";
+
+    private SentinelCluster() {}
+
+    static SentinelCluster start() throws IOException, InterruptedException {
+        SentinelCluster cluster = new SentinelCluster();
+        try {
+            cluster.launch();
+            return cluster;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
+    private void launch() throws IOException, InterruptedException {
+        for (int i = 0; i < 3; i++) {
+            servers.add(RedisServer.start("--appendonly", "yes", "--appendfsync", "always"));
+        }
+        RedisServer master = servers.get(0);
+        version = master.version();
+        for (RedisServer replica : servers.subList(1, 3)) {
+            replica.command("REPLICAOF", master.host(), "" + master.port());
+        }
+        for (int i = 0; i < 3; i++) {
+            sentinels.add(RedisServer.startSentinel(GROUP, master, 2));
+        }
+        awaitHealthy();
+    }
+
+    @Override
+    public String description() {
+        return "Redis " + version + ", master, 2 replicas and 3 Sentinels, no WAIT";
+    }
+
+    @Override
+    public List<Node> nodes() {
+        List<Node> nodes = new ArrayList<>();
+        for (RedisServer server : servers) {
+            Node node = Node.of(server.process());
+            nodes.add(new Rejoining(server, node));
+        }
+        return nodes;
+    }
+
+    @Override
+    public String store(List<Integer> ports) {
+        StringBuilder store = new StringBuilder("sentinel+redis-sentinel://");
+        for (int i = 0; i < sentinels.size(); i++) {
+            store.append(i == 0 ? "" : ",")
+                    .append("127.0.0.1:")
+                    .append(sentinels.get(i).port());
+        }
+        store.append("#").append(GROUP);
+        for (int i = 0; i < ports.size(); i++) {
+            store.append("+").append(servers.get(i).port()).append("=").append(ports.get(i));
+        }
+        return store.toString();
+    }
+
+    @Override
+    public int leader() {
+        int port = masterPort();
+        for (int i = 0; i < servers.size(); i++) {
+            if (servers.get(i).port() == port) {
+                return i;
+            }
+        }
+        return 0;
+    }
+
+    @Override
+    public boolean exclusive() {
+        return false;
+    }
+
+    /** What a Sentinel believes; 0 if none answers. */
+    private int masterPort() {
+        for (RedisServer sentinel : sentinels) {
+            try {
+                List<?> address = sentinel.list("SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP);
+                return Integer.parseInt(String.valueOf(address.get(1)));
+            } catch (IOException | RuntimeException e) {
+                // The next one may know.
+            }
+        }
+        return 0;
+    }
+
+    @Override
+    public void awaitHealthy() throws InterruptedException {
+        long start = System.nanoTime();
+        while (!healthy()) {
+            if (System.nanoTime() - start > PATIENCE_NANOS) {
+                throw new IllegalStateException("the group of Redis servers is not complete after a minute");
+            }
+            Thread.sleep(100);
+        }
+    }
+
+    private boolean healthy() {
+        try {
+            RedisServer master = servers.get(leader());
+            String replication = String.valueOf(master.command("INFO", "replication"));
+            boolean complete = replication.contains("role:master") && replication.split("state=online").length == 3;
+            for (RedisServer sentinel : sentinels) {
+                complete &= sentinel.list("SENTINEL", "SENTINELS", GROUP).size() == 2
+                        && sentinel.list("SENTINEL", "REPLICAS", GROUP).size() == 2;
+            }
+            return complete;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    @Override
+    public void close() {
+        sentinels.forEach(RedisServer::close);
+        servers.forEach(RedisServer::close);
+    }
+
+    /** Restarted as a replica, as an operator would. */
+    private final class Rejoining implements Node {
+        private final RedisServer server;
+        private final Node process;
+
+        Rejoining(RedisServer server, Node process) {
+            this.server = server;
+            this.process = process;
+        }
+
+        @Override
+        public int port() {
+            return process.port();
+        }
+
+        @Override
+        public void pause() {
+            process.pause();
+        }
+
+        @Override
+        public void resume() {
+            process.resume();
+        }
+
+        @Override
+        public void kill() throws InterruptedException {
+            process.kill();
+        }
+
+        @Override
+        public void start() throws IOException, InterruptedException {
+            long start = System.nanoTime();
+            while (masterPort() == server.port() && System.nanoTime() - start < PATIENCE_NANOS) {
+                Thread.sleep(100);
+            }
+            process.start();
+            int master = masterPort();
+            if (master != 0 && master != server.port()) {
+                server.command("REPLICAOF", "127.0.0.1", "" + master);
+            }
+        }
+    }
+}

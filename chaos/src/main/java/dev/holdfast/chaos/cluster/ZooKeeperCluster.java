@@ -1,0 +1,70 @@
+package dev.holdfast.chaos.cluster;
+
+import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** An ensemble of three. */
+final class ZooKeeperCluster implements Cluster {
+    private final ZooKeeperServer server;
+    private final long sessionMillis;
+
+    private ZooKeeperCluster(ZooKeeperServer server, long sessionMillis) {
+        this.server = server;
+        this.sessionMillis = sessionMillis;
+    }
+
+    static ZooKeeperCluster start(long leaseMillis) throws IOException, InterruptedException {
+        return new ZooKeeperCluster(
+                ZooKeeperServer.builder(JavaProcess.classPath()).servers(3).start(), leaseMillis * 3 / 2);
+    }
+
+    @Override
+    public String description() {
+        return "ZooKeeper " + org.apache.zookeeper.version.Info.MAJOR + "."
+                + org.apache.zookeeper.version.Info.MINOR + "." + org.apache.zookeeper.version.Info.MICRO
+                + ", ensemble of 3, sessions of " + sessionMillis + " ms";
+    }
+
+    @Override
+    public List<Node> nodes() {
+        List<Node> nodes = new ArrayList<>();
+        for (int i = 0; i < server.size(); i++) {
+            nodes.add(Node.of(server.node(i)));
+        }
+        return nodes;
+    }
+
+    @Override
+    public String store(List<Integer> ports) {
+        return ports.stream()
+                .map(port -> "127.0.0.1:" + port)
+                .collect(Collectors.joining(",", "zookeeper://", "/chaos?sessionTimeout=" + sessionMillis));
+    }
+
+    @Override
+    public int leader() {
+        try {
+            return server.leader();
+        } catch (IllegalStateException e) {
+            return 0;
+        }
+    }
+
+    @Override
+    public boolean fifo() {
+        return true;
+    }
+
+    @Override
+    public void awaitHealthy() throws IOException, InterruptedException {
+        server.awaitServing();
+    }
+
+    @Override
+    public void close() {
+        server.close();
+    }
+}

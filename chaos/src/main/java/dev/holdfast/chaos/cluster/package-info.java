@@ -1,0 +1,3 @@
+/** The servers of a run; {@link dev.holdfast.chaos.cluster.Clusters} starts them. */
+@org.jspecify.annotations.NullMarked
+package dev.holdfast.chaos.cluster;

@@ -1,0 +1,54 @@
+package dev.holdfast.chaos.fault;
+
+/** The kinds of faults. */
+public enum FaultKind {
+    /** A client process stands still (SIGSTOP). */
+    CLIENT_STOP(Where.CLIENT),
+    /** A client process is killed (SIGKILL) and replaced after a while. */
+    CLIENT_KILL(Where.CLIENT),
+    /** A server stands still. */
+    SERVER_STOP(Where.SERVER),
+    /** The leader or master stands still. */
+    LEADER_STOP(Where.SERVER),
+    /** A server is killed and started again. */
+    SERVER_KILL(Where.SERVER),
+    /** The leader or master is killed and started again. */
+    LEADER_KILL(Where.SERVER),
+    /** Connections are reset. */
+    NET_RESET(Where.NETWORK),
+    /** One side's connections are reset and the other side is told nothing. */
+    NET_HALF_OPEN(Where.NETWORK),
+    /** What is sent one way, or both, is thrown away. */
+    NET_BLACK_HOLE(Where.NETWORK),
+    /** What is sent one way arrives late. */
+    NET_LATENCY(Where.NETWORK),
+    /** Requests are carried out and their replies thrown away. */
+    NET_DROP_REPLIES(Where.NETWORK),
+    /** Connections are reset and new ones refused. */
+    NET_CUT(Where.NETWORK);
+
+    /** Where something goes wrong. */
+    public enum Where {
+        /** With a client process. */
+        CLIENT,
+        /** With a server. */
+        SERVER,
+        /** Between them. */
+        NETWORK
+    }
+
+    private final Where where;
+
+    FaultKind(Where where) {
+        this.where = where;
+    }
+
+    /**
+     * Returns where it goes wrong.
+     *
+     * @return the part of the system
+     */
+    public Where where() {
+        return where;
+    }
+}

@@ -1,0 +1,70 @@
+package dev.holdfast.chaos.fault;
+
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * What a run is made of.
+ *
+ * @param clients processes
+ * @param threads workers of each
+ * @param names locks
+ * @param fifoNames how many of them have one thread a client that waits in order
+ * @param leaseMillis the lease
+ * @param weights how often each kind of fault is drawn
+ * @param pauseMillis the longest time between two faults
+ * @param quietEvery after how many faults there is a longer quiet
+ * @param longPercent how many of a hundred holds last about as long as a lease
+ */
+public record Profile(
+        int clients,
+        int threads,
+        int names,
+        int fifoNames,
+        long leaseMillis,
+        Map<FaultKind, Integer> weights,
+        int pauseMillis,
+        int quietEvery,
+        int longPercent) {
+
+    /**
+     * The run of issue and documentation: 6 processes of 8 threads on 20 names.
+     *
+     * @param leaseMillis the lease
+     * @return all kinds of faults
+     */
+    public static Profile full(long leaseMillis) {
+        Map<FaultKind, Integer> weights = new EnumMap<>(FaultKind.class);
+        for (FaultKind kind : FaultKind.values()) {
+            weights.put(kind, 2);
+        }
+        weights.put(FaultKind.CLIENT_STOP, 4);
+        weights.put(FaultKind.CLIENT_KILL, 2);
+        weights.put(FaultKind.NET_BLACK_HOLE, 3);
+        weights.put(FaultKind.NET_LATENCY, 3);
+        weights.put(FaultKind.NET_DROP_REPLIES, 3);
+        return new Profile(6, 8, 20, 2, leaseMillis, weights, 2_500, 5, 3);
+    }
+
+    /**
+     * A smaller one.
+     *
+     * @param clients processes
+     * @param threads workers of each
+     * @param names locks
+     * @return the same faults
+     */
+    public Profile sized(int clients, int threads, int names) {
+        return new Profile(
+                clients, threads, names, fifoNames, leaseMillis, weights, pauseMillis, quietEvery, longPercent);
+    }
+
+    /**
+     * How long it is quiet now and then: long enough for leases to end and for waiters to be missed.
+     *
+     * @return milliseconds
+     */
+    public long quietMillis() {
+        return 2 * leaseMillis + 3_000;
+    }
+}

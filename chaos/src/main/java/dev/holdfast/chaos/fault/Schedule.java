@@ -1,0 +1,70 @@
+package dev.holdfast.chaos.fault;
+
+import dev.holdfast.lock.testkit.server.Direction;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+
+/** Draws faults. The same seed, length and profile give the same faults at the same times. */
+public final class Schedule {
+    private Schedule() {}
+
+    /**
+     * Draws the faults of a run.
+     *
+     * @param seed of all draws
+     * @param lengthMillis how long the run is
+     * @param profile how often what
+     * @return the faults in the order of their times
+     */
+    public static List<Fault> draw(long seed, long lengthMillis, Profile profile) {
+        SplittableRandom random = new SplittableRandom(seed);
+        List<Fault> faults = new ArrayList<>();
+        List<FaultKind> urn = new ArrayList<>();
+        profile.weights().entrySet().stream().sorted(Map.Entry.comparingByKey()).forEach(entry -> {
+            for (int i = 0; i < entry.getValue(); i++) {
+                urn.add(entry.getKey());
+            }
+        });
+        long at = 0;
+        while (!urn.isEmpty()) {
+            Fault fault = draw(random, at, urn.get(random.nextInt(urn.size())), profile);
+            if (at + fault.durationMillis() > lengthMillis) {
+                return faults;
+            }
+            faults.add(fault);
+            boolean overlapping = random.nextInt(5) == 0;
+            long pause = random.nextInt(300, profile.pauseMillis());
+            if (fault.kind() == FaultKind.CLIENT_KILL || faults.size() % profile.quietEvery() == 0) {
+                pause = profile.quietMillis();
+                overlapping = false;
+            }
+            at += (overlapping ? fault.durationMillis() / 2 : fault.durationMillis()) + pause;
+        }
+        return faults;
+    }
+
+    private static Fault draw(SplittableRandom random, long at, FaultKind kind, Profile profile) {
+        long lease = profile.leaseMillis();
+        long duration = switch (kind) {
+            case CLIENT_STOP, NET_BLACK_HOLE -> random.nextLong(lease / 5, 3 * lease);
+            case CLIENT_KILL, NET_RESET -> 0;
+            case SERVER_STOP -> random.nextLong(lease / 5, 2 * lease);
+            case LEADER_STOP -> random.nextLong(lease / 2, 4 * lease);
+            case SERVER_KILL, LEADER_KILL -> random.nextLong(200, 2 * lease);
+            case NET_HALF_OPEN, NET_LATENCY, NET_CUT -> random.nextLong(500, 2 * lease);
+            case NET_DROP_REPLIES -> random.nextLong(200, lease);
+        };
+        Optional<Direction> direction = switch (random.nextInt(3)) {
+            case 0 -> Optional.of(Direction.TO_SERVER);
+            case 1 -> Optional.of(Direction.TO_CLIENT);
+            default -> Optional.empty();
+        };
+        int amount = kind == FaultKind.NET_LATENCY
+                ? (int) Math.round(10 * Math.pow(200, random.nextDouble()))
+                : random.nextInt(20);
+        return new Fault(kind, at, duration, random.nextInt(1 << 20), direction, amount);
+    }
+}

@@ -1,0 +1,86 @@
+package dev.holdfast.chaos.history;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * Appends events to a file, each with one write of {@link #BYTES} bytes, so that what was written outlives a SIGKILL of the
+ * writer. Instants are {@code System.nanoTime}, which processes of one Linux host share. Thread-safe.
+ */
+public final class EventLog implements AutoCloseable {
+    /** The size of an event. */
+    public static final int BYTES = 24;
+
+    /** The operation of events that belong to none. */
+    public static final int NO_OPERATION = 0;
+
+    private final ReentrantLock lock = new ReentrantLock();
+    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
+    private final FileChannel file;
+    private final AtomicInteger operations = new AtomicInteger();
+
+    private EventLog(FileChannel file) {
+        this.file = file;
+    }
+
+    /**
+     * Creates a log.
+     *
+     * @param path does not exist yet
+     * @return the log, empty
+     * @throws IOException if the file cannot be created
+     */
+    public static EventLog create(Path path) throws IOException {
+        return new EventLog(FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+    }
+
+    /**
+     * Numbers an operation.
+     *
+     * @return a number that no other operation of this process has
+     */
+    public int nextOperation() {
+        return operations.incrementAndGet();
+    }
+
+    /**
+     * Writes an event.
+     *
+     * @param kind what it tells
+     * @param code an {@link OpKind} or {@link Outcome}, or 0
+     * @param thread of the worker
+     * @param name the lock's number
+     * @param operation what it belongs to
+     * @param nanos when
+     * @param value as the kind says
+     */
+    public void write(Kind kind, int code, int thread, int name, int operation, long nanos, long value) {
+        lock.lock();
+        try {
+            buffer.clear();
+            buffer.put((byte) kind.ordinal())
+                    .put((byte) code)
+                    .put((byte) thread)
+                    .put((byte) name);
+            buffer.putInt(operation).putLong(nanos).putLong(value).flip();
+            while (buffer.hasRemaining()) {
+                file.write(buffer);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot write the history", e);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        file.close();
+    }
+}

@@ -1,0 +1,35 @@
+package dev.holdfast.chaos.history;
+
+/** What an event tells. The order is part of the file format: only append. */
+public enum Kind {
+    /** The client is connected. */
+    START,
+    /** An acquisition is about to be asked for; the code has its {@link OpKind}. */
+    INVOKE,
+    /** The acquisition has returned; the value is the token. */
+    ACQUIRED,
+    /** The acquisition has ended without a lease; the code has its {@link Outcome}. */
+    FAILED,
+    /** The lease was valid when it was asked after this instant. */
+    CONFIRM,
+    /** The lease said that it is not valid, for the first time. */
+    INVALID,
+    /** The holder was told that the lease is lost. */
+    LOST,
+    /** The thread is about to acquire again. */
+    REENTER_CALL,
+    /** It did; the value is the token. */
+    REENTER,
+    /** The inner hold is about to end. */
+    EXIT,
+    /** The release is about to be asked for. */
+    RELEASE,
+    /** The release has returned; the code has its {@link Outcome}. */
+    RELEASED,
+    /** A renewal failed; belongs to no operation. */
+    SUSPECT,
+    /** This process stood still; the value says for how many nanoseconds, from the event's time on. */
+    HICCUP,
+    /** The client was closed in order; the value says how many of its threads stayed. */
+    END
+}

@@ -1,0 +1,130 @@
+package dev.holdfast.chaos.history;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One acquisition and what became of it, put together from its events. Instants are nanoseconds since the run's origin;
+ * {@link #NEVER} where there was no such event. Filled by one thread, then only read.
+ */
+public final class Operation {
+    /** No such event. */
+    public static final long NEVER = Long.MIN_VALUE;
+
+    /**
+     * An inner hold of the same thread.
+     *
+     * @param call when it was asked for
+     * @param returned when it returned; {@link #NEVER} if it did not
+     * @param token what it said
+     * @param exit when it was about to end
+     */
+    public record Reentry(long call, long returned, long token, long exit) {}
+
+    /** The process: client and incarnation. */
+    public final Process process;
+
+    /** The worker thread. */
+    public final int thread;
+
+    /** The lock's number. */
+    public final int name;
+
+    /** How it was asked for. */
+    public final OpKind kind;
+
+    /** When it was about to be asked for. */
+    public final long invoked;
+
+    /** When it had returned with a lease. */
+    public long acquired = NEVER;
+
+    /** When it had ended without one. */
+    public long failed = NEVER;
+
+    /** How it ended without one. */
+    public Outcome failure = Outcome.OK;
+
+    /** The fencing token. */
+    public long token;
+
+    /** The last instant at which the lease was found valid. */
+    public long confirmed = NEVER;
+
+    /** When the lease was first found invalid. */
+    public long invalid = NEVER;
+
+    /** When the holder was told of the loss. */
+    public long lost = NEVER;
+
+    /** How many times it was told. */
+    public int losses;
+
+    /** When its release was about to be asked for. */
+    public long release = NEVER;
+
+    /** When the release had returned. */
+    public long released = NEVER;
+
+    /** How the release ended. */
+    public Outcome releaseOutcome = Outcome.OK;
+
+    /** The inner holds. */
+    public final List<Reentry> reentries = new ArrayList<>();
+
+    /**
+     * Makes an operation that was only asked for.
+     *
+     * @param process who
+     * @param thread which worker
+     * @param name which lock
+     * @param kind how
+     * @param invoked when
+     */
+    public Operation(Process process, int thread, int name, OpKind kind, long invoked) {
+        this.process = process;
+        this.thread = thread;
+        this.name = name;
+        this.kind = kind;
+        this.invoked = invoked;
+    }
+
+    /**
+     * Tells whether the lease was found valid at least once, so that it claims the time from {@link #acquired} to
+     * {@link #confirmed}.
+     *
+     * @return true if it can contradict others
+     */
+    public boolean claims() {
+        return acquired != NEVER && confirmed != NEVER;
+    }
+
+    /**
+     * Returns when the acquisition had ended, with a lease or without.
+     *
+     * @return the instant, or {@link Long#MAX_VALUE} if it never did
+     */
+    public long answered() {
+        return acquired != NEVER ? acquired : failed != NEVER ? failed : Long.MAX_VALUE;
+    }
+
+    @Override
+    public String toString() {
+        return String.format(
+                "name %d, client %s thread %d, %s, token %d [%.1f ms, %.1f ms]",
+                name, process, thread, kind, token, acquired / 1e6, confirmed / 1e6);
+    }
+
+    /**
+     * A client process.
+     *
+     * @param client the client's number
+     * @param incarnation how many of its predecessors were killed
+     */
+    public record Process(int client, int incarnation) {
+        @Override
+        public String toString() {
+            return client + "." + incarnation;
+        }
+    }
+}

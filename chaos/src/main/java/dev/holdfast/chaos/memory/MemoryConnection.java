@@ -1,0 +1,189 @@
+package dev.holdfast.chaos.memory;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.io.BufferedInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** Serves one client. Its places in the queues end with its connection, its grants do not. */
+final class MemoryConnection implements Runnable {
+    private static final long TIMEOUT_MILLIS = 1_000;
+
+    private final Socket socket;
+    private final LockBackend backend;
+    private final ReentrantLock writing = new ReentrantLock();
+    private final Map<OwnerId, Ticket> tickets = new ConcurrentHashMap<>();
+    private final Map<OwnerId, Subscription> subscriptions = new ConcurrentHashMap<>();
+
+    MemoryConnection(Socket socket, LockBackend backend) {
+        this.socket = socket;
+        this.backend = backend;
+    }
+
+    @Override
+    public void run() {
+        try (socket;
+                DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()))) {
+            while (true) {
+                serve(in.readInt(), in.readByte(), in);
+            }
+        } catch (IOException e) {
+            // The client has gone.
+        } finally {
+            backend.close();
+        }
+    }
+
+    private void serve(int number, int what, DataInputStream in) throws IOException {
+        switch (what) {
+            case Wire.ATTEMPT -> attempt(number, in);
+            case Wire.ABANDON -> {
+                Acquisition acquisition = Wire.readAcquisition(in);
+                tickets.remove(acquisition.owner());
+                answer(number, backend.abandon(acquisition, TIMEOUT_MILLIS), (out, done) -> out.writeByte(Wire.DONE));
+            }
+            case Wire.RENEW -> {
+                int size = in.readInt();
+                List<Grant> grants = new ArrayList<>();
+                for (int i = 0; i < size; i++) {
+                    grants.add(Wire.readGrant(in));
+                }
+                answer(number, backend.renew(grants, TIMEOUT_MILLIS), MemoryConnection::renewals);
+            }
+            case Wire.RELEASE ->
+                answer(
+                        number,
+                        backend.release(Wire.readGrant(in), TIMEOUT_MILLIS),
+                        (out, result) ->
+                                out.writeByte(result == ReleaseResult.RELEASED ? Wire.RELEASED : Wire.NOT_HELD));
+            case Wire.HOLDER -> answer(number, backend.holder(in.readUTF(), TIMEOUT_MILLIS), MemoryConnection::holder);
+            case Wire.SUBSCRIBE -> subscribe(number, Wire.readAcquisition(in));
+            case Wire.UNSUBSCRIBE -> {
+                Subscription subscription =
+                        subscriptions.remove(Wire.readAcquisition(in).owner());
+                if (subscription != null) {
+                    subscription.close();
+                }
+                write(number, out -> out.writeByte(Wire.DONE));
+            }
+            default -> throw new IOException("unknown request " + what);
+        }
+    }
+
+    private void attempt(int number, DataInputStream in) throws IOException {
+        Acquisition acquisition = Wire.readAcquisition(in);
+        long leaseMillis = in.readLong();
+        long waitMillis = in.readLong();
+        boolean fair = in.readBoolean();
+        Ticket ticket = in.readBoolean() ? tickets.get(acquisition.owner()) : null;
+        AttemptRequest request = new AttemptRequest(
+                acquisition, leaseMillis, waitMillis, fair, ticket, in.readLong(), Identity.decode(in.readUTF()));
+        answer(number, backend.attempt(request), (out, attempt) -> {
+            if (attempt instanceof Attempt.Granted granted) {
+                out.writeByte(Wire.GRANTED);
+                out.writeLong(granted.grant().token());
+                out.writeLong(granted.grant().leaseMillis());
+            } else if (attempt instanceof Attempt.Busy busy) {
+                Ticket given = busy.ticket();
+                if (given != null) {
+                    tickets.put(acquisition.owner(), given);
+                }
+                out.writeByte(given == null ? Wire.BUSY : Wire.BUSY_WITH_TICKET);
+                out.writeLong(busy.remainingMillis());
+            }
+        });
+    }
+
+    private void subscribe(int number, Acquisition acquisition) throws IOException {
+        Ticket ticket = tickets.get(acquisition.owner());
+        Runnable signal = () -> {
+            try {
+                write(Wire.SIGNAL, out -> Wire.write(out, acquisition.owner()));
+            } catch (IOException e) {
+                // The client has gone.
+            }
+        };
+        write(number, out -> out.writeByte(Wire.DONE));
+        if (ticket == null) {
+            signal.run();
+        } else {
+            subscriptions.put(acquisition.owner(), backend.signal(ticket, signal));
+        }
+    }
+
+    private static void renewals(DataOutputStream out, List<RenewResult> results) throws IOException {
+        out.writeByte(Wire.DONE);
+        for (RenewResult result : results) {
+            if (result instanceof RenewResult.Renewed renewed) {
+                out.writeByte(Wire.RENEWED);
+                out.writeLong(renewed.leaseMillis());
+            } else if (result instanceof RenewResult.Lost lost) {
+                out.writeByte(Wire.LOST);
+                out.writeUTF(lost.detail());
+            } else {
+                out.writeByte(Wire.UNKNOWN);
+            }
+        }
+    }
+
+    private static void holder(DataOutputStream out, Optional<HolderInfo> holder) throws IOException {
+        out.writeByte(holder.isPresent() ? Wire.HELD : Wire.NOBODY);
+        if (holder.isPresent()) {
+            out.writeLong(holder.get().token());
+        }
+    }
+
+    private <T> void answer(int number, CompletionStage<T> stage, Answer<T> answer) {
+        stage.whenComplete((value, failure) -> {
+            try {
+                write(number, out -> {
+                    if (failure == null) {
+                        answer.write(out, value);
+                    } else {
+                        out.writeByte(Wire.FAILED);
+                    }
+                });
+            } catch (IOException e) {
+                // The client has gone.
+            }
+        });
+    }
+
+    private void write(int number, RemoteBackend.Writer writer) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        DataOutputStream data = new DataOutputStream(bytes);
+        data.writeInt(number);
+        writer.write(data);
+        writing.lock();
+        try {
+            socket.getOutputStream().write(bytes.toByteArray());
+        } finally {
+            writing.unlock();
+        }
+    }
+
+    private interface Answer<T> {
+        void write(DataOutputStream out, T value) throws IOException;
+    }
+}

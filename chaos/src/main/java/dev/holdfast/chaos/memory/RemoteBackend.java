@@ -1,0 +1,212 @@
+package dev.holdfast.chaos.memory;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A backend on a {@link MemoryServer}. One connection, made again by the next request after it broke; what was under way
+ * then has an unknown outcome. Thread-safe.
+ */
+public final class RemoteBackend implements LockBackend {
+    /** What the store's address begins with; its port follows. */
+    public static final String SCHEME = "memory-tcp:";
+
+    private static final BackendInfo INFO = new BackendInfo("memory-tcp", false, true, 1, 5_000, 5_000);
+
+    private final int port;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<OwnerId, Runnable> subscriptions = new ConcurrentHashMap<>();
+    private @Nullable RemoteConnection connection;
+    private boolean closed;
+
+    /**
+     * Makes a backend; connects with the first request.
+     *
+     * @param port of the server on this machine
+     */
+    public RemoteBackend(int port) {
+        this.port = port;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        return send(
+                Wire.ATTEMPT,
+                out -> {
+                    Wire.write(out, request.acquisition());
+                    out.writeLong(request.leaseMillis());
+                    out.writeLong(request.waitMillis());
+                    out.writeBoolean(request.fair());
+                    out.writeBoolean(request.ticket() != null);
+                    out.writeLong(request.timeoutMillis());
+                    out.writeUTF(request.identity().encoded());
+                },
+                (status, in) -> switch (status) {
+                    case Wire.GRANTED ->
+                        new Attempt.Granted(new Grant(request.acquisition(), in.readLong(), in.readLong(), null));
+                    case Wire.BUSY -> new Attempt.Busy(in.readLong(), null);
+                    case Wire.BUSY_WITH_TICKET ->
+                        new Attempt.Busy(in.readLong(), new RemoteTicket(request.acquisition()));
+                    default -> throw unexpected(status);
+                });
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        Acquisition acquisition = ((RemoteTicket) ticket).acquisition();
+        subscriptions.put(acquisition.owner(), maybeFree);
+        RemoteConnection.Body<Void> nothing = (status, in) -> null;
+        send(Wire.SUBSCRIBE, out -> Wire.write(out, acquisition), nothing);
+        return () -> {
+            if (subscriptions.remove(acquisition.owner(), maybeFree)) {
+                send(Wire.UNSUBSCRIBE, out -> Wire.write(out, acquisition), nothing);
+            }
+        };
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        RemoteConnection.Body<Void> nothing = (status, in) -> null;
+        return send(Wire.ABANDON, out -> Wire.write(out, acquisition), nothing);
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return send(
+                Wire.RENEW,
+                out -> {
+                    out.writeInt(grants.size());
+                    for (Grant grant : grants) {
+                        Wire.write(out, grant);
+                    }
+                },
+                (status, in) -> {
+                    List<RenewResult> results = new ArrayList<>();
+                    for (int i = 0; i < grants.size(); i++) {
+                        results.add(readRenewal(in));
+                    }
+                    return results;
+                });
+    }
+
+    private static RenewResult readRenewal(DataInputStream in) throws IOException {
+        int result = in.readByte();
+        return switch (result) {
+            case Wire.RENEWED -> new RenewResult.Renewed(in.readLong());
+            case Wire.LOST -> new RenewResult.Lost(LossReason.REVOKED, in.readUTF());
+            default -> new RenewResult.Unknown("no answer", null);
+        };
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return send(
+                Wire.RELEASE,
+                out -> Wire.write(out, grant),
+                (status, in) -> status == Wire.RELEASED ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return send(
+                Wire.HOLDER,
+                out -> out.writeUTF(name),
+                (status, in) -> status == Wire.NOBODY
+                        ? Optional.empty()
+                        : Optional.of(new HolderInfo("", "", 0, Instant.EPOCH, in.readLong())));
+    }
+
+    private static IOException unexpected(int status) {
+        return new IOException("memory server answered with " + status);
+    }
+
+    private <T> CompletionStage<T> send(int what, Writer writer, RemoteConnection.Body<T> body) {
+        try {
+            return connection().send(what, writer, body);
+        } catch (IOException e) {
+            return CompletableFuture.failedStage(new LockUnavailableException(
+                    "memory server at port " + port + " cannot be reached: " + e.getMessage(), e));
+        }
+    }
+
+    private RemoteConnection connection() throws IOException {
+        lock.lock();
+        try {
+            if (closed) {
+                throw new IOException("closed");
+            }
+            RemoteConnection open = connection;
+            if (open == null || open.isBroken()) {
+                open = RemoteConnection.open(port, this::signalled, this::broken);
+                connection = open;
+            }
+            return open;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void signalled(OwnerId owner) {
+        Runnable maybeFree = subscriptions.get(owner);
+        if (maybeFree != null) {
+            maybeFree.run();
+        }
+    }
+
+    /** Places are lost with the connection: everybody had better ask again. */
+    private void broken() {
+        subscriptions.values().forEach(Runnable::run);
+    }
+
+    @Override
+    public void close() {
+        RemoteConnection open;
+        lock.lock();
+        try {
+            closed = true;
+            open = connection;
+        } finally {
+            lock.unlock();
+        }
+        subscriptions.clear();
+        if (open != null) {
+            open.close();
+        }
+    }
+
+    /** Writes a request's fields. */
+    @FunctionalInterface
+    interface Writer {
+        void write(DataOutputStream out) throws IOException;
+    }
+}

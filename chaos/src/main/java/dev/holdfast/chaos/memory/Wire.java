@@ -1,0 +1,65 @@
+package dev.holdfast.chaos.memory;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+
+/** How requests look on the wire: a number, what is asked, and its fields; answers bear the number of their request. */
+final class Wire {
+    static final int ATTEMPT = 1;
+    static final int ABANDON = 2;
+    static final int RENEW = 3;
+    static final int RELEASE = 4;
+    static final int HOLDER = 5;
+    static final int SUBSCRIBE = 6;
+    static final int UNSUBSCRIBE = 7;
+
+    /** The number of a message that answers nothing: the owner that follows may be next. */
+    static final int SIGNAL = 0;
+
+    static final int GRANTED = 10;
+    static final int BUSY = 11;
+    static final int BUSY_WITH_TICKET = 12;
+    static final int DONE = 13;
+    static final int RENEWED = 14;
+    static final int LOST = 15;
+    static final int UNKNOWN = 16;
+    static final int RELEASED = 17;
+    static final int NOT_HELD = 18;
+    static final int NOBODY = 19;
+    static final int HELD = 20;
+    static final int FAILED = 21;
+
+    private Wire() {}
+
+    static void write(DataOutputStream out, OwnerId owner) throws IOException {
+        out.writeLong(owner.high());
+        out.writeLong(owner.low());
+    }
+
+    static OwnerId readOwner(DataInputStream in) throws IOException {
+        return new OwnerId(in.readLong(), in.readLong());
+    }
+
+    static void write(DataOutputStream out, Acquisition acquisition) throws IOException {
+        out.writeUTF(acquisition.name());
+        write(out, acquisition.owner());
+    }
+
+    static Acquisition readAcquisition(DataInputStream in) throws IOException {
+        return new Acquisition(in.readUTF(), readOwner(in));
+    }
+
+    static void write(DataOutputStream out, Grant grant) throws IOException {
+        write(out, grant.acquisition());
+        out.writeLong(grant.token());
+        out.writeLong(grant.leaseMillis());
+    }
+
+    static Grant readGrant(DataInputStream in) throws IOException {
+        return new Grant(readAcquisition(in), in.readLong(), in.readLong(), null);
+    }
+}

@@ -1,0 +1,140 @@
+package dev.holdfast.chaos.mutant;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LossReason;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiFunction;
+import java.util.function.UnaryOperator;
+
+/** Clients with one thing wrong. Asynchronous leases are as they should be. */
+final class BrokenClients {
+    private BrokenClients() {}
+
+    static LockClient deadlineFromResponse(LockClient client) {
+        return withLeases(client, (lock, lease) -> {
+            long untilNanos = System.nanoTime() + lock.options().lease().toNanos();
+            AtomicBoolean closed = new AtomicBoolean();
+            return new ForwardingLease(lease) {
+                @Override
+                public boolean isValid() {
+                    return !closed.get() && (super.isValid() || untilNanos - System.nanoTime() > 0);
+                }
+
+                @Override
+                public void close() {
+                    closed.set(true);
+                    super.close();
+                }
+            };
+        });
+    }
+
+    /** Counts by a clock that was set back by an hour right after each grant. */
+    static LockClient wallClock(LockClient client) {
+        return withLeases(client, (lock, lease) -> {
+            long deadlineMillis =
+                    System.currentTimeMillis() + lock.options().lease().toMillis();
+            long backMillis = TimeUnit.HOURS.toMillis(1);
+            return new ForwardingLease(lease) {
+                @Override
+                public boolean isValid() {
+                    return System.currentTimeMillis() - backMillis < deadlineMillis;
+                }
+            };
+        });
+    }
+
+    static LockClient lossNeverTold(LockClient client) {
+        return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
+            @Override
+            public CompletionStage<LossReason> lost() {
+                return new CompletableFuture<>();
+            }
+        });
+    }
+
+    static LockClient unlockSwallows(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public void unlock() {
+                quietly(super::unlock);
+            }
+
+            @Override
+            Lease wrap(Lease lease) {
+                return new ForwardingLease(lease) {
+                    @Override
+                    public void close() {
+                        quietly(super::close);
+                    }
+                };
+            }
+        });
+    }
+
+    private static void quietly(Runnable action) {
+        try {
+            action.run();
+        } catch (LockException | IllegalMonitorStateException e) {
+            // This is what is wrong with it.
+        }
+    }
+
+    static LockClient tokenOnReentry(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public Optional<Lease> tryAcquire() {
+                int more = isHeldByCurrentThread() ? 1 : 0;
+                return super.tryAcquire().map(lease -> new ForwardingLease(lease) {
+                    @Override
+                    public long token() {
+                        return super.token() + more;
+                    }
+                });
+            }
+        });
+    }
+
+    static LockClient tokenOfServerOnly(LockClient client) {
+        return withLeases(client, (lock, lease) -> new ForwardingLease(lease) {
+            @Override
+            public long token() {
+                return super.token() >> 10 << 10;
+            }
+        });
+    }
+
+    static LockClient closeLeavesLocks(LockClient client) {
+        return new ForwardingClient(client) {
+            @Override
+            public void close() {
+                // This is what is wrong with it.
+            }
+        };
+    }
+
+    private static LockClient withLocks(LockClient client, UnaryOperator<DistributedLock> wrap) {
+        return new ForwardingClient(client) {
+            @Override
+            DistributedLock wrap(DistributedLock lock) {
+                return wrap.apply(lock);
+            }
+        };
+    }
+
+    private static LockClient withLeases(LockClient client, BiFunction<DistributedLock, Lease, Lease> wrap) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            Lease wrap(Lease lease) {
+                return wrap.apply(lock, lease);
+            }
+        });
+    }
+}

@@ -1,0 +1,87 @@
+package dev.holdfast.chaos.mutant;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockOptions;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** A lock that passes everything on, with leases that may be wrapped. */
+class ForwardingLock implements DistributedLock {
+    private final DistributedLock delegate;
+
+    ForwardingLock(DistributedLock delegate) {
+        this.delegate = delegate;
+    }
+
+    Lease wrap(Lease lease) {
+        return lease;
+    }
+
+    @Override
+    public String name() {
+        return delegate.name();
+    }
+
+    @Override
+    public LockOptions options() {
+        return delegate.options();
+    }
+
+    @Override
+    public void lock() {
+        delegate.lock();
+    }
+
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+        delegate.lockInterruptibly();
+    }
+
+    @Override
+    public boolean tryLock() {
+        return delegate.tryLock();
+    }
+
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+        return delegate.tryLock(time, unit);
+    }
+
+    @Override
+    public void unlock() {
+        delegate.unlock();
+    }
+
+    @Override
+    public Lease acquire() throws InterruptedException {
+        return wrap(delegate.acquire());
+    }
+
+    @Override
+    public Lease acquire(Duration timeout) throws InterruptedException {
+        return wrap(delegate.acquire(timeout));
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire() {
+        return delegate.tryAcquire().map(this::wrap);
+    }
+
+    @Override
+    public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
+        return delegate.tryAcquire(timeout).map(this::wrap);
+    }
+
+    @Override
+    public CompletableFuture<Lease> acquireAsync(Duration timeout) {
+        return delegate.acquireAsync(timeout);
+    }
+
+    @Override
+    public boolean isHeldByCurrentThread() {
+        return delegate.isHeldByCurrentThread();
+    }
+}

@@ -1,0 +1,92 @@
+package dev.holdfast.chaos.mutant;
+
+import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.memory.MemoryStore;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.function.UnaryOperator;
+
+/**
+ * A broken lock, and the run that shows it.
+ *
+ * @param name what is wrong
+ * @param server makes the server's side of each connection
+ * @param backend breaks the client's backend
+ * @param client breaks the client
+ * @param leaseMillis the lease of the run
+ * @param seconds how long the run is at most
+ * @param longPercent how many of a hundred holds last about as long as a lease
+ * @param faults what goes wrong besides
+ */
+public record Mutant(
+        String name,
+        Function<MemoryStore, Supplier<LockBackend>> server,
+        UnaryOperator<LockBackend> backend,
+        UnaryOperator<LockClient> client,
+        long leaseMillis,
+        int seconds,
+        int longPercent,
+        FaultKind... faults) {
+    private static final long LEASE_MILLIS = 1_500;
+    private static final int SECONDS = 40;
+    private static final int LONG = 3;
+
+    static Mutant ofServer(String name, Function<MemoryStore, Supplier<LockBackend>> server, FaultKind... faults) {
+        return new Mutant(
+                name, server, UnaryOperator.identity(), UnaryOperator.identity(), LEASE_MILLIS, SECONDS, LONG, faults);
+    }
+
+    static Mutant ofBackend(String name, UnaryOperator<LockBackend> backend, FaultKind... faults) {
+        return new Mutant(
+                name,
+                store -> store::newBackend,
+                backend,
+                UnaryOperator.identity(),
+                LEASE_MILLIS,
+                SECONDS,
+                LONG,
+                faults);
+    }
+
+    static Mutant ofClient(String name, UnaryOperator<LockClient> client, FaultKind... faults) {
+        return new Mutant(
+                name,
+                store -> store::newBackend,
+                UnaryOperator.identity(),
+                client,
+                LEASE_MILLIS,
+                SECONDS,
+                LONG,
+                faults);
+    }
+
+    Mutant withLease(long millis) {
+        return new Mutant(name, server, backend, client, millis, seconds, longPercent, faults);
+    }
+
+    Mutant within(int maximumSeconds) {
+        return new Mutant(name, server, backend, client, leaseMillis, maximumSeconds, longPercent, faults);
+    }
+
+    Mutant withLongHolds(int percent) {
+        return new Mutant(name, server, backend, client, leaseMillis, seconds, percent, faults);
+    }
+
+    /**
+     * Returns the clients and faults of its run.
+     *
+     * @return a small profile
+     */
+    public Profile profile() {
+        Map<FaultKind, Integer> weights = new EnumMap<>(FaultKind.class);
+        for (FaultKind fault : faults) {
+            weights.put(fault, 1);
+        }
+        return new Profile(3, 5, 5, 1, leaseMillis, weights, 1_000, 4, longPercent);
+    }
+}

@@ -1,0 +1,133 @@
+package dev.holdfast.chaos.mutant;
+
+import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.memory.MemoryStore;
+import java.util.List;
+import java.util.function.Supplier;
+
+/** All mutants: mistakes that locks have been found to make. */
+public final class Mutants {
+    /** Nothing is wrong with it. */
+    public static final String NONE = "none";
+
+    private static final long LONG_LEASE = 5_000;
+
+    private static final Mutant CONTROL = Mutant.ofClient(
+                    NONE,
+                    client -> client,
+                    FaultKind.CLIENT_STOP,
+                    FaultKind.CLIENT_KILL,
+                    FaultKind.NET_RESET,
+                    FaultKind.NET_LATENCY,
+                    FaultKind.NET_BLACK_HOLE,
+                    FaultKind.NET_DROP_REPLIES)
+            .within(15);
+
+    private static final List<Mutant> ALL = List.of(
+            // Exclusion
+            Mutant.ofBackend("no-op lock", BrokenBackends::noOp),
+            Mutant.ofServer("GET-then-SET", BrokenServers::getThenSet),
+            Mutant.ofServer("release without owner check", BrokenServers::releaseUnchecked, FaultKind.NET_DROP_REPLIES),
+            Mutant.ofServer("two servers that do not know of each other", BrokenServers::split),
+            // Time
+            Mutant.ofClient(
+                    "deadline counted from the response", BrokenClients::deadlineFromResponse, FaultKind.NET_LATENCY),
+            Mutant.ofClient("deadline by a wall clock that is set back", BrokenClients::wallClock),
+            Mutant.ofServer("server's clock runs twice as fast", BrokenServers::fastClock),
+            Mutant.ofServer("lease that never ends", BrokenServers::endless, FaultKind.CLIENT_KILL)
+                    .withLongHolds(15)
+                    .within(20),
+            Mutant.ofServer("renewal that does not extend", BrokenServers::renewNothing)
+                    .withLongHolds(15),
+            Mutant.ofServer("renewal of the first grant alone", BrokenServers::renewFirst)
+                    .withLongHolds(30),
+            Mutant.ofBackend("renewal failure ignored", BrokenBackends::renewIgnored, FaultKind.NET_BLACK_HOLE)
+                    .withLongHolds(30),
+            // Being told
+            Mutant.ofClient("loss never told", BrokenClients::lossNeverTold).withLease(3_000),
+            Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows),
+            // Retries and waiters
+            Mutant.ofBackend("non-idempotent retry", BrokenBackends::newOwnerEachTime)
+                    .withLease(LONG_LEASE),
+            Mutant.ofBackend("grant after the waiter's death", BrokenBackends::grantsToDead)
+                    .withLease(LONG_LEASE),
+            Mutant.ofBackend("waiter not removed on cancel", BrokenBackends::waiterStays)
+                    .withLease(LONG_LEASE),
+            Mutant.ofBackend("release never sent", BrokenBackends::releaseNothing)
+                    .withLease(LONG_LEASE),
+            Mutant.ofBackend("watch after check", BrokenBackends::neverWoken).withLease(LONG_LEASE),
+            Mutant.ofBackend("waiters served at random", BrokenBackends::disorder),
+            // Tokens
+            Mutant.ofBackend("token starts again", BrokenBackends::tokenReset),
+            Mutant.ofBackend("token shared by two grants", BrokenBackends::tokenShared),
+            Mutant.ofServer("sequence suffix as token", BrokenServers::tokenByArrival, FaultKind.NET_RESET),
+            Mutant.ofClient("new token on re-entry", BrokenClients::tokenOnReentry),
+            Mutant.ofClient("same token on hand-off", BrokenClients::tokenOfServerOnly),
+            // The client
+            Mutant.ofClient("close leaves the locks", BrokenClients::closeLeavesLocks)
+                    .within(3));
+
+    private Mutants() {}
+
+    /**
+     * Returns the mutants.
+     *
+     * @return in a constant order, without the one that is right
+     */
+    public static List<Mutant> all() {
+        return ALL;
+    }
+
+    /**
+     * Returns a mutant.
+     *
+     * @param name its name; {@link #NONE} for the one that is right
+     * @return the mutant
+     * @throws IllegalArgumentException if there is none of that name
+     */
+    public static Mutant named(String name) {
+        if (name.equals(NONE)) {
+            return CONTROL;
+        }
+        return ALL.stream()
+                .filter(mutant -> mutant.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no mutant '" + name + "'; there are "
+                        + ALL.stream().map(Mutant::name).toList()));
+    }
+
+    /**
+     * Breaks a client.
+     *
+     * @param mutant the mutant's name
+     * @param client what it is made of
+     * @return the client, broken if this mutant is one of the client
+     */
+    public static LockClient client(String mutant, LockClient client) {
+        return named(mutant).client().apply(client);
+    }
+
+    /**
+     * Breaks a client's backend.
+     *
+     * @param mutant the mutant's name
+     * @param backend what it is made of
+     * @return the backend, broken if this mutant is one of the backend
+     */
+    public static LockBackend backend(String mutant, LockBackend backend) {
+        return named(mutant).backend().apply(backend);
+    }
+
+    /**
+     * Breaks a server.
+     *
+     * @param mutant the mutant's name
+     * @param store what it is made of
+     * @return makes the server's side of each connection
+     */
+    public static Supplier<LockBackend> server(String mutant, MemoryStore store) {
+        return named(mutant).server().apply(store);
+    }
+}

@@ -1,0 +1,186 @@
+package dev.holdfast.chaos.check;
+
+import static dev.holdfast.chaos.check.Claims.call;
+import static dev.holdfast.chaos.check.Claims.claim;
+import static dev.holdfast.chaos.check.Claims.evidence;
+import static dev.holdfast.chaos.check.Claims.fault;
+import static dev.holdfast.chaos.check.Claims.released;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.chaos.Register;
+import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.chaos.history.History;
+import dev.holdfast.chaos.history.Interval;
+import dev.holdfast.chaos.history.OpKind;
+import dev.holdfast.chaos.history.Operation;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Each check passes what is right and finds what is wrong. */
+final class ChecksTest {
+
+    @Test
+    void overlap() {
+        assertThat(found(new OverlapCheck(), claim(1, 0, 1, 5), claim(2, 0, 6, 9)))
+                .isEmpty();
+        assertThat(found(new OverlapCheck(), claim(1, 0, 1, 7), claim(2, 0, 6, 9)))
+                .hasSize(1);
+        // A long claim around two short ones.
+        assertThat(found(new OverlapCheck(), claim(1, 0, 1, 20), claim(2, 0, 6, 7), claim(3, 0, 8, 9)))
+                .hasSize(2);
+    }
+
+    @Test
+    void overlap_neverFoundValid_claimsNothing() {
+        Operation late = claim(1, 0, 6, 6);
+        late.confirmed = Operation.NEVER;
+        assertThat(found(new OverlapCheck(), late, claim(2, 0, 1, 9))).isEmpty();
+    }
+
+    @Test
+    void tokens() {
+        assertThat(found(new TokenCheck(), claim(1, 0, 1, 2), claim(2, 0, 3, 4)))
+                .isEmpty();
+        assertThat(found(new TokenCheck(), claim(2, 0, 1, 2), claim(1, 0, 3, 4)))
+                .as("disjoint claims")
+                .hasSize(1);
+        assertThat(found(new TokenCheck(), claim(2, 0, 1, 2), claim(2, 0, 3, 4)))
+                .as("the same token twice")
+                .hasSize(1);
+        Operation lost = claim(1, 5, 6, 6);
+        lost.confirmed = Operation.NEVER;
+        assertThat(found(new TokenCheck(), claim(2, 0, 1, 2), lost))
+                .as("asked for later, although never found valid")
+                .hasSize(1);
+    }
+
+    @Test
+    void tokens_reentryKeepsIt() {
+        Operation again = claim(7, 0, 1, 5);
+        again.reentries.add(new Operation.Reentry(2, 3, 7, 4));
+        assertThat(found(new TokenCheck(), again)).isEmpty();
+        again.reentries.add(new Operation.Reentry(2, 3, 8, 4));
+        assertThat(found(new TokenCheck(), again)).hasSize(1);
+    }
+
+    @Test
+    void register() {
+        assertThat(accesses(read(1, 11), write(1, 11, 0, 0), read(2, 22), write(2, 22, 1, 1)))
+                .isEmpty();
+        assertThat(accesses(read(2, 22), read(1, 11)))
+                .as("older token accepted")
+                .hasSize(1);
+        assertThat(accesses(read(1, 11), write(1, 11, 0, 3))).as("lost update").hasSize(1);
+        assertThat(accesses(read(1, 11), read(1, 22))).as("shared token").hasSize(1);
+    }
+
+    private static List<String> accesses(Register.Access... accesses) {
+        Evidence evidence = new Evidence(
+                new History(List.of(), Map.of(), List.of(), Map.of()),
+                List.of(),
+                List.of(),
+                Map.of(1, List.of(accesses)),
+                2_000,
+                0,
+                List.of());
+        return new RegisterCheck().check(evidence).violations();
+    }
+
+    private static Register.Access read(long token, long holder) {
+        return new Register.Access(1, token, holder, false, true, 0, 0);
+    }
+
+    private static Register.Access write(long token, long holder, long base, long before) {
+        return new Register.Access(1, token, holder, true, true, base, before);
+    }
+
+    @Test
+    void takeOver() {
+        Operation held = claim(0, OpKind.LOCK, 1, 0, 100, 1_000);
+        Operation next = claim(1, OpKind.LOCK, 2, 500, 3_000, 3_100);
+        Evidence inTime =
+                evidence(List.of(held, next), List.of(fault(FaultKind.CLIENT_KILL, 0, 1_001, 1_010)), List.of());
+        assertThat(new TakeOverCheck().check(inTime).violations()).isEmpty();
+        assertThat(new TakeOverCheck().check(inTime).facts()).containsEntry("max ms", 1_990L);
+
+        next.acquired = 60_000 * Claims.MILLI;
+        Evidence late =
+                evidence(List.of(held, next), List.of(fault(FaultKind.CLIENT_KILL, 0, 1_001, 1_010)), List.of());
+        assertThat(new TakeOverCheck().check(late).violations()).hasSize(1);
+
+        Evidence disturbed = evidence(
+                List.of(held, next),
+                List.of(fault(FaultKind.CLIENT_KILL, 0, 1_001, 1_010), fault(FaultKind.SERVER_STOP, -1, 2_000, 4_000)),
+                List.of());
+        assertThat(new TakeOverCheck().check(disturbed).violations()).isEmpty();
+    }
+
+    @Test
+    void wakeUp() {
+        Operation held = released(claim(0, OpKind.LOCK, 1, 0, 100, 1_000), 1_001);
+        Operation soon = released(claim(1, OpKind.LOCK, 2, 500, 1_010, 1_100), 1_101);
+        assertThat(found(new WakeUpCheck(), held, soon)).isEmpty();
+
+        Operation late = released(claim(1, OpKind.LOCK, 2, 500, 3_500, 3_600), 3_601);
+        assertThat(found(new WakeUpCheck(), held, late)).hasSize(1);
+
+        Operation askedLate = released(claim(1, OpKind.LOCK, 2, 3_400, 3_500, 3_600), 3_601);
+        assertThat(found(new WakeUpCheck(), held, askedLate)).isEmpty();
+
+        Evidence busy = evidence(
+                List.of(held, late),
+                List.of(),
+                List.of(new Interval("busy", 1_500 * Claims.MILLI, 2_500 * Claims.MILLI)));
+        assertThat(new WakeUpCheck().check(busy).violations()).isEmpty();
+    }
+
+    @Test
+    void order() {
+        Operation first = claim(0, OpKind.FIFO, 2, 1_000, 5_000, 5_100);
+        Operation second = claim(1, OpKind.FIFO, 1, 2_000, 3_000, 3_100);
+        assertThat(found(new FifoCheck(), first, second)).hasSize(1);
+        Operation after = claim(1, OpKind.FIFO, 3, 2_000, 6_000, 6_100);
+        assertThat(found(new FifoCheck(), first, after)).isEmpty();
+        Operation closely = claim(1, OpKind.FIFO, 1, 1_100, 3_000, 3_100);
+        assertThat(found(new FifoCheck(), first, closely)).isEmpty();
+        assertThat(found(new FifoCheck(), call(0, OpKind.FIFO, 1_000), second))
+                .as("one that was never served was overtaken as well")
+                .hasSize(1);
+    }
+
+    @Test
+    void losses() {
+        Operation twice = claim(1, 0, 1, 5);
+        twice.losses = 2;
+        assertThat(found(new LossCheck(), twice)).hasSize(1);
+
+        Operation silent = released(claim(1, 0, 1, 5), 20);
+        silent.lost = 10 * Claims.MILLI;
+        silent.losses = 1;
+        assertThat(found(new LossCheck(), silent)).hasSize(1);
+
+        Operation untold = released(claim(1, 0, 1, 5), 2_000);
+        untold.invalid = 10 * Claims.MILLI;
+        assertThat(found(new LossCheck(), untold)).hasSize(1);
+
+        assertThat(found(new LossCheck(), released(claim(1, 0, 1, 5), 6))).isEmpty();
+    }
+
+    @Test
+    void leaks() {
+        Evidence evidence = new Evidence(
+                new History(List.of(), Map.of(), List.of(), Map.of(new Operation.Process(0, 0), 2L)),
+                List.of(),
+                List.of(),
+                Map.of(),
+                2_000,
+                0,
+                List.of("something"));
+        assertThat(new LeakCheck().check(evidence).violations()).hasSize(2);
+    }
+
+    private static List<String> found(Check check, Operation... operations) {
+        return check.check(evidence(List.of(operations), List.of(), List.of())).violations();
+    }
+}

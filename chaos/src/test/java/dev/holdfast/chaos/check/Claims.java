@@ -1,0 +1,63 @@
+package dev.holdfast.chaos.check;
+
+import dev.holdfast.chaos.fault.Fault;
+import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.chaos.fault.Injection;
+import dev.holdfast.chaos.history.History;
+import dev.holdfast.chaos.history.Interval;
+import dev.holdfast.chaos.history.OpKind;
+import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.history.Outcome;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Makes small histories; times in milliseconds. */
+final class Claims {
+    static final long MILLI = 1_000_000;
+
+    private Claims() {}
+
+    static Operation claim(long token, long invoked, long acquired, long confirmed) {
+        return claim(0, OpKind.TIMED, token, invoked, acquired, confirmed);
+    }
+
+    static Operation claim(int client, OpKind kind, long token, long invoked, long acquired, long confirmed) {
+        Operation operation = call(client, kind, invoked);
+        operation.token = token;
+        operation.acquired = acquired * MILLI;
+        operation.confirmed = confirmed * MILLI;
+        return operation;
+    }
+
+    static Operation call(int client, OpKind kind, long invoked) {
+        return new Operation(new Operation.Process(client, 0), 0, 1, kind, invoked * MILLI);
+    }
+
+    static Operation released(Operation operation, long at) {
+        operation.release = at * MILLI;
+        operation.released = at * MILLI;
+        operation.releaseOutcome = Outcome.OK;
+        return operation;
+    }
+
+    static Injection fault(FaultKind kind, int client, long start, long end) {
+        return new Injection(
+                new Fault(kind, 0, end - start, client, Optional.empty(), 0),
+                "client " + client,
+                client,
+                start * MILLI,
+                end * MILLI);
+    }
+
+    static Evidence evidence(List<Operation> operations, List<Injection> injections, List<Interval> hiccups) {
+        return new Evidence(
+                new History(operations, Map.of(), List.of(), Map.of()),
+                injections,
+                hiccups,
+                Map.of(),
+                2_000,
+                100_000 * MILLI,
+                List.of());
+    }
+}

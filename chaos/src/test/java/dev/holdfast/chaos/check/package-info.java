@@ -1,0 +1,2 @@
+/** Tests of the checks. */
+package dev.holdfast.chaos.check;

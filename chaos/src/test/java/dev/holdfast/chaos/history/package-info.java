@@ -1,0 +1,2 @@
+/** Tests of the history's files. */
+package dev.holdfast.chaos.history;

@@ -1,0 +1,2 @@
+/** Tests of the harness, and the smoke run. */
+package dev.holdfast.chaos;
