@@ -117,7 +117,7 @@ final class Contender {
     /** Starts an acquisition if there is a waiter and nothing else. */
     void kick() {
         Waiter head = queue.head();
-        if (head != null && pursuit == null && !holding.isBusy()) {
+        if (head != null && pursuit == null && holding.isFree()) {
             Pursuit begun = new Pursuit(this, head.options);
             pursuit = begun;
             begun.attempt();

@@ -28,8 +28,13 @@ final class Holding {
     private final EngineClient client;
     private final Transitions transitions;
     private @Nullable Tenure tenure;
-    /** What is being released; nothing else is begun before the server has answered, or did not in time. */
+    /**
+     * What is being released. The next acquisition is begun when the server has answered, or did not in time; on an
+     * ordered store as soon as the release has been sent.
+     */
     private @Nullable Acquisition releasing;
+
+    private boolean releaseSent;
 
     Holding(Contender contender) {
         this.contender = contender;
@@ -43,6 +48,12 @@ final class Holding {
 
     boolean isBusy() {
         return tenure != null || releasing != null;
+    }
+
+    /** Whether the next acquisition may be begun. */
+    boolean isFree() {
+        return tenure == null
+                && (releasing == null || releaseSent && client.info().ordered());
     }
 
     /** Whether that acquisition is the one that is held or being released. */
@@ -178,17 +189,29 @@ final class Holding {
 
     private Release release(Tenure current, Possession possession, boolean here) {
         leave(current);
-        releasing = current.grant.acquisition();
+        Acquisition released = current.grant.acquisition();
+        releasing = released;
+        releaseSent = false;
         CompletableFuture<@Nullable ReleaseResult> outcome = new CompletableFuture<>();
         transitions.effect(client.leftovers().release(current.grant, here, result -> {
             transitions.run(() -> released(possession, result));
             outcome.complete(result);
         }));
+        if (client.info().ordered()) {
+            transitions.effect(() -> transitions.run(() -> {
+                if (released.equals(releasing)) {
+                    releaseSent = true;
+                    contender.kick();
+                }
+            }));
+        }
         return new Release(possession, outcome);
     }
 
     private void released(Possession possession, @Nullable ReleaseResult result) {
-        releasing = null;
+        if (possession.tenure.grant.acquisition().equals(releasing)) { // else a later one is being released by now
+            releasing = null;
+        }
         if (result == ReleaseResult.NOT_HELD) {
             lose(possession, LossReason.REVOKED, "the store did not have it any more at release");
         } else {

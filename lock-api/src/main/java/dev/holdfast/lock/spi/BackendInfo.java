@@ -11,9 +11,17 @@ package dev.holdfast.lock.spi;
  *     jitter, up to {@code pollMaxMillis}, and is never longer than the holder's remaining time
  * @param pollMaxMillis the longest wait between two tries of a busy lock, in milliseconds; a backend whose
  *     {@link LockBackend#signal} is prompt sets both to the interval of its safety net
+ * @param ordered true if the store handles the requests about a name in the order in which they were made, but for
+ *     faults: then the next attempt is made right behind a release, in one trip with it, without waiting for its answer
  */
 public record BackendInfo(
-        String name, boolean blocking, boolean fifo, long minLeaseMillis, long pollMinMillis, long pollMaxMillis) {
+        String name,
+        boolean blocking,
+        boolean fifo,
+        long minLeaseMillis,
+        long pollMinMillis,
+        long pollMaxMillis,
+        boolean ordered) {
 
     /**
      * Validates.
@@ -24,6 +32,7 @@ public record BackendInfo(
      * @param minLeaseMillis at least 1
      * @param pollMinMillis at least 1
      * @param pollMaxMillis at least {@code pollMinMillis}
+     * @param ordered as above
      * @throws IllegalArgumentException if a component is out of its range
      */
     public BackendInfo {
@@ -31,5 +40,21 @@ public record BackendInfo(
             throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "
                     + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
         }
+    }
+
+    /**
+     * Of a backend that is not ordered.
+     *
+     * @param name as above
+     * @param blocking as above
+     * @param fifo as above
+     * @param minLeaseMillis as above
+     * @param pollMinMillis as above
+     * @param pollMaxMillis as above
+     * @throws IllegalArgumentException if a component is out of its range
+     */
+    public BackendInfo(
+            String name, boolean blocking, boolean fifo, long minLeaseMillis, long pollMinMillis, long pollMaxMillis) {
+        this(name, blocking, fifo, minLeaseMillis, pollMinMillis, pollMaxMillis, false);
     }
 }

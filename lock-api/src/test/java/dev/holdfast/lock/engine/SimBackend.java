@@ -52,7 +52,7 @@ final class SimBackend implements LockBackend {
         this.machine = machine;
         this.store = store;
         this.faults = faults;
-        this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000);
+        this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000, world.chance(0.5));
     }
 
     @Override

@@ -64,9 +64,15 @@ final class RedisLockBackend implements LockBackend {
         this.signals = signals;
         this.closer = closer;
         this.info = signals.queues()
-                ? new BackendInfo("redis", false, true, MIN_LEASE_MILLIS, SAFETY_POLL_MILLIS, SAFETY_POLL_MILLIS)
+                ? new BackendInfo("redis", false, true, MIN_LEASE_MILLIS, SAFETY_POLL_MILLIS, SAFETY_POLL_MILLIS, true)
                 : new BackendInfo(
-                        "redis", false, false, MIN_LEASE_MILLIS, settings.pollMinMillis(), settings.pollMaxMillis());
+                        "redis",
+                        false,
+                        false,
+                        MIN_LEASE_MILLIS,
+                        settings.pollMinMillis(),
+                        settings.pollMaxMillis(),
+                        true);
     }
 
     @Override

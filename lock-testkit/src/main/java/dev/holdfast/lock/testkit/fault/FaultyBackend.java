@@ -61,7 +61,8 @@ public final class FaultyBackend extends ForwardingBackend {
                 plain.fifo(),
                 plain.minLeaseMillis(),
                 plain.pollMinMillis(),
-                plain.pollMaxMillis());
+                plain.pollMaxMillis(),
+                plain.ordered());
     }
 
     /**
