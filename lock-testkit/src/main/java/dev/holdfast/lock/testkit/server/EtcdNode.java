@@ -13,6 +13,8 @@ import java.time.Duration;
  * <p>Thread-safe.
  */
 public final class EtcdNode {
+    private static final Duration QUICK = Duration.ofSeconds(3);
+    private static final Duration PATIENT = Duration.ofSeconds(30);
     private static final HttpClient HTTP =
             HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(2)).build();
 
@@ -78,7 +80,7 @@ public final class EtcdNode {
      */
     public boolean isHealthy() {
         try {
-            return get("/health").replace(" ", "").contains("\"health\":\"true\"");
+            return get("/health", QUICK).replace(" ", "").contains("\"health\":\"true\"");
         } catch (IOException e) {
             return false;
         }
@@ -91,7 +93,7 @@ public final class EtcdNode {
      */
     public boolean isLeader() {
         try {
-            return sum("etcd_server_is_leader", "") == 1;
+            return sum(get("/metrics", QUICK), "etcd_server_is_leader", "") == 1;
         } catch (IOException e) {
             return false;
         }
@@ -106,8 +108,12 @@ public final class EtcdNode {
      * @throws IOException if the node does not answer
      */
     public long sum(String metric, String label) throws IOException {
+        return sum(get("/metrics", PATIENT), metric, label);
+    }
+
+    private static long sum(String metrics, String metric, String label) {
         double sum = 0;
-        for (String line : get("/metrics").split("\n")) {
+        for (String line : metrics.split("\n")) {
             boolean named = line.startsWith(metric + "{") || line.startsWith(metric + " ");
             if (named && line.contains(label)) {
                 sum += Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1));
@@ -116,10 +122,9 @@ public final class EtcdNode {
         return Math.round(sum);
     }
 
-    private String get(String path) throws IOException {
+    private String get(String path, Duration timeout) throws IOException {
         URI uri = URI.create("http://" + process.host() + ":" + process.place().port(1) + path);
-        HttpRequest request =
-                HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(3)).build();
+        HttpRequest request = HttpRequest.newBuilder(uri).timeout(timeout).build();
         try {
             return HTTP.send(request, HttpResponse.BodyHandlers.ofString()).body();
         } catch (InterruptedException e) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * {@code holdfast.etcd.binary} says. Thread-safe.
  */
 public final class EtcdServer implements AutoCloseable {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final String LOOPBACK = "127.0.0.1";
     private static final String BINARY_PROPERTY = "holdfast.etcd.binary";
 
@@ -111,6 +111,7 @@ public final class EtcdServer implements AutoCloseable {
                 int peer = peers.get(i);
                 ServerProcess process = ServerProcess.builder("etcd-" + name)
                         .ports(2)
+                        .patience(PATIENCE)
                         .command(place -> command(binary, name, peer, cluster.toString(), scheme, tls, place))
                         .start();
                 nodes.add(new EtcdNode(process, scheme));
