@@ -24,7 +24,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * jetcd as this backend uses it. A call never throws and never blocks; {@link #bounded} ends the wait for its result.
  *
- * <p>Streams start in gRPC's root context: in the caller's own they would end together with, say, the request that the
+ * <p>Calls start in gRPC's root context: in the caller's own they would end together with, say, the request that the
  * caller is serving.
  */
 final class EtcdCalls {
@@ -102,7 +102,7 @@ final class EtcdCalls {
 
     static <T> CompletableFuture<T> guarded(Callable<CompletableFuture<T>> call) {
         try {
-            return call.call();
+            return Context.ROOT.call(call);
         } catch (Exception e) {
             return CompletableFuture.failedFuture(e);
         }

@@ -69,7 +69,7 @@ public final class EtcdLockProvider implements LockProvider {
         if (address.tls()) {
             secure(builder, address);
         }
-        return EtcdLocks.recommended(builder, options.requestTimeout());
+        return EtcdLocks.dedicated(builder, options.requestTimeout());
     }
 
     private static void secure(ClientBuilder builder, EtcdUri address) {
@@ -95,7 +95,7 @@ public final class EtcdLockProvider implements LockProvider {
     private static void probe(Client client, EtcdUri address, String prefix, long timeoutMillis) {
         ByteSequence key = EtcdKeys.bytes(prefix);
         try {
-            client.getKVClient().get(key, ONE_KEY).get(timeoutMillis, TimeUnit.MILLISECONDS);
+            EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY)).get(timeoutMillis, TimeUnit.MILLISECONDS);
         } catch (ExecutionException | TimeoutException e) {
             throw EtcdErrors.translate("connecting to " + address, e);
         } catch (InterruptedException e) {

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import com.google.common.util.concurrent.MoreExecutors;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
@@ -70,6 +71,13 @@ public final class EtcdLocks {
                 .keepaliveTimeout(Duration.ofSeconds(3))
                 .keepaliveWithoutCalls(false)
                 .interceptor(new CallDeadlines(callTimeout));
+    }
+
+    /** The same, for a client that serves locks only: see {@link OnArrival}. */
+    static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
+        return recommended(builder, callTimeout)
+                .interceptor(new OnArrival())
+                .executorService(MoreExecutors.newDirectExecutorService());
     }
 
     /**

@@ -13,7 +13,7 @@ import java.util.concurrent.Callable;
 import org.awaitility.core.ConditionTimeoutException;
 
 /**
- * JVMs of their own for one test, each running {@link EtcdChild}. While they are waited for, one that has ended fails the
+ * JVMs of their own for one test, mostly running {@link EtcdChild}. While they are waited for, one that has ended fails the
  * test at once with what it said. They end with the test, and with this JVM, whose end closes their standard input.
  */
 final class ChildProcesses implements AutoCloseable {
@@ -57,6 +57,10 @@ final class ChildProcesses implements AutoCloseable {
     }
 
     Child start(String... arguments) throws IOException {
+        return start(List.of(), EtcdChild.class, arguments);
+    }
+
+    Child start(List<String> options, Class<?> main, String... arguments) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx64m",
@@ -64,8 +68,9 @@ final class ChildProcesses implements AutoCloseable {
                 "-XX:TieredStopAtLevel=1",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                 "-cp",
-                System.getProperty("java.class.path"),
-                EtcdChild.class.getName()));
+                System.getProperty("java.class.path")));
+        command.addAll(options);
+        command.add(main.getName());
         command.addAll(List.of(arguments));
         Path output = folder.resolve("child-" + children.size() + ".out");
         Path errors = folder.resolve("child-" + children.size() + ".err");

@@ -63,8 +63,8 @@ final class EtcdChild {
     private static void relay(String uri, String name, int turns, BufferedReader commands) throws Exception {
         EtcdUri address = EtcdUri.parse(uri);
         try (LockClient client = LockClient.connect(uri, SignalOnly.OPTIONS);
-                Client raw = EtcdLocks.recommended(Client.builder()
-                                .endpoints("http://" + address.endpoints().get(0)))
+                Client raw = Client.builder()
+                        .endpoints("http://" + address.endpoints().get(0))
                         .build()) {
             DistributedLock lock = client.lock(name);
             DistributedLock alone =

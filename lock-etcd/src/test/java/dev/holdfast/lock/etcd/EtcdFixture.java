@@ -8,6 +8,7 @@ import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
+import io.etcd.jetcd.ClientBuilder;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
 import java.io.IOException;
@@ -96,12 +97,16 @@ final class EtcdFixture implements LockFixture {
         return uri + "?prefix=" + PREFIX;
     }
 
+    /** As the provider makes it; for the single key, as an application does. */
     Client newEtcdClient() {
         String[] endpoints = proxies.stream()
                 .map(proxy -> "http://127.0.0.1:" + proxy.port())
                 .toArray(String[]::new);
-        return EtcdLocks.recommended(Client.builder().endpoints(endpoints), Duration.ofSeconds(3))
-                .build();
+        ClientBuilder builder = Client.builder().endpoints(endpoints);
+        Duration timeout = Duration.ofSeconds(3);
+        return mode == EtcdMode.QUEUE
+                ? EtcdLocks.dedicated(builder, timeout).build()
+                : EtcdLocks.recommended(builder, timeout).build();
     }
 
     @Override
@@ -137,7 +142,7 @@ final class EtcdFixture implements LockFixture {
     @Override
     public void expire(String name) throws Exception {
         for (KeyValue holder : find(name, 1)) {
-            admin.getKVClient().delete(holder.getKey()).get(10, TimeUnit.SECONDS);
+            admin.getKVClient().delete(holder.getKey()).get(1, TimeUnit.MINUTES);
         }
     }
 
@@ -154,7 +159,7 @@ final class EtcdFixture implements LockFixture {
                 .withSortOrder(GetOption.SortOrder.ASCEND)
                 .withLimit(limit)
                 .build();
-        return admin.getKVClient().get(key, option).get(10, TimeUnit.SECONDS).getKvs();
+        return admin.getKVClient().get(key, option).get(1, TimeUnit.MINUTES).getKvs();
     }
 
     /** All keys below the prefix, tombstones among them. */
@@ -162,7 +167,7 @@ final class EtcdFixture implements LockFixture {
         GetOption option = GetOption.builder().isPrefix(true).build();
         return admin.getKVClient()
                 .get(EtcdKeys.bytes(PREFIX), option)
-                .get(10, TimeUnit.SECONDS)
+                .get(1, TimeUnit.MINUTES)
                 .getKvs();
     }
 

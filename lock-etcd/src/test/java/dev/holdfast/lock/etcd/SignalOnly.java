@@ -33,7 +33,8 @@ final class SignalOnly extends ForwardingBackend {
         String[] endpoints = address.endpoints().stream()
                 .map(endpoint -> "http://" + endpoint)
                 .toArray(String[]::new);
-        Client client = EtcdLocks.recommended(Client.builder().endpoints(endpoints), OPTIONS.requestTimeout())
+        Client client = EtcdLocks.dedicated(Client.builder().endpoints(endpoints), OPTIONS.requestTimeout())
+                .keepaliveTimeout(OPTIONS.requestTimeout())
                 .build();
         LockBackend backend = EtcdLocks.builder(new EtcdConnection(client, client::close))
                 .prefix(address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX))
