@@ -32,8 +32,13 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Connecting by address: users, permissions, TLS, and the application's own client. */
 final class EtcdAccessTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final String CANARY = "canary-7gJq";
+    private static final ClientOptions OPTIONS = ClientOptions.builder()
+            .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(4)).build())
+            .requestTimeout(Duration.ofSeconds(30))
+            .who("me")
+            .build();
 
     private static ByteSequence bytes(String text) {
         return EtcdKeys.bytes(text);
@@ -41,20 +46,17 @@ final class EtcdAccessTest {
 
     /** Locks, waits, renews and releases through a client. */
     private static void exercise(String uri) throws Exception {
-        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(2)).build();
-        ClientOptions clientOptions =
-                ClientOptions.builder().lockOptions(options).who("me").build();
-        try (LockClient first = LockClient.connect(uri, clientOptions);
-                LockClient second = LockClient.connect(uri, clientOptions)) {
+        try (LockClient first = LockClient.connect(uri, OPTIONS);
+                LockClient second = LockClient.connect(uri, OPTIONS)) {
             Lease held = first.lock("orders/42").acquire();
             CompletableFuture<Lease> next = second.lock("orders/42").acquireAsync(PATIENCE);
             long startNanos = System.nanoTime();
-            await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 3_000_000_000L);
+            await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 5_000_000_000L);
             assertThat(held.isValid()).isTrue();
             assertThat(first.holder("orders/42").orElseThrow().who()).isEqualTo("me");
             assertThat(second.lock("orders/42").tryLock()).isFalse();
             held.close();
-            Lease got = next.get(30, TimeUnit.SECONDS);
+            Lease got = next.get(3, TimeUnit.MINUTES);
             assertThat(got.token()).isGreaterThan(held.token());
             got.close();
         }
@@ -99,7 +101,7 @@ final class EtcdAccessTest {
             assertRefused("etcd://" + server.hostsAndPorts() + "?prefix=shop/locks/");
             assertThat(admin.getAuthClient()
                             .userGet(bytes("locker"))
-                            .get(10, TimeUnit.SECONDS)
+                            .get(1, TimeUnit.MINUTES)
                             .getRoles())
                     .containsExactly("locks");
         }
@@ -109,19 +111,19 @@ final class EtcdAccessTest {
         try (Client open = Client.builder().endpoints(server.endpoints().get(0)).build()) {
             var auth = open.getAuthClient();
             ByteSequence prefix = bytes("shop/locks/");
-            auth.roleAdd(bytes("locks")).get(10, TimeUnit.SECONDS);
+            auth.roleAdd(bytes("locks")).get(1, TimeUnit.MINUTES);
             auth.roleGrantPermission(bytes("locks"), prefix, OptionsUtil.prefixEndOf(prefix), Permission.Type.READWRITE)
-                    .get(10, TimeUnit.SECONDS);
-            auth.userAdd(bytes("locker"), bytes(CANARY)).get(10, TimeUnit.SECONDS);
-            auth.userGrantRole(bytes("locker"), bytes("locks")).get(10, TimeUnit.SECONDS);
-            auth.userAdd(bytes("root"), bytes("root-password")).get(10, TimeUnit.SECONDS);
-            auth.userGrantRole(bytes("root"), bytes("root")).get(10, TimeUnit.SECONDS);
-            auth.authEnable().get(10, TimeUnit.SECONDS);
+                    .get(1, TimeUnit.MINUTES);
+            auth.userAdd(bytes("locker"), bytes(CANARY)).get(1, TimeUnit.MINUTES);
+            auth.userGrantRole(bytes("locker"), bytes("locks")).get(1, TimeUnit.MINUTES);
+            auth.userAdd(bytes("root"), bytes("root-password")).get(1, TimeUnit.MINUTES);
+            auth.userGrantRole(bytes("root"), bytes("root")).get(1, TimeUnit.MINUTES);
+            auth.authEnable().get(1, TimeUnit.MINUTES);
         }
     }
 
     private static void assertRefused(String uri) {
-        assertThatThrownBy(() -> LockClient.connect(uri))
+        assertThatThrownBy(() -> LockClient.connect(uri, OPTIONS))
                 .isInstanceOf(LockConfigurationException.class)
                 .satisfies(failure -> {
                     StringWriter text = new StringWriter();
@@ -147,7 +149,7 @@ final class EtcdAccessTest {
     }
 
     private static void assertUntrusted(String uri) {
-        assertThatThrownBy(() -> LockClient.connect(uri))
+        assertThatThrownBy(() -> LockClient.connect(uri, OPTIONS))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining("TLS");
     }
@@ -173,7 +175,7 @@ final class EtcdAccessTest {
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve("openssl.log").toFile())
                 .start();
-        assertThat(openssl.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(openssl.waitFor(5, TimeUnit.MINUTES)).isTrue();
         assertThat(openssl.exitValue())
                 .as(Files.readString(folder.resolve("openssl.log")))
                 .isZero();
@@ -210,7 +212,7 @@ final class EtcdAccessTest {
                 }
                 assertThat(write(etcd, stale, "after release")).isFalse();
             }
-            var value = etcd.getKVClient().get(bytes("stock")).get(10, TimeUnit.SECONDS);
+            var value = etcd.getKVClient().get(bytes("stock")).get(1, TimeUnit.MINUTES);
             assertThat(value.getKvs().get(0).getValue()).isEqualTo(bytes("current"));
         }
     }
@@ -221,7 +223,7 @@ final class EtcdAccessTest {
                 .If(EtcdLocks.ownership(lease))
                 .Then(Op.put(bytes("stock"), bytes(value), PutOption.DEFAULT))
                 .commit()
-                .get(10, TimeUnit.SECONDS);
+                .get(1, TimeUnit.MINUTES);
         return reply.isSucceeded();
     }
 }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.TestInstance;
 /** What things cost, counted by the server. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdCountingTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;
 
@@ -56,7 +56,7 @@ final class EtcdCountingTest {
 
     @Test
     void lockAndUnlock_uncontended_areOneTransactionEach() throws Exception {
-        try (LockClient client = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient client = SignalOnly.connect(fixture.uri())) {
             DistributedLock lock = client.lock(newName());
             lock.lock();
             lock.unlock();
@@ -78,8 +78,8 @@ final class EtcdCountingTest {
     @Test
     void tryLock_busy_isTwoTransactionsAtMostAndLeavesNoKey() throws Exception {
         String name = newName();
-        try (LockClient holder = fixture.newClient(ClientOptions.defaults());
-                LockClient other = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient holder = SignalOnly.connect(fixture.uri());
+                LockClient other = SignalOnly.connect(fixture.uri())) {
             holder.lock(name).lock();
             assertThat(other.lock(name).tryLock()).isFalse();
             long txns = calls("Txn");
@@ -95,8 +95,8 @@ final class EtcdCountingTest {
     @Test
     void handOff_betweenClients_isOneReleaseAndOneConfirmation() throws Exception {
         String name = newName();
-        try (LockClient first = fixture.newClient(ClientOptions.defaults());
-                LockClient second = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient first = SignalOnly.connect(fixture.uri());
+                LockClient second = SignalOnly.connect(fixture.uri())) {
             Lease held = first.lock(name).acquire();
             CompletableFuture<Lease> next = second.lock(name).acquireAsync(PATIENCE);
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 2 && watches() == 1);
@@ -104,7 +104,7 @@ final class EtcdCountingTest {
             long reads = calls("Range");
 
             held.close();
-            Lease got = next.get(30, TimeUnit.SECONDS);
+            Lease got = next.get(3, TimeUnit.MINUTES);
 
             assertThat(calls("Txn") - txns).isEqualTo(2);
             assertThat(calls("Range") - reads).isZero();
@@ -116,8 +116,8 @@ final class EtcdCountingTest {
     void wait_ofAThousandThreads_isOneKeyOneWatchOneLease() throws Exception {
         String name = newName();
         int threads = 1_000;
-        try (LockClient first = fixture.newClient(ClientOptions.defaults());
-                LockClient second = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient first = SignalOnly.connect(fixture.uri());
+                LockClient second = SignalOnly.connect(fixture.uri())) {
             Lease held = first.lock(name).acquire();
             long leases = calls("LeaseGrant");
             CountDownLatch done = new CountDownLatch(threads);
@@ -142,26 +142,32 @@ final class EtcdCountingTest {
 
             held.close();
 
-            assertThat(done.await(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(done.await(5, TimeUnit.MINUTES)).isTrue();
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0 && watches() == 0);
         }
     }
 
     @Test
     void renewal_ofManyLocks_costsAsMuchAsOfOne() throws Exception {
-        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(3)).build();
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(6)).build();
         try (LockClient client =
                 fixture.newClient(ClientOptions.builder().lockOptions(options).build())) {
             List<Lease> held = new ArrayList<>();
+            long leases = calls("LeaseGrant");
             for (int i = 0; i < 200; i++) {
                 held.add(client.lock(newName()).acquire());
             }
+            assertThat(calls("LeaseGrant") - leases)
+                    .as("leases of one length: one, or a second where the machine stalled for seconds")
+                    .isBetween(1L, 2L);
             long before = calls("LeaseKeepAlive");
             long questions = calls("LeaseTimeToLive");
             long others = calls("Txn") + calls("Range") + calls("LeaseGrant");
             await().atMost(PATIENCE).until(() -> calls("LeaseKeepAlive") >= before + 5);
 
-            assertThat(calls("LeaseTimeToLive") - questions).isLessThanOrEqualTo(7);
+            assertThat(calls("LeaseTimeToLive") - questions)
+                    .as("far fewer than locks")
+                    .isLessThanOrEqualTo(20);
             assertThat(calls("Txn") + calls("Range") + calls("LeaseGrant") - others)
                     .isZero();
             assertThat(held).allMatch(Lease::isValid);

@@ -21,11 +21,13 @@ final class EtcdProcessesIT {
                 ChildProcesses children = new ChildProcesses(folder);
                 LockClient holder = SignalOnly.connect(fixture.uri())) {
             Lease held = holder.lock(name).acquire();
-            for (int i = 0; i < 8; i++) {
+            for (int i = 1; i <= 8; i++) {
+                int count = i;
+                // One after the other: with a write between its attempt and its watch, a waiter would read once more.
                 children.start("wait", fixture.uri(), name, "25");
+                children.awaitUntil("key " + count + " of 8", () -> fixture.entries(name) == 1 + count);
+                children.awaitUntil("watch " + count + " of 8", () -> watches(fixture) == count);
             }
-            children.awaitUntil("9 keys", () -> fixture.entries(name) == 9);
-            children.awaitUntil("8 watches", () -> watches(fixture) == 8);
             long txns = fixture.server().calls("Txn");
             long reads = fixture.server().calls("Range");
             long events = fixture.server().sum("etcd_debugging_mvcc_events_total", "");

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.TestInstance;
 /** A waiter hears of its turn, whatever happens to its watch. The engine's own polling is not in play here. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdWatchTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final long LEASE = 60_000;
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final long LEASE = 600_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;
 
@@ -54,9 +54,9 @@ final class EtcdWatchTest {
         final Subscription signal;
 
         Waiting() throws Exception {
-            long before = watches();
+            await().atMost(PATIENCE).until(() -> watches() == 0);
             signal = waiter.signal(ticket, calls::incrementAndGet);
-            await().atMost(PATIENCE).until(() -> watches() == before + 1);
+            await().atMost(PATIENCE).until(() -> watches() == 1);
         }
 
         /** The lock becomes free behind the backs of all backends. */
@@ -119,12 +119,12 @@ final class EtcdWatchTest {
             for (int i = 0; i < 10; i++) {
                 revision = admin.getKVClient()
                         .put(EtcdKeys.bytes("elsewhere"), EtcdKeys.bytes("" + i))
-                        .get(10, TimeUnit.SECONDS)
+                        .get(1, TimeUnit.MINUTES)
                         .getHeader()
                         .getRevision();
             }
             waiting.free();
-            admin.getKVClient().compact(revision).get(10, TimeUnit.SECONDS);
+            admin.getKVClient().compact(revision).get(1, TimeUnit.MINUTES);
             fixture.heal();
             waiting.assertCalled();
         }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Short ways to talk to a backend as the engine does. */
 final class Spi {
-    static final long TIMEOUT_MILLIS = 10_000;
+    static final long TIMEOUT_MILLIS = 30_000;
     static final long WAIT_MILLIS = 60_000;
     private static final Identity IDENTITY = new Identity("spi", "host-1", 4711);
 
