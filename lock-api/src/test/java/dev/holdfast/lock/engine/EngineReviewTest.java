@@ -2,13 +2,19 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a review found in the engine's parts, so that it does not come back. */
 class EngineReviewTest {
@@ -48,5 +54,36 @@ class EngineReviewTest {
                     throw new StackOverflowError("on purpose");
                 }))
                 .isCompletedExceptionally();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void release_onAnOrderedStore_isFollowedAtOnceByTheNextAttempt(boolean ordered) {
+        InlineBackend backend = new InlineBackend(ordered);
+        EngineClient client = InlineBackend.client(
+                backend, ClientOptions.builder().handOffLimit(0).build());
+        AsyncWaiter first = waiter();
+        AsyncWaiter second = waiter();
+        client.submit("n", first);
+        client.submit("n", second);
+        CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+        backend.releaseAnswer = answer;
+
+        Possession possession = Objects.requireNonNull(first.possession);
+        possession.tenure.holding.end(possession, true);
+        assertThat(second.state).isEqualTo(ordered ? Waiter.State.GRANTED : Waiter.State.WAITING);
+
+        answer.complete(ReleaseResult.RELEASED);
+        assertThat(second.state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    private static AsyncWaiter waiter() {
+        return new AsyncWaiter(
+                "n",
+                LockOptions.defaults(),
+                Waiter.FOREVER,
+                System.nanoTime(),
+                Runnable::run,
+                Simulation.SimLease::new);
     }
 }

@@ -23,12 +23,23 @@ import org.jspecify.annotations.Nullable;
 
 /** One lock that nobody else wants, answered at once on the calling thread: what is left is the engine's own concurrency. */
 final class InlineBackend implements LockBackend {
-    private static final BackendInfo INFO = new BackendInfo("inline", false, false, 1, 1000, 1000);
+    private final BackendInfo info;
     private final AtomicReference<@Nullable Acquisition> holder = new AtomicReference<>();
     private final AtomicLong tokens = new AtomicLong();
 
+    /** The answer to releases, if they are not answered at once. */
+    @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
+
+    InlineBackend(boolean ordered) {
+        info = new BackendInfo("inline", false, false, 1, 1000, 1000, ordered);
+    }
+
     /** A client without timers, whose executors run their tasks at once. */
     static EngineClient client() {
+        return client(new InlineBackend(false), ClientOptions.defaults());
+    }
+
+    static EngineClient client(InlineBackend backend, ClientOptions options) {
         EngineRuntime runtime = new EngineRuntime(
                 Ticker.SYSTEM,
                 ThreadLocalRandom::current,
@@ -38,12 +49,12 @@ final class InlineBackend implements LockBackend {
                 Runnable::run,
                 Runnable::run,
                 () -> {});
-        return new EngineClient(new InlineBackend(), ClientOptions.defaults(), runtime).start();
+        return new EngineClient(backend, options, runtime).start();
     }
 
     @Override
     public BackendInfo info() {
-        return INFO;
+        return info;
     }
 
     @Override
@@ -78,7 +89,10 @@ final class InlineBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         Acquisition held = holder.get();
         boolean released = grant.acquisition().equals(held) && holder.compareAndSet(held, null);
-        return CompletableFuture.completedFuture(released ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
+        CompletableFuture<ReleaseResult> later = releaseAnswer;
+        return later != null
+                ? later
+                : CompletableFuture.completedFuture(released ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
 
     @Override
