@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.UUID;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Each small program does what it says. */
@@ -24,12 +26,9 @@ class ExamplesIT {
     }
 
     @Test
-    void fencedWrite_refusesTheLateWriter() throws Exception {
-        assertThat(run(FencedWrite::main))
-                .containsExactly(
-                        "written: true",
-                        "written by the next holder: true",
-                        "written by the first holder, late: false");
+    void guardedWrite_refusesTheLateWriter() throws Exception {
+        assertThat(run(GuardedWrite::main))
+                .containsExactly("rows written by the holder: 1", "rows written by the earlier holder, late: 0");
     }
 
     @Test
@@ -39,9 +38,8 @@ class ExamplesIT {
     }
 
     @Test
-    void onlyOneRuns_secondInstanceStaysOut() throws Exception {
-        assertThat(run(OnlyOneRuns::main))
-                .containsExactly("first instance: ran it: true", "second instance: somebody else runs it");
+    void scheduledJob_runsOnceInTheCluster() throws Exception {
+        assertThat(run(ScheduledJob::main)).containsExactly("exactly one instance ran it: true", "runs: 1");
     }
 
     @Test
@@ -49,7 +47,13 @@ class ExamplesIT {
         assertThat(run(ManyWaiters::main)).containsExactly("counted under the lock: 500");
     }
 
-    private static java.util.List<String> run(Program program) throws Exception {
+    @Test
+    @Tag("virtual-threads")
+    void virtualThreads_countExactly() throws Exception {
+        assertThat(run(VirtualThreads::main)).containsExactly("counted by virtual threads: 1000");
+    }
+
+    private static List<String> run(Program program) throws Exception {
         String uri = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
         PrintStream before = System.out;
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
