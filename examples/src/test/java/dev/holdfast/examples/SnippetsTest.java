@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.net.URI;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,26 +56,17 @@ class SnippetsTest {
     @TestFactory
     Stream<DynamicTest> documentation_compiles() throws IOException {
         List<DynamicTest> tests = new ArrayList<>();
-        for (Path page : pages()) {
-            Matcher matcher = BLOCK.matcher(Files.readString(page));
+        for (Path page : Pages.all()) {
+            Matcher matcher = BLOCK.matcher(Pages.text(page));
             while (matcher.find()) {
                 String block = matcher.group(1);
-                String title = Path.of("..").relativize(page) + ": "
+                String title = Pages.name(page) + ": "
                         + block.strip().lines().findFirst().orElse("empty");
                 tests.add(DynamicTest.dynamicTest(title, () -> compile(block)));
             }
         }
         assertThat(tests).isNotEmpty();
         return tests.stream();
-    }
-
-    private static List<Path> pages() throws IOException {
-        List<Path> pages = new ArrayList<>();
-        pages.add(Path.of("../README.md"));
-        try (Stream<Path> files = Files.walk(Path.of("../docs"))) {
-            files.filter(file -> file.toString().endsWith(".md")).sorted().forEach(pages::add);
-        }
-        return pages;
     }
 
     private static void compile(String block) throws IOException {

@@ -1,0 +1,138 @@
+package dev.holdfast.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** What the documentation points to is there: files, headings, commands and their options. Nothing is fetched. */
+class LinksTest {
+    private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
+    private static final Pattern COMMAND = Pattern.compile("(?<![\\w/.-])bin/([a-z][a-z-]*)([^`\\n#|]*)");
+    private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]*");
+    private static final Pattern PROFILE = Pattern.compile("\\bmvn[^`\\n]* -P([a-z]+)");
+    private static final Pattern SETTING = Pattern.compile("\\b(ClientOptions|LockOptions)\\.([a-z]\\w*)");
+
+    @TestFactory
+    Stream<DynamicTest> links_leadSomewhere() throws IOException {
+        return Pages.all().stream()
+                .map(page -> DynamicTest.dynamicTest(
+                        Pages.name(page),
+                        () -> assertThat(deadLinks(page))
+                                .as("links of %s that lead nowhere", Pages.name(page))
+                                .isEmpty()));
+    }
+
+    @Test
+    void whatIsNotThere_isFound() throws IOException {
+        Path page = Files.writeString(
+                Files.createDirectories(Path.of("target")).resolve("page.md").toAbsolutePath(), """
+                # A page
+                [here](#a-page) [not](#nowhere) [file](../pom.xml) [none](none.md) [far](https://example.org/)
+                `bin/demo --backend URI --nonsense 1`, `bin/nothing`, `ClientOptions.who`, `LockOptions.colour`
+                """);
+
+        assertThat(deadLinks(page)).containsExactly("#nowhere", "none.md");
+        assertThat(missingCommands(page)).containsExactly("bin/demo --nonsense", "bin/nothing", "LockOptions.colour");
+    }
+
+    private static List<String> deadLinks(Path page) {
+        List<String> dead = new ArrayList<>();
+        Matcher links = LINK.matcher(Pages.prose(page));
+        while (links.find()) {
+            String link = links.group(1);
+            if (!link.matches("(https?|mailto):.*") && !leadsSomewhere(page, link)) {
+                dead.add(link);
+            }
+        }
+        return dead;
+    }
+
+    private static boolean leadsSomewhere(Path page, String link) {
+        String[] parts = link.split("#", 2);
+        Path target = parts[0].isEmpty() ? page : page.resolveSibling(parts[0]).normalize();
+        boolean anchored = parts.length == 2;
+        return target.startsWith(Pages.ROOT)
+                && Files.exists(target)
+                && (!anchored || Pages.anchors(target).contains(parts[1]));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> commands_exist() throws IOException {
+        return Pages.all().stream()
+                .map(page -> DynamicTest.dynamicTest(
+                        Pages.name(page),
+                        () -> assertThat(missingCommands(page))
+                                .as("commands, options and settings of %s that do not exist", Pages.name(page))
+                                .isEmpty()));
+    }
+
+    private static List<String> missingCommands(Path page) throws IOException {
+        List<String> missing = new ArrayList<>();
+        String text = Pages.text(page);
+        Matcher commands = COMMAND.matcher(text);
+        while (commands.find()) {
+            String command = "bin/" + commands.group(1);
+            Path script = Pages.ROOT.resolve(command);
+            if (!Files.exists(script) && !Files.exists(Path.of(script + ".sh"))) {
+                missing.add(command);
+            } else if (Files.exists(script)) {
+                Matcher options = OPTION.matcher(commands.group(2));
+                while (options.find()) {
+                    if (!knows(script, options.group())) {
+                        missing.add(command + " " + options.group());
+                    }
+                }
+            }
+        }
+        String build = Files.readString(Pages.ROOT.resolve("pom.xml"));
+        Matcher profiles = PROFILE.matcher(text);
+        while (profiles.find()) {
+            if (!build.contains("<id>" + profiles.group(1) + "</id>")) {
+                missing.add("Maven profile " + profiles.group(1));
+            }
+        }
+        Matcher settings = SETTING.matcher(text);
+        while (settings.find()) {
+            Class<?> options = settings.group(1).equals("ClientOptions") ? ClientOptions.class : LockOptions.class;
+            if (Arrays.stream(options.getMethods())
+                    .noneMatch(method -> method.getName().equals(settings.group(2)))) {
+                missing.add(settings.group());
+            }
+        }
+        return missing;
+    }
+
+    /** The script names the option, or the Java programs that it starts do. */
+    private static boolean knows(Path script, String option) throws IOException {
+        if (Files.readString(script).contains(option)) {
+            return true;
+        }
+        for (String module : List.of("examples", "benchmarks", "chaos")) {
+            Path sources = Pages.ROOT.resolve(module).resolve("src");
+            if (Files.isDirectory(sources) && anySourceNames(sources, option)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static boolean anySourceNames(Path sources, String option) throws IOException {
+        try (Stream<Path> files = Files.walk(sources)) {
+            return files.filter(file -> file.toString().endsWith(".java"))
+                    .anyMatch(file -> Pages.text(file).contains('"' + option + '"'));
+        }
+    }
+}
