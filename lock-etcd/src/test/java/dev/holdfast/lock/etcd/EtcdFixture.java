@@ -6,6 +6,7 @@ import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.ServerImage;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
@@ -63,6 +64,11 @@ final class EtcdFixture implements LockFixture {
     /** A cluster of the version that bin/install-etcd-next has fetched. */
     static EtcdFixture nextCluster(Path binary) throws IOException, InterruptedException {
         return new EtcdFixture(EtcdServer.startCluster(binary, 3), EtcdMode.QUEUE);
+    }
+
+    /** A cluster of a given version in containers. */
+    static EtcdFixture cluster(ServerImage image) throws IOException, InterruptedException {
+        return new EtcdFixture(EtcdServer.startCluster(image, 3), EtcdMode.QUEUE);
     }
 
     static EtcdFixture singleKey() throws IOException, InterruptedException {

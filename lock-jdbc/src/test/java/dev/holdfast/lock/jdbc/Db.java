@@ -4,7 +4,9 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
+import dev.holdfast.lock.testkit.server.MySqlServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
+import dev.holdfast.lock.testkit.server.ServerImage;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -54,9 +56,13 @@ final class Db implements AutoCloseable {
     }
 
     static Db postgres(String... settings) throws Exception {
-        PostgresServer server = PostgresServer.start(settings);
+        return postgres(ServerImage.chosen("postgres").orElse(null), settings);
+    }
+
+    static Db postgres(@Nullable ServerImage image, String... settings) throws Exception {
+        PostgresServer server = PostgresServer.start(image, settings);
         return new Db(
-                "PostgreSQL",
+                "PostgreSQL" + in(image),
                 Dialect.POSTGRESQL,
                 server.url(),
                 PostgresServer.USER,
@@ -67,15 +73,35 @@ final class Db implements AutoCloseable {
 
     /** The driver is {@code mariadb} or {@code mysql}. */
     static Db mariadb(String driver, String... settings) throws Exception {
-        MariaDbServer server = MariaDbServer.start(settings);
+        return mariadb(ServerImage.chosen("mariadb").orElse(null), driver, settings);
+    }
+
+    static Db mariadb(@Nullable ServerImage image, String driver, String... settings) throws Exception {
+        MariaDbServer server = MariaDbServer.start(image, settings);
         return new Db(
-                "MariaDB, " + driver + " driver",
+                "MariaDB" + in(image) + ", " + driver + " driver",
                 Dialect.MARIADB,
                 server.url(driver),
                 MariaDbServer.USER,
                 MariaDbServer.PASSWORD,
                 server.process(),
                 server::close);
+    }
+
+    static Db mysql(ServerImage image, String... settings) throws Exception {
+        MySqlServer server = MySqlServer.start(image, settings);
+        return new Db(
+                "MySQL" + in(image),
+                Dialect.MYSQL,
+                server.url(),
+                MySqlServer.USER,
+                MySqlServer.PASSWORD,
+                server.process(),
+                server::close);
+    }
+
+    private static String in(@Nullable ServerImage image) {
+        return image == null ? "" : " in " + image;
     }
 
     static Db h2Memory() throws SQLException {

@@ -5,6 +5,7 @@ import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.ServerImage;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,6 +13,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** One server behind a proxy. */
 final class RedisFixture implements LockFixture {
@@ -25,7 +27,8 @@ final class RedisFixture implements LockFixture {
 
     private RedisFixture(String name, RedisServer server, String login, UnaryOperator<RedisLocks.Builder> settings)
             throws IOException {
-        this.name = "redis " + server.version() + ", " + name;
+        this.name =
+                server.product() + server.image().map(image -> " in " + image).orElse("") + ", " + name;
         this.server = server;
         this.proxy = FaultProxy.to(server.process());
         this.login = login;
@@ -34,9 +37,14 @@ final class RedisFixture implements LockFixture {
 
     /** A server that keeps its data and a user with the documented permissions only, with notified waiters. */
     static RedisFixture notified() throws IOException, InterruptedException {
+        return notified(ServerImage.chosen("redis").orElse(null));
+    }
+
+    /** The same on a given version. */
+    static RedisFixture notified(@Nullable ServerImage image) throws IOException, InterruptedException {
         return new RedisFixture(
                 "standalone, ACL user, notified",
-                persistent(Permissions.documented()),
+                persistent(image, Permissions.documented()),
                 "locks:" + PASSWORD + "@",
                 builder -> builder);
     }
@@ -45,16 +53,17 @@ final class RedisFixture implements LockFixture {
     static RedisFixture polling() throws IOException, InterruptedException {
         return new RedisFixture(
                 "standalone, ACL user, polling",
-                persistent(Permissions.withoutChannels()),
+                persistent(ServerImage.chosen("redis").orElse(null), Permissions.withoutChannels()),
                 "locks:" + PASSWORD + "@",
                 builder -> builder.polling(Duration.ofMillis(20), Duration.ofMillis(200)));
     }
 
-    private static RedisServer persistent(List<String> permissions) throws IOException, InterruptedException {
+    private static RedisServer persistent(@Nullable ServerImage image, List<String> permissions)
+            throws IOException, InterruptedException {
         List<String> options = new ArrayList<>(
                 List.of("--appendonly", "yes", "--appendfsync", "always", "--user", "locks", "on", ">" + PASSWORD));
         options.addAll(permissions);
-        return RedisServer.start(options.toArray(String[]::new));
+        return RedisServer.start(image, options.toArray(String[]::new));
     }
 
     /** A server that writes nothing to disk, with notified waiters. */

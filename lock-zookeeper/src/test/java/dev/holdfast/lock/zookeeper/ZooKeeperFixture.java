@@ -7,6 +7,7 @@ import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.ServerImage;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.io.IOException;
 import java.time.Duration;
@@ -34,12 +35,14 @@ final class ZooKeeperFixture implements LockFixture {
     private final CuratorFramework administrator;
     private final UnaryOperator<ZooKeeperLocks.Builder> settings;
     private final String userInfo;
+    private final String version;
 
     ZooKeeperFixture(ZooKeeperServer server, String userInfo, UnaryOperator<ZooKeeperLocks.Builder> settings)
             throws IOException {
         this.server = server;
         this.settings = settings;
         this.userInfo = userInfo;
+        this.version = server.version();
         for (int i = 0; i < server.size(); i++) {
             proxies.add(FaultProxy.to(server.node(i)));
         }
@@ -48,6 +51,11 @@ final class ZooKeeperFixture implements LockFixture {
 
     static ZooKeeperFixture single() throws IOException, InterruptedException {
         return new ZooKeeperFixture(Servers.single().start(), "", builder -> builder);
+    }
+
+    /** A given version in containers, three servers. */
+    static ZooKeeperFixture ensemble(ServerImage image) throws IOException, InterruptedException {
+        return new ZooKeeperFixture(Servers.ensemble().image(image).start(), "", builder -> builder);
     }
 
     static ZooKeeperFixture ensemble() throws IOException, InterruptedException {
@@ -94,7 +102,7 @@ final class ZooKeeperFixture implements LockFixture {
 
     @Override
     public String name() {
-        return "zookeeper 3.9.5, " + (server.size() == 1 ? "standalone" : "ensemble of " + server.size())
+        return "zookeeper " + version + ", " + (server.size() == 1 ? "standalone" : "ensemble of " + server.size())
                 + (userInfo.isEmpty() ? "" : ", digest");
     }
 

@@ -6,6 +6,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
  * One etcd process of an {@link EtcdServer}.
@@ -17,6 +19,8 @@ public final class EtcdNode {
     private static final Duration PATIENT = Duration.ofSeconds(30);
     private static final HttpClient HTTP =
             HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(2)).build();
+
+    private static final Pattern VERSION = Pattern.compile("etcd_server_version\\{server_version=\"([^\"]+)\"");
 
     private final ServerProcess process;
     private final String scheme;
@@ -120,6 +124,12 @@ public final class EtcdNode {
             }
         }
         return Math.round(sum);
+    }
+
+    /** What its metrics say, which needs no program beside the server. */
+    String version() throws IOException {
+        Matcher version = VERSION.matcher(get("/metrics", PATIENT));
+        return version.find() ? version.group(1) : "unknown";
     }
 
     private String get(String path, Duration timeout) throws IOException {

@@ -7,8 +7,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -26,10 +24,12 @@ public final class EtcdServer implements AutoCloseable {
 
     private final List<EtcdNode> nodes;
     private final String version;
+    private final String origin;
 
-    private EtcdServer(List<EtcdNode> nodes, String version) {
+    private EtcdServer(List<EtcdNode> nodes, String version, String origin) {
         this.nodes = List.copyOf(nodes);
         this.version = version;
+        this.origin = origin;
     }
 
     /**
@@ -65,7 +65,20 @@ public final class EtcdServer implements AutoCloseable {
      * @throws InterruptedException if interrupted while waiting
      */
     public static EtcdServer startCluster(Path binary, int nodes) throws IOException, InterruptedException {
-        return start(binary.toString(), nodes, null);
+        return start(null, binary.toString(), nodes, null);
+    }
+
+    /**
+     * Starts a cluster of a given version.
+     *
+     * @param image of etcd
+     * @param nodes how many, positive
+     * @return the cluster, ready
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer startCluster(ServerImage image, int nodes) throws IOException, InterruptedException {
+        return start(image, "etcd", nodes, null);
     }
 
     /**
@@ -84,12 +97,16 @@ public final class EtcdServer implements AutoCloseable {
     private record Tls(Path certificate, Path key) {}
 
     private static EtcdServer start(int count, @Nullable Tls tls) throws IOException, InterruptedException {
+        ServerImage image = ServerImage.chosen("etcd").orElse(null);
+        if (image != null) {
+            return start(image, "etcd", count, tls);
+        }
         String chosen = System.getProperty(BINARY_PROPERTY);
         Path binary = chosen == null ? ServerBinary.find(List.of("etcd")) : Path.of(chosen);
-        return start(binary.toString(), count, tls);
+        return start(null, binary.toString(), count, tls);
     }
 
-    private static EtcdServer start(String binary, int count, @Nullable Tls tls)
+    private static EtcdServer start(@Nullable ServerImage image, String binary, int count, @Nullable Tls tls)
             throws IOException, InterruptedException {
         List<Integer> peers = new ArrayList<>();
         StringBuilder cluster = new StringBuilder();
@@ -109,16 +126,18 @@ public final class EtcdServer implements AutoCloseable {
             for (int i = 0; i < count; i++) {
                 String name = "n" + i;
                 int peer = peers.get(i);
-                ServerProcess process = ServerProcess.builder("etcd-" + name)
+                ServerProcess.Builder process = ServerProcess.builder("etcd-" + name)
+                        .image(image)
                         .ports(2)
                         .patience(PATIENCE)
-                        .command(place -> command(binary, name, peer, cluster.toString(), scheme, tls, place))
-                        .start();
-                nodes.add(new EtcdNode(process, scheme));
+                        .command(place -> command(binary, name, peer, cluster.toString(), scheme, tls, place));
+                if (tls != null) {
+                    process.reads(tls.certificate()).reads(tls.key());
+                }
+                nodes.add(new EtcdNode(process.start(), scheme));
             }
-            EtcdServer server = new EtcdServer(nodes, version(binary));
-            server.awaitHealthy();
-            return server;
+            new EtcdServer(nodes, "", "").awaitHealthy();
+            return new EtcdServer(nodes, nodes.get(0).version(), image == null ? "" : " in " + image);
         } catch (IOException | InterruptedException | RuntimeException e) {
             nodes.forEach(node -> node.process().close());
             throw e;
@@ -140,16 +159,6 @@ public final class EtcdServer implements AutoCloseable {
             command.addAll(List.of("--key-file", tls.key().toString()));
         }
         return command;
-    }
-
-    private static String version(String binary) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(binary, "--version")
-                .redirectErrorStream(true)
-                .start();
-        String text = new String(process.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
-        process.waitFor(10, TimeUnit.SECONDS);
-        Matcher matcher = Pattern.compile("etcd Version: (\\S+)").matcher(text);
-        return matcher.find() ? matcher.group(1) : "unknown";
     }
 
     /**
@@ -279,6 +288,6 @@ public final class EtcdServer implements AutoCloseable {
 
     @Override
     public String toString() {
-        return "etcd " + version + ", " + (nodes.size() == 1 ? "single node" : nodes.size() + " nodes");
+        return "etcd " + version + origin + ", " + (nodes.size() == 1 ? "single node" : nodes.size() + " nodes");
     }
 }

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A MariaDB server with durable commits as it has them by default, one empty database, and one user with all rights, who
@@ -41,27 +41,41 @@ public final class MariaDbServer implements AutoCloseable {
      * @throws IllegalStateException if MariaDB is not installed; the message says how to install it
      */
     public static MariaDbServer start(String... settings) throws IOException, InterruptedException {
-        Path server = ServerBinary.find(List.of("mariadbd"));
-        Path install = ServerBinary.find(List.of("mariadb-install-db"));
+        return start(ServerImage.chosen("mariadb").orElse(null), settings);
+    }
+
+    /**
+     * Starts a server of a given version.
+     *
+     * @param image of MariaDB, or null for the program of this machine
+     * @param settings more settings, each as {@code name=value}
+     * @return a server that answers
+     * @throws IOException if it does not get ready; the message has the end of its log
+     * @throws InterruptedException if interrupted while waiting
+     * @throws IllegalStateException if MariaDB is not installed; the message says how to install it
+     */
+    public static MariaDbServer start(@Nullable ServerImage image, String... settings)
+            throws IOException, InterruptedException {
         return new MariaDbServer(ServerProcess.builder("mariadb")
+                .image(image)
                 .unprivileged()
                 .prepare(place -> {
                     place.write("setup.sql", SETUP);
                     place.run(
-                            install.toString(),
+                            place.program("mariadb-install-db"),
                             "--no-defaults",
                             "--datadir=" + place.folder().resolve("data"),
                             "--innodb-log-file-size=16M",
                             "--auth-root-authentication-method=normal",
                             "--skip-test-db");
                 })
-                .command(place -> command(server, place, settings))
+                .command(place -> command(place, settings))
                 .start());
     }
 
-    private static List<String> command(Path server, ServerPlace place, String... settings) {
+    private static List<String> command(ServerPlace place, String... settings) {
         List<String> command = new ArrayList<>(List.of(
-                server.toString(),
+                place.program("mariadbd"),
                 "--no-defaults",
                 "--datadir=" + place.folder().resolve("data"),
                 "--bind-address=" + place.host(),

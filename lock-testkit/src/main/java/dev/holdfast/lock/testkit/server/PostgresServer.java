@@ -1,12 +1,18 @@
 package dev.holdfast.lock.testkit.server;
 
+import java.io.BufferedOutputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A PostgreSQL server of the newest version on this machine, with durable commits as it has them by default. Its only
+ * A PostgreSQL server of the newest version on this machine or of an image, with durable commits as it has them by default. Its only
  * user is a superuser with a password; every login needs one.
  *
  * <p>Thread-safe.
@@ -19,6 +25,8 @@ public final class PostgresServer implements AutoCloseable {
     /** Its password. */
     public static final String PASSWORD = "canary-pg-5f1b";
 
+    private static final int PROBE_MILLIS = 5_000;
+    private static final int PROTOCOL_3 = 3 << 16;
     private static final String FOLDERS = "/usr/lib/postgresql/*/bin";
 
     private final ServerProcess process;
@@ -37,15 +45,29 @@ public final class PostgresServer implements AutoCloseable {
      * @throws IllegalStateException if PostgreSQL is not installed; the message says how to install it
      */
     public static PostgresServer start(String... settings) throws IOException, InterruptedException {
-        Path server = binary("postgres");
-        Path initdb = binary("initdb");
+        return start(ServerImage.chosen("postgres").orElse(null), settings);
+    }
+
+    /**
+     * Starts a server of a given version.
+     *
+     * @param image of PostgreSQL, or null for the newest version on this machine
+     * @param settings more settings, each as {@code name=value}
+     * @return a server that answers
+     * @throws IOException if it does not get ready; the message has the end of its log
+     * @throws InterruptedException if interrupted while waiting
+     * @throws IllegalStateException if PostgreSQL is not installed; the message says how to install it
+     */
+    public static PostgresServer start(@Nullable ServerImage image, String... settings)
+            throws IOException, InterruptedException {
         return new PostgresServer(ServerProcess.builder("postgresql")
+                .image(image)
                 .unprivileged()
                 .environment("LC_ALL", "C")
                 .prepare(place -> {
                     Path password = place.write("password", PASSWORD);
                     place.run(
-                            initdb.toString(),
+                            place.program("initdb", FOLDERS),
                             "--pgdata=" + data(place),
                             "--username=" + USER,
                             "--pwfile=" + password,
@@ -56,10 +78,28 @@ public final class PostgresServer implements AutoCloseable {
                             "--no-instructions");
                     configure(place, settings);
                 })
-                .command(place -> List.of(server.toString(), "-D", data(place).toString()))
-                .ready(place ->
-                        place.run(binary("pg_isready").toString(), "--host=" + place.host(), "--port=" + place.port()))
+                .command(place -> List.of(
+                        place.program("postgres", FOLDERS), "-D", data(place).toString()))
+                .ready(PostgresServer::asksForPassword)
                 .start());
+    }
+
+    /** A server that is not ready yet answers a start-up message with an error, another asks who it is. */
+    private static void asksForPassword(ServerPlace place) throws IOException {
+        byte[] parameters = ("user\0" + USER + "\0database\0postgres\0\0").getBytes(StandardCharsets.US_ASCII);
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(place.host(), place.port()), PROBE_MILLIS);
+            socket.setSoTimeout(PROBE_MILLIS);
+            DataOutputStream out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
+            out.writeInt(8 + parameters.length);
+            out.writeInt(PROTOCOL_3);
+            out.write(parameters);
+            out.flush();
+            int answer = socket.getInputStream().read();
+            if (answer != 'R') {
+                throw new IOException(place + " is not ready: it answered with message type " + answer);
+            }
+        }
     }
 
     private static void configure(ServerPlace place, String... settings) throws IOException {
@@ -82,10 +122,6 @@ public final class PostgresServer implements AutoCloseable {
 
     private static Path data(ServerPlace place) {
         return place.folder().resolve("data");
-    }
-
-    private static Path binary(String name) {
-        return ServerBinary.find(List.of(name), FOLDERS);
     }
 
     /**

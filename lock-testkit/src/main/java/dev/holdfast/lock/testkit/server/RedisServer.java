@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,10 +21,12 @@ public final class RedisServer implements AutoCloseable {
             Set.of("evalsha", "eval", "script|load", "wait", "subscribe", "ssubscribe", "ping");
 
     private final ServerProcess process;
+    private final @Nullable ServerImage image;
     private final String[] login;
 
-    private RedisServer(ServerProcess process, String... login) {
+    private RedisServer(ServerProcess process, @Nullable ServerImage image, String... login) {
         this.process = process;
+        this.image = image;
         this.login = login;
     }
 
@@ -36,7 +39,24 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer start(String... options) throws IOException, InterruptedException {
-        return new RedisServer(process(place -> List.of(options), place -> ping(place.host(), place.port())));
+        return start(chosenImage(), options);
+    }
+
+    /**
+     * Starts a server of a given version.
+     *
+     * @param image of Redis or Valkey, or null for the program of this machine
+     * @param options command line options after the defaults, such as {@code --appendonly yes}
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer start(@Nullable ServerImage image, String... options)
+            throws IOException, InterruptedException {
+        ServerProcess process = describe(image, place -> List.of(options))
+                .ready(place -> ping(place.host(), place.port()))
+                .start();
+        return new RedisServer(process, image);
     }
 
     /**
@@ -52,8 +72,11 @@ public final class RedisServer implements AutoCloseable {
             throws IOException, InterruptedException {
         List<String> all = new ArrayList<>(List.of("--requirepass", password));
         all.addAll(List.of(options));
-        return new RedisServer(
-                process(place -> all, place -> ping(place.host(), place.port(), "AUTH", password)), "AUTH", password);
+        ServerImage image = chosenImage();
+        ServerProcess process = describe(image, place -> all)
+                .ready(place -> ping(place.host(), place.port(), "AUTH", password))
+                .start();
+        return new RedisServer(process, image, "AUTH", password);
     }
 
     /**
@@ -65,8 +88,8 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer startClusterNode(String... options) throws IOException, InterruptedException {
-        return new RedisServer(process(
-                place -> {
+        ServerImage image = chosenImage();
+        ServerProcess process = describe(image, place -> {
                     List<String> all = new ArrayList<>(List.of(
                             "--cluster-enabled",
                             "yes",
@@ -76,8 +99,10 @@ public final class RedisServer implements AutoCloseable {
                             "2000"));
                     all.addAll(List.of(options));
                     return all;
-                },
-                place -> ping(place.host(), place.port())));
+                })
+                .ready(place -> ping(place.host(), place.port()))
+                .start();
+        return new RedisServer(process, image);
     }
 
     /**
@@ -90,8 +115,13 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
-        return new RedisServer(
-                process(place -> tls(place, certificate, key), place -> ping(place.host(), place.port())));
+        ServerImage image = chosenImage();
+        ServerProcess process = describe(image, place -> tls(place, certificate, key))
+                .reads(certificate)
+                .reads(key)
+                .ready(place -> ping(place.host(), place.port()))
+                .start();
+        return new RedisServer(process, image);
     }
 
     /**
@@ -106,16 +136,17 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startTlsWithPassword(Path certificate, Path key, String password)
             throws IOException, InterruptedException {
-        return new RedisServer(
-                process(
-                        place -> {
-                            List<String> all = new ArrayList<>(tls(place, certificate, key));
-                            all.addAll(List.of("--requirepass", password));
-                            return all;
-                        },
-                        place -> ping(place.host(), place.port(), "AUTH", password)),
-                "AUTH",
-                password);
+        ServerImage image = chosenImage();
+        ServerProcess process = describe(image, place -> {
+                    List<String> all = new ArrayList<>(tls(place, certificate, key));
+                    all.addAll(List.of("--requirepass", password));
+                    return all;
+                })
+                .reads(certificate)
+                .reads(key)
+                .ready(place -> ping(place.host(), place.port(), "AUTH", password))
+                .start();
+        return new RedisServer(process, image, "AUTH", password);
     }
 
     private static List<String> tls(ServerPlace place, Path certificate, Path key) {
@@ -155,14 +186,14 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startSentinel(String group, RedisServer master, int quorum, Duration silence)
             throws IOException, InterruptedException {
-        Path binary = binary();
         String config = "sentinel monitor " + group + " " + master.host() + " " + master.port() + " " + quorum
                 + "\nsentinel down-after-milliseconds " + group + " " + silence.toMillis()
                 + "\nsentinel failover-timeout " + group + " 3000\nsentinel parallel-syncs " + group + " 1\n";
-        return new RedisServer(ServerProcess.builder("sentinel")
+        ServerProcess process = ServerProcess.builder("sentinel")
+                .image(master.image)
                 .prepare(place -> java.nio.file.Files.writeString(place.folder().resolve("sentinel.conf"), config))
                 .command(place -> List.of(
-                        binary.toString(),
+                        program(master.image, place),
                         place.folder().resolve("sentinel.conf").toString(),
                         "--sentinel",
                         "--port",
@@ -172,43 +203,45 @@ public final class RedisServer implements AutoCloseable {
                         "--dir",
                         place.folder().toString()))
                 .ready(place -> ping(place.host(), place.port()))
-                .start());
-    }
-
-    private static ServerProcess process(ServerProcess.Command options, ServerProcess.Step ready)
-            throws IOException, InterruptedException {
-        Path binary = binary();
-        return ServerProcess.builder("redis")
-                .ports(2)
-                .command(place -> {
-                    List<String> command = new ArrayList<>(List.of(
-                            binary.toString(),
-                            "--port",
-                            "" + place.port(),
-                            "--bind",
-                            place.host(),
-                            "--dir",
-                            place.folder().toString(),
-                            "--save",
-                            "",
-                            "--repl-diskless-sync-delay",
-                            "0",
-                            "--daemonize",
-                            "no"));
-                    command.addAll(options.of(place));
-                    return command;
-                })
-                .ready(ready)
                 .start();
+        return new RedisServer(process, master.image);
     }
 
-    /** The environment variable HOLDFAST_REDIS_SERVER selects another version. */
-    private static Path binary() {
+    private static ServerProcess.Builder describe(@Nullable ServerImage image, ServerProcess.Command options) {
+        return ServerProcess.builder("redis").image(image).ports(2).command(place -> {
+            List<String> command = new ArrayList<>(List.of(
+                    program(image, place),
+                    "--port",
+                    "" + place.port(),
+                    "--bind",
+                    place.host(),
+                    "--dir",
+                    place.folder().toString(),
+                    "--save",
+                    "",
+                    "--repl-diskless-sync-delay",
+                    "0",
+                    "--daemonize",
+                    "no"));
+            command.addAll(options.of(place));
+            return command;
+        });
+    }
+
+    private static @Nullable ServerImage chosenImage() {
+        return ServerImage.chosen("redis").orElse(null);
+    }
+
+    /** The environment variable HOLDFAST_REDIS_SERVER selects another program of this machine. */
+    private static String program(@Nullable ServerImage image, ServerPlace place) {
+        if (image != null) {
+            return image.name().contains("valkey") ? "valkey-server" : "redis-server";
+        }
         String chosen = System.getenv("HOLDFAST_REDIS_SERVER");
         if (chosen != null && !chosen.isEmpty()) {
-            return Path.of(chosen);
+            return chosen;
         }
-        return ServerBinary.find(List.of("redis-server", "valkey-server"));
+        return place.program(List.of("redis-server", "valkey-server"));
     }
 
     private static void ping(String host, int port, String... login) throws IOException {
@@ -254,6 +287,15 @@ public final class RedisServer implements AutoCloseable {
      */
     public int busPort() {
         return process.place().port(1);
+    }
+
+    /**
+     * The image that the server runs from.
+     *
+     * @return the image, or empty for a program of this machine
+     */
+    public Optional<ServerImage> image() {
+        return Optional.ofNullable(image);
     }
 
     /**
@@ -310,14 +352,29 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
-     * The server's version.
+     * The version of Redis that the server is, or is compatible with.
      *
      * @return for example {@code 7.0.15}
      * @throws IOException if the server cannot be reached
      */
     public String version() throws IOException {
-        Matcher version = Pattern.compile("redis_version:(\\S+)").matcher(String.valueOf(command("INFO", "server")));
-        return version.find() ? version.group(1) : "unknown";
+        return version("redis").orElse("unknown");
+    }
+
+    /**
+     * The server's product and version.
+     *
+     * @return for example {@code redis 7.0.15} or {@code valkey 8.1.1}
+     * @throws IOException if the server cannot be reached
+     */
+    public String product() throws IOException {
+        return version("valkey").map(found -> "valkey " + found).orElse("redis " + version());
+    }
+
+    private Optional<String> version(String product) throws IOException {
+        Matcher version =
+                Pattern.compile(product + "_version:(\\S+)").matcher(String.valueOf(command("INFO", "server")));
+        return version.find() ? Optional.of(version.group(1)) : Optional.empty();
     }
 
     /**

@@ -1,17 +1,12 @@
 package dev.holdfast.lock.testkit.server;
 
-import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,14 +22,17 @@ public final class ServerPlace {
     private final List<Integer> ports;
     private final UnprivilegedUser user;
     private final Map<String, String> environment;
+    private final List<Path> readable;
+    private final ServerHost host;
 
-    ServerPlace(
-            String server, Path folder, List<Integer> ports, UnprivilegedUser user, Map<String, String> environment) {
-        this.server = server;
+    ServerPlace(ServerProcess.Builder builder, Path folder, List<Integer> ports) {
+        this.server = builder.name();
         this.folder = folder;
         this.ports = List.copyOf(ports);
-        this.user = user;
-        this.environment = Map.copyOf(environment);
+        this.user = UnprivilegedUser.choose(builder.isUnprivileged());
+        this.environment = builder.environment();
+        this.readable = builder.readable();
+        this.host = builder.host();
     }
 
     /**
@@ -109,33 +107,42 @@ public final class ServerPlace {
      */
     public String run(String... command) throws IOException, InterruptedException {
         own();
-        Path output = Files.createTempFile("holdfast-" + server, ".out");
-        try {
-            Process process = processBuilder(Arrays.asList(command))
-                    .redirectOutput(output.toFile())
-                    .start();
-            boolean ended = process.waitFor(Duration.ofMinutes(2).toSeconds(), TimeUnit.SECONDS);
-            if (!ended) {
-                process.destroyForcibly();
-            }
-            String text = Files.readString(output, StandardCharsets.ISO_8859_1);
-            if (!ended || process.exitValue() != 0) {
-                throw new IOException(server + ": '" + String.join(" ", command) + "' "
-                        + (ended ? "ended with status " + process.exitValue() : "did not end within 2 minutes") + ":\n"
-                        + text);
-            }
-            return text;
-        } finally {
-            Files.deleteIfExists(output);
-        }
+        return host.run(this, List.of(command));
+    }
+
+    /**
+     * Finds a program for {@link #run} and {@link ServerProcess.Builder#command}, on this machine or in the server's image.
+     *
+     * @param name such as {@code redis-server}
+     * @param folders more folders of this machine to look in, as {@link ServerBinary#find} does
+     * @return what a command line begins with
+     * @throws IllegalStateException if it is not installed; the message says how to install it
+     */
+    public String program(String name, String... folders) {
+        return host.program(List.of(name), folders);
+    }
+
+    String program(List<String> names, String... folders) {
+        return host.program(names, folders);
     }
 
     /** Starts the server's command with its output appended to the log. */
-    Process launch(List<String> command) throws IOException {
+    ServerRun launch(List<String> command) throws IOException {
         own();
-        return processBuilder(command)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()))
-                .start();
+        return host.launch(this, command);
+    }
+
+    UnprivilegedUser user() {
+        return user;
+    }
+
+    Map<String, String> environment() {
+        return environment;
+    }
+
+    /** Files outside the folder that the server reads. */
+    List<Path> readable() {
+        return readable;
     }
 
     /** The end of the log, for messages. */
@@ -150,23 +157,13 @@ public final class ServerPlace {
 
     void delete() {
         try (Stream<Path> files = Files.walk(folder)) {
-            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+            files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(java.io.File::delete);
         } catch (IOException | java.io.UncheckedIOException e) {
             // A folder in the temporary directory that stays behind harms nobody.
         }
     }
 
-    private ProcessBuilder processBuilder(List<String> command) {
-        List<String> full = new ArrayList<>(user.prefix());
-        full.addAll(command);
-        ProcessBuilder builder =
-                new ProcessBuilder(full).directory(folder.toFile()).redirectErrorStream(true);
-        builder.redirectInput(new File("/dev/null"));
-        builder.environment().putAll(environment);
-        return builder;
-    }
-
-    private void own() throws IOException {
+    void own() throws IOException {
         user.own(folder);
     }
 

@@ -9,17 +9,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
+import java.util.OptionalLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real server in a process of its own, on free loopback ports, in a temporary folder.
+ * A real server in a process of its own, on free loopback ports, in a temporary folder; installed on this machine, or from
+ * a container image.
  *
  * <pre>{@code
- * Path binary = ServerBinary.find(List.of("redis-server"));
  * ServerProcess server = ServerProcess.builder("redis")
- *     .command(place -> List.of(binary.toString(), "--port", "" + place.port(), "--dir", place.folder().toString()))
+ *     .command(place -> List.of(place.program("redis-server"), "--port", "" + place.port()))
  *     .ready(ServerProcess.acceptsConnections())
  *     .start();
  * }</pre>
@@ -37,8 +37,7 @@ public final class ServerProcess implements AutoCloseable {
     private final ServerPlace place;
     private final List<Integer> ports;
     private final Thread hook;
-    private @Nullable Process process;
-    private @Nullable Process guard;
+    private @Nullable ServerRun run;
     private boolean closed;
 
     private ServerProcess(Builder builder) throws IOException {
@@ -48,8 +47,7 @@ public final class ServerProcess implements AutoCloseable {
             ports.add(LoopbackPorts.next());
         }
         Path folder = Files.createTempDirectory("holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-");
-        UnprivilegedUser user = UnprivilegedUser.choose(builder.unprivileged);
-        this.place = new ServerPlace(builder.name, folder, ports, user, builder.environment);
+        this.place = new ServerPlace(builder, folder, ports);
         this.hook = new Thread(this::killQuietly, "holdfast-server-" + builder.name);
         Runtime.getRuntime().addShutdownHook(hook);
     }
@@ -124,12 +122,12 @@ public final class ServerProcess implements AutoCloseable {
 
     /** Stops the server and its children in their tracks (SIGSTOP): connections stay open and nothing answers. */
     public void pause() {
-        ProcessTree.signal(current().toHandle(), "STOP");
+        current().pause();
     }
 
     /** Lets a paused server go on (SIGCONT). */
     public void resume() {
-        ProcessTree.signal(current().toHandle(), "CONT");
+        current().resume();
     }
 
     /**
@@ -140,12 +138,8 @@ public final class ServerProcess implements AutoCloseable {
     public void kill() throws InterruptedException {
         lock.lock();
         try {
-            if (process != null) {
-                ProcessTree.kill(process.toHandle());
-            }
-            if (guard != null) {
-                guard.destroyForcibly();
-                guard = null;
+            if (run != null) {
+                run.kill();
             }
         } finally {
             lock.unlock();
@@ -163,12 +157,11 @@ public final class ServerProcess implements AutoCloseable {
     public void start() throws IOException, InterruptedException {
         lock.lock();
         try {
-            if (closed || (process != null && process.isAlive())) {
+            if (closed || (run != null && run.isAlive())) {
                 throw new IllegalStateException(place + " is " + (closed ? "closed" : "running already"));
             }
-            Process started = place.launch(builder.requiredCommand().of(place));
-            process = started;
-            guard = ProcessTree.guard(started.toHandle(), place.folder());
+            ServerRun started = place.launch(builder.requiredCommand().of(place));
+            run = started;
             awaitReady(started);
         } finally {
             lock.unlock();
@@ -212,16 +205,16 @@ public final class ServerProcess implements AutoCloseable {
         return place.toString();
     }
 
-    private Process current() {
+    private ServerRun current() {
         lock.lock();
         try {
-            return Objects.requireNonNull(process, "not started");
+            return Objects.requireNonNull(run, "not started");
         } finally {
             lock.unlock();
         }
     }
 
-    private void awaitReady(Process started) throws IOException, InterruptedException {
+    private void awaitReady(ServerRun started) throws IOException, InterruptedException {
         long startNanos = System.nanoTime();
         Exception last = null;
         while (System.nanoTime() - startNanos < builder.patience.toNanos()) {
@@ -235,9 +228,10 @@ public final class ServerProcess implements AutoCloseable {
             } catch (Exception e) {
                 last = e;
             }
-            if (started.waitFor(PROBE_PAUSE.toMillis(), TimeUnit.MILLISECONDS)) {
+            OptionalLong status = started.awaitEnd(PROBE_PAUSE);
+            if (status.isPresent()) {
                 throw new IOException(
-                        place + " ended with status " + started.exitValue() + " before it was ready; its log:\n"
+                        place + " ended with status " + status.getAsLong() + " before it was ready; its log:\n"
                                 + place.logTail(),
                         last);
             }
@@ -289,6 +283,8 @@ public final class ServerProcess implements AutoCloseable {
         private Step prepare = place -> {};
         private Step ready = acceptsConnections();
         private Duration patience = Duration.ofSeconds(60);
+        private final List<Path> readable = new ArrayList<>();
+        private @Nullable ServerImage image;
         private boolean unprivileged;
         private int ports = 1;
 
@@ -375,6 +371,28 @@ public final class ServerProcess implements AutoCloseable {
         }
 
         /**
+         * Runs the server in a container, or on this machine, which is the default.
+         *
+         * @param image the image, or null for this machine
+         * @return this
+         */
+        public Builder image(@Nullable ServerImage image) {
+            this.image = image;
+            return this;
+        }
+
+        /**
+         * Names a file outside the server's folder that the server reads, so that a container has it as well.
+         *
+         * @param file a file or folder
+         * @return this
+         */
+        public Builder reads(Path file) {
+            readable.add(file.toAbsolutePath());
+            return this;
+        }
+
+        /**
          * Starts the server and waits until it is ready.
          *
          * @return the running server
@@ -396,6 +414,26 @@ public final class ServerProcess implements AutoCloseable {
                 server.close();
                 throw new IOException(server.place + ": cannot prepare it", e);
             }
+        }
+
+        String name() {
+            return name;
+        }
+
+        boolean isUnprivileged() {
+            return unprivileged;
+        }
+
+        Map<String, String> environment() {
+            return Map.copyOf(environment);
+        }
+
+        List<Path> readable() {
+            return List.copyOf(readable);
+        }
+
+        ServerHost host() {
+            return image == null ? ThisMachine.INSTANCE : image.host();
         }
 
         private Command requiredCommand() {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * ZooKeeper for tests: one server, or an ensemble, each server in a JVM of its own, so that it can be paused, killed and
@@ -29,6 +30,9 @@ public final class ZooKeeperServer implements AutoCloseable {
     private static final int ADMIN_MILLIS = 5_000;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final long PROBE_MILLIS = 30;
+
+    /** An image has the libraries in a folder next to that of the start script, which is on the path. */
+    private static final String IN_IMAGE = "exec java -cp \"$(dirname \"$(command -v zkServer.sh)\")/../lib/*\" \"$@\"";
 
     private final List<ServerProcess> nodes = new ArrayList<>();
     private final List<Integer> peerPorts = new ArrayList<>();
@@ -58,6 +62,18 @@ public final class ZooKeeperServer implements AutoCloseable {
      */
     public String connectString() {
         return nodes.stream().map(node -> HOST + ":" + node.port()).collect(Collectors.joining(","));
+    }
+
+    /**
+     * The version of the first server, and its image if it runs from one.
+     *
+     * @return for example {@code 3.9.5} or {@code 3.8.0 in zookeeper:3.8}
+     * @throws IOException if the server does not answer within five seconds
+     */
+    public String version() throws IOException {
+        String first = admin(0, "srvr").lines().findFirst().orElse("");
+        String version = first.replaceFirst("^Zookeeper version: ([0-9.]+).*", "$1");
+        return version + (builder.image == null ? "" : " in " + builder.image);
     }
 
     /**
@@ -197,6 +213,7 @@ public final class ZooKeeperServer implements AutoCloseable {
         for (int i = 0; i < builder.servers; i++) {
             int id = i + 1;
             nodes.add(ServerProcess.builder("zookeeper-" + id)
+                    .image(builder.image)
                     .ports(2)
                     .prepare(place -> prepare(place, id))
                     .command(this::command)
@@ -230,8 +247,13 @@ public final class ZooKeeperServer implements AutoCloseable {
     }
 
     private List<String> command(ServerPlace place) {
-        List<String> command = new ArrayList<>(List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+        List<String> command = new ArrayList<>();
+        if (builder.image == null) {
+            command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        } else {
+            command.addAll(List.of("sh", "-c", IN_IMAGE, "zookeeper"));
+        }
+        command.addAll(List.of(
                 "-Xmx128m",
                 "-Xss512k",
                 "-XX:TieredStopAtLevel=1",
@@ -242,8 +264,9 @@ public final class ZooKeeperServer implements AutoCloseable {
                 "-Dzookeeper.preAllocSize=64",
                 "-Djute.maxbuffer=4194304"));
         builder.properties.forEach((key, value) -> command.add("-D" + key + "=" + value));
-        command.add("-cp");
-        command.add(builder.classPath);
+        if (builder.image == null) {
+            command.addAll(List.of("-cp", builder.classPath));
+        }
         command.add("org.apache.zookeeper.server.quorum.QuorumPeerMain");
         command.add(place.folder().resolve("zoo.cfg").toString());
         return command;
@@ -255,12 +278,24 @@ public final class ZooKeeperServer implements AutoCloseable {
         private final Map<String, String> config = new LinkedHashMap<>();
         private final Map<String, String> properties = new LinkedHashMap<>();
         private ServerProcess.Step prepare = place -> {};
+        private @Nullable ServerImage image = ServerImage.chosen("zookeeper").orElse(null);
         private int servers = 1;
         private int tickMillis = 200;
         private int syncLimit = 25;
 
         private Builder(String classPath) {
             this.classPath = Objects.requireNonNull(classPath, "classPath");
+        }
+
+        /**
+         * Runs a given version in containers, without the class path of {@link #builder}.
+         *
+         * @param image of ZooKeeper, or null for this machine
+         * @return this
+         */
+        public Builder image(@Nullable ServerImage image) {
+            this.image = image;
+            return this;
         }
 
         /**

@@ -1,0 +1,80 @@
+# Container engine and images for bin/verify --containers; sourced by it, after common.sh.
+
+image_list=$root/lock-testkit/src/main/resources/dev/holdfast/lock/testkit/server/images.properties
+engine_pid=''
+
+# use_engine FOLDER: makes sure that a container engine answers. Where there is none it installs and starts one, which
+# listens in that folder only and ends with stop_engine.
+use_engine() {
+  local folder=$1 packages i
+  if command -v docker >/dev/null 2>&1 && docker info >/dev/null 2>&1; then
+    return
+  fi
+  [ "$(uname -s)" = Linux ] && [ "$(id -u)" -eq 0 ] ||
+    fail "no container engine answers ('docker info'). Start one that this user may use, and run it again;" \
+      "or run this on Linux as root, which installs and starts one"
+  if ! command -v dockerd >/dev/null 2>&1 || ! command -v docker >/dev/null 2>&1; then
+    command -v apt-get >/dev/null 2>&1 || fail "no container engine, and no apt-get to install one: install Docker"
+    echo "verify: installing a container engine"
+    apt-get -o DPkg::Lock::Timeout=300 update -qq || true
+    packages=(docker.io)
+    ! apt-cache show docker-cli >/dev/null 2>&1 || packages+=(docker-cli)
+    # As in bin/install-servers: nothing is started by its package.
+    if [ ! -e /usr/sbin/policy-rc.d ]; then
+      printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+      chmod +x /usr/sbin/policy-rc.d
+      trap 'rm -f /usr/sbin/policy-rc.d' RETURN
+    fi
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends \
+      "${packages[@]}" iptables >/dev/null
+  fi
+  export DOCKER_HOST=unix://$folder/engine.sock
+  dockerd --host "$DOCKER_HOST" --pidfile "$folder/engine.pid" >"$folder/engine.log" 2>&1 &
+  engine_pid=$!
+  for ((i = 0; i < 120; i++)); do
+    docker info >/dev/null 2>&1 && break
+    kill -0 "$engine_pid" 2>/dev/null || break
+    sleep 1
+  done
+  if ! docker info >/dev/null 2>&1; then
+    tail -n 20 "$folder/engine.log" >&2
+    fail "dockerd does not answer; it needs a kernel with overlay, cgroups and iptables, and the right to use them." \
+      "Start an engine otherwise and set DOCKER_HOST"
+  fi
+  echo "verify: started a container engine of its own"
+}
+
+# stop_engine: ends the engine that use_engine has started, and what is left in it.
+stop_engine() {
+  local left
+  [ -n "$engine_pid" ] || return 0
+  left=$(docker ps -aq --filter label=org.testcontainers=true 2>/dev/null) || true
+  [ -z "$left" ] || docker rm -f $left >/dev/null 2>&1 || true
+  kill "$engine_pid" 2>/dev/null || true
+  wait "$engine_pid" 2>/dev/null || true
+  engine_pid=''
+}
+
+# use_images PATTERN: makes sure that the engine has the images whose keys match an extended regular expression: it pulls
+# those that are missing, or builds them from packages where no registry can be reached.
+use_images() {
+  local key image missing=() pull=true
+  while IFS='=' read -r key image; do
+    docker image inspect "$image" >/dev/null 2>&1 && continue
+    if "$pull"; then
+      echo "verify: pulling $image"
+      timeout 600 docker pull -q "$image" >/dev/null 2>&1 && continue
+      echo "verify: no registry gives $image; building what is missing from packages (bin/build-images)"
+      pull=false
+    fi
+    missing+=("$key")
+  done < <(grep -E "^($1)-[0-9.]+=" "$image_list")
+  if [ "${#missing[@]}" -gt 0 ]; then
+    "$root/bin/build-images" "${missing[@]}"
+  fi
+  # Testcontainers' own cleaner is an image as well. Without it, the tests and stop_engine clean up.
+  if [ -n "$engine_pid" ] || ! "$pull"; then
+    export TESTCONTAINERS_RYUK_DISABLED=true
+  fi
+  export TESTCONTAINERS_HOST_OVERRIDE=localhost # the containers share this machine's network
+}

@@ -1,0 +1,14 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.ServerImage;
+import org.junit.jupiter.api.Tag;
+
+@Tag("containers")
+final class MySql9ContainerContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return new JdbcFixture(Db.mysql(ServerImage.of("mysql-9")), JdbcStrategy.VERSION);
+    }
+}

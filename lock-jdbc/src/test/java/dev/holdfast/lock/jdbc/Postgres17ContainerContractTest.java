@@ -1,0 +1,14 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.ServerImage;
+import org.junit.jupiter.api.Tag;
+
+@Tag("containers")
+final class Postgres17ContainerContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return new JdbcFixture(Db.postgres(ServerImage.of("postgres-17")), JdbcStrategy.VERSION);
+    }
+}

@@ -1,0 +1,14 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.ServerImage;
+import org.junit.jupiter.api.Tag;
+
+@Tag("containers")
+final class Redis7ContainerContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return RedisFixture.notified(ServerImage.of("redis-7"));
+    }
+}

@@ -1,0 +1,14 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.ServerImage;
+import org.junit.jupiter.api.Tag;
+
+@Tag("containers")
+final class ZooKeeper39ContainerContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return ZooKeeperFixture.ensemble(ServerImage.of("zookeeper-3.9"));
+    }
+}
