@@ -3,6 +3,26 @@
 image_list=$root/lock-testkit/src/main/resources/dev/holdfast/lock/testkit/server/images.properties
 engine_pid=''
 
+# container_modules MODULE…: those that have tests in containers.
+container_modules() {
+  local module
+  for module in "$@"; do
+    if grep -rqs --include='*.java' -e '@Tag("containers")' "$module/src/test"; then echo "$module"; fi
+  done | paste -sd ' '
+}
+
+# image_keys MODULE…: which images they need, as a regular expression of the products.
+image_keys() {
+  local module
+  for module in "$@"; do
+    case $module in
+      lock-redis) echo 'redis|valkey' ;;
+      lock-jdbc) echo 'postgres|mariadb|mysql' ;;
+      *) echo "${module#lock-}" ;;
+    esac
+  done | paste -sd '|'
+}
+
 # use_engine FOLDER: makes sure that a container engine answers. Where there is none it installs and starts one, which
 # listens in that folder only and ends with stop_engine.
 use_engine() {
