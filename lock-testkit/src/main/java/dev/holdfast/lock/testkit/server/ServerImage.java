@@ -32,7 +32,10 @@ public record ServerImage(String key, String name) {
     private static final Properties KNOWN = load();
 
     /**
-     * Checks that nothing is missing.
+     * Makes an image of any name.
+     *
+     * @param key what the tests call it
+     * @param name what the engine calls it
      */
     public ServerImage {
         Objects.requireNonNull(key, "key");
