@@ -11,6 +11,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.server.EtcdServer;
+import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.auth.Permission;
@@ -22,7 +23,6 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.ServerSocket;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -134,17 +134,16 @@ final class EtcdAccessTest {
 
     @Test
     void connect_byTls_checksTheHost(@TempDir Path folder) throws Exception {
-        certificate(folder, "right", "IP:127.0.0.1,DNS:localhost");
-        certificate(folder, "wrong", "DNS:elsewhere.example");
-        try (EtcdServer server = EtcdServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"))) {
-            exercise("etcds://" + server.hostsAndPorts() + "?ca=" + folder.resolve("right.pem"));
+        SelfSignedCertificate right = SelfSignedCertificate.make(folder, "right", "IP:127.0.0.1,DNS:localhost");
+        SelfSignedCertificate wrong = SelfSignedCertificate.make(folder, "wrong", "DNS:elsewhere.example");
+        try (EtcdServer server = EtcdServer.startTls(right.certificate(), right.key())) {
+            exercise("etcds://" + server.hostsAndPorts() + "?ca=" + right.certificate());
             assertUntrusted("etcds://" + server.hostsAndPorts());
-            assertUntrusted("etcds://" + server.hostsAndPorts() + "?ca=" + folder.resolve("wrong.pem"));
+            assertUntrusted("etcds://" + server.hostsAndPorts() + "?ca=" + wrong.certificate());
         }
-        try (EtcdServer server = EtcdServer.startTls(folder.resolve("wrong.pem"), folder.resolve("wrong.key"))) {
-            assertUntrusted("etcds://" + server.hostsAndPorts() + "?ca=" + folder.resolve("wrong.pem"));
-            exercise("etcds://" + server.hostsAndPorts() + "?authority=elsewhere.example&ca="
-                    + folder.resolve("wrong.pem"));
+        try (EtcdServer server = EtcdServer.startTls(wrong.certificate(), wrong.key())) {
+            assertUntrusted("etcds://" + server.hostsAndPorts() + "?ca=" + wrong.certificate());
+            exercise("etcds://" + server.hostsAndPorts() + "?authority=elsewhere.example&ca=" + wrong.certificate());
         }
     }
 
@@ -152,33 +151,6 @@ final class EtcdAccessTest {
         assertThatThrownBy(() -> LockClient.connect(uri, OPTIONS))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining("TLS");
-    }
-
-    private static void certificate(Path folder, String name, String subject) throws Exception {
-        Process openssl = new ProcessBuilder(
-                        "openssl",
-                        "req",
-                        "-x509",
-                        "-newkey",
-                        "rsa:2048",
-                        "-nodes",
-                        "-days",
-                        "2",
-                        "-subj",
-                        "/CN=" + name,
-                        "-addext",
-                        "subjectAltName=" + subject,
-                        "-keyout",
-                        folder.resolve(name + ".key").toString(),
-                        "-out",
-                        folder.resolve(name + ".pem").toString())
-                .redirectErrorStream(true)
-                .redirectOutput(folder.resolve("openssl.log").toFile())
-                .start();
-        assertThat(openssl.waitFor(5, TimeUnit.MINUTES)).isTrue();
-        assertThat(openssl.exitValue())
-                .as(Files.readString(folder.resolve("openssl.log")))
-                .isZero();
     }
 
     @Test

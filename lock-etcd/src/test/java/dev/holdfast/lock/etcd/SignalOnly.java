@@ -46,6 +46,12 @@ final class SignalOnly extends ForwardingBackend {
     public BackendInfo info() {
         BackendInfo info = super.info();
         return new BackendInfo(
-                info.name(), info.blocking(), info.fifo(), info.minLeaseMillis(), NEVER_MILLIS, NEVER_MILLIS);
+                info.name(),
+                info.blocking(),
+                info.fifo(),
+                info.minLeaseMillis(),
+                NEVER_MILLIS,
+                NEVER_MILLIS,
+                info.ordered());
     }
 }
