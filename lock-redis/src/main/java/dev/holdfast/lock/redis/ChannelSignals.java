@@ -19,6 +19,7 @@ final class ChannelSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);
 
     private static final long RETRY_MILLIS = 500;
+    private static final long SUBSCRIBE_MILLIS = 10_000;
 
     private final String channel;
     private final RedisWaiters waiters;
@@ -93,7 +94,9 @@ final class ChannelSignals implements RedisSignals {
                 source.close(opened);
                 return;
             }
-            opened.async().subscribe(channel).whenComplete((nothing, failure) -> {
+            CompletableFuture<Void> subscribed =
+                    opened.async().subscribe(channel).toCompletableFuture();
+            subscribed.orTimeout(SUBSCRIBE_MILLIS, TimeUnit.MILLISECONDS).whenComplete((nothing, failure) -> {
                 if (failure != null) {
                     failed(opening, opened, failure);
                 }

@@ -5,13 +5,17 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
 import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.metrics.CommandLatencyRecorder;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.DefaultEventLoopGroupProvider;
 import io.lettuce.core.resource.Delay;
+import io.lettuce.core.resource.EventLoopGroupProvider;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,25 +27,40 @@ import java.util.concurrent.TimeUnit;
  * client: an unknown outcome is told to the engine, which resolves it with the owner id. Reconnects within half a second
  * of the server's return.
  *
+ * <p>All connections share one thread: a waiter that is called sends its attempt from the thread that got the call, with
+ * no other thread woken in between.
+ *
  * <p>A cluster's client keeps commands for a node that is away until they time out, in order, and may send them again
  * after a reconnect, which the owner id makes harmless. Rejecting them is not possible there: Lettuce then rejects every
  * first command to a node, too, because it connects to nodes on demand.
  */
 final class OwnRedisSource implements RedisSource {
+    /** Every command is bounded in time by us; the client would set a timer for each one. */
+    private static final TimeoutOptions NO_TIMER = TimeoutOptions.create();
+
     private final AbstractRedisClient client;
     private final ClientResources resources;
+    private final EventLoopGroupProvider threads;
     private final RedisSource delegate;
 
-    private OwnRedisSource(AbstractRedisClient client, ClientResources resources, RedisSource delegate) {
+    private OwnRedisSource(
+            AbstractRedisClient client,
+            ClientResources resources,
+            EventLoopGroupProvider threads,
+            RedisSource delegate) {
         this.client = client;
         this.resources = resources;
+        this.threads = threads;
         this.delegate = delegate;
     }
 
     static OwnRedisSource connect(String uri, Duration timeout) {
         List<RedisURI> uris = parse(uri);
         uris.forEach(each -> each.setTimeout(timeout));
+        EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1);
         ClientResources resources = ClientResources.builder()
+                .eventLoopGroupProvider(threads)
+                .commandLatencyRecorder(CommandLatencyRecorder.disabled())
                 .reconnectDelay(
                         Delay.fullJitter(Duration.ofMillis(10), Duration.ofMillis(500), 10, TimeUnit.MILLISECONDS))
                 .build();
@@ -57,15 +76,17 @@ final class OwnRedisSource implements RedisSource {
                     .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
                             .adaptiveRefreshTriggersTimeout(Duration.ofMillis(500))
                             .build())
+                    .timeoutOptions(NO_TIMER)
                     .build());
-            return new OwnRedisSource(client, resources, RedisSource.of(client));
+            return new OwnRedisSource(client, resources, threads, RedisSource.of(client));
         }
         RedisClient client = RedisClient.create(resources, uris.get(0));
         client.setOptions(ClientOptions.builder()
                 .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
                 .socketOptions(socket)
+                .timeoutOptions(NO_TIMER)
                 .build());
-        return new OwnRedisSource(client, resources, RedisSource.of(client));
+        return new OwnRedisSource(client, resources, threads, RedisSource.of(client));
     }
 
     /** Reads an address; what is wrong with it is told without repeating it, since it may hold a password. */
@@ -124,7 +145,9 @@ final class OwnRedisSource implements RedisSource {
 
     @Override
     public void close() {
-        client.shutdownAsync(0, 2, TimeUnit.SECONDS)
-                .whenComplete((nothing, failure) -> resources.shutdown(0, 2, TimeUnit.SECONDS));
+        client.shutdownAsync(0, 2, TimeUnit.SECONDS).whenComplete((nothing, failure) -> {
+            resources.shutdown(0, 2, TimeUnit.SECONDS);
+            threads.shutdown(0, 2, TimeUnit.SECONDS);
+        });
     }
 }

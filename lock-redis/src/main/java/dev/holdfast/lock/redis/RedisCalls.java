@@ -9,7 +9,6 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -29,6 +28,7 @@ final class RedisCalls {
     private static final long DEAD_AFTER_NANOS = 2_000_000_000L;
 
     private final RedisSource source;
+    private final Deadlines deadlines = new Deadlines();
     private final AtomicInteger silent = new AtomicInteger();
     private final AtomicBoolean connecting = new AtomicBoolean();
     private volatile RedisSource.Link link;
@@ -123,10 +123,9 @@ final class RedisCalls {
 
     private <T> CompletableFuture<T> bounded(RedisFuture<T> future, long timeoutMillis) {
         CompletableFuture<T> sent = future.toCompletableFuture();
-        if (!sent.isDone()) {
-            sent.orTimeout(timeoutMillis, TimeUnit.MILLISECONDS);
-        }
+        deadlines.end(sent, timeoutMillis);
         return sent.whenComplete((value, failure) -> {
+            deadlines.ended(sent);
             if (failure instanceof TimeoutException) {
                 if (silent.incrementAndGet() >= DEAD_AFTER && System.nanoTime() - answeredNanos > DEAD_AFTER_NANOS) {
                     replaceLink();

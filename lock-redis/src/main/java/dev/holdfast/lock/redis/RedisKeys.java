@@ -14,8 +14,19 @@ import dev.holdfast.lock.spi.LockName;
 record RedisKeys(String lock, String record, String queue, String waiters) {
 
     static RedisKeys of(String prefix, String name) {
-        String lock = prefix + ":{" + LockName.percentEncoded(name) + "}";
+        String lock = prefix + ":{" + (isPlain(name) ? name : LockName.percentEncoded(name)) + "}";
         return new RedisKeys(lock, lock + ":t", lock + ":q", lock + ":w");
+    }
+
+    /** Whether the encoding would change nothing: most names, told without encoding them. */
+    private static boolean isPlain(String name) {
+        for (int i = 0; i < name.length(); i++) {
+            char c = name.charAt(i);
+            if (!(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-')) {
+                return false;
+            }
+        }
+        return true;
     }
 
     String[] all() {

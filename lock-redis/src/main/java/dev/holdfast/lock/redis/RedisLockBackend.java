@@ -47,6 +47,8 @@ final class RedisLockBackend implements LockBackend {
     private final RedisSignals signals;
     private final Runnable closer;
     private final BackendInfo info;
+    private final String recordMillis;
+    private volatile EncodedIdentity identity = new EncodedIdentity(new Identity("", "", 0));
 
     RedisLockBackend(
             RedisSettings settings,
@@ -63,6 +65,7 @@ final class RedisLockBackend implements LockBackend {
         this.waiters = waiters;
         this.signals = signals;
         this.closer = closer;
+        this.recordMillis = Long.toString(settings.recordMillis());
         this.info = signals.queues()
                 ? new BackendInfo("redis", false, true, MIN_LEASE_MILLIS, SAFETY_POLL_MILLIS, SAFETY_POLL_MILLIS, true)
                 : new BackendInfo(
@@ -95,8 +98,8 @@ final class RedisLockBackend implements LockBackend {
             Long.toString(request.leaseMillis()),
             queue ? "1" : "0",
             order(request.fair()),
-            request.identity().encoded(),
-            Long.toString(settings.recordMillis()),
+            encoded(request.identity()),
+            recordMillis,
             signals.command(),
             signals.channel(keys),
             Long.toString(arrival)
@@ -113,6 +116,22 @@ final class RedisLockBackend implements LockBackend {
             return new Attempt.Busy(
                     Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
         });
+    }
+
+    /** A client has one identity; it need not be written anew for each attempt. */
+    private String encoded(Identity asked) {
+        EncodedIdentity known = identity;
+        if (known.identity() != asked) {
+            known = new EncodedIdentity(asked);
+            identity = known;
+        }
+        return known.text();
+    }
+
+    private record EncodedIdentity(Identity identity, String text) {
+        EncodedIdentity(Identity identity) {
+            this(identity, identity.encoded());
+        }
     }
 
     private String order(boolean fair) {
@@ -158,9 +177,7 @@ final class RedisLockBackend implements LockBackend {
     }
 
     private CompletableFuture<List<Object>> end(Acquisition acquisition, long token, String what, long timeoutMillis) {
-        String[] args = {
-            acquisition.owner().toString(), Long.toString(token), Long.toString(settings.recordMillis()), what
-        };
+        String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what};
         return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
     }
 
@@ -199,7 +216,7 @@ final class RedisLockBackend implements LockBackend {
             List<Grant> grants, List<Integer> part, RenewResult[] results, long timeoutMillis) {
         List<String> lockKeys = new ArrayList<>(part.size() * 2);
         List<String> args = new ArrayList<>(part.size() * 3 + 1);
-        args.add(Long.toString(settings.recordMillis()));
+        args.add(recordMillis);
         for (int i : part) {
             Grant grant = grants.get(i);
             RedisKeys keys = keys(grant.acquisition().name());

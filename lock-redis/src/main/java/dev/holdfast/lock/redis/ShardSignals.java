@@ -21,6 +21,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,6 +41,7 @@ import org.slf4j.LoggerFactory;
 final class ShardSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ShardSignals.class);
     private static final int IDLE = 256;
+    private static final long SUBSCRIBE_SECONDS = 10;
 
     private final RedisClusterClient client;
     private final RedisWaiters waiters;
@@ -124,7 +126,10 @@ final class ShardSignals implements RedisSignals {
         open.thenCompose(opened -> node(opened, channel))
                 .thenCompose(node -> {
                     nodes.computeIfAbsent(node, this::prepare).add(channel);
-                    return node.async().ssubscribe(channel);
+                    return node.async()
+                            .ssubscribe(channel)
+                            .toCompletableFuture()
+                            .orTimeout(SUBSCRIBE_SECONDS, TimeUnit.SECONDS);
                 })
                 .whenComplete((nothing, failure) -> {
                     if (failure == null) {
