@@ -89,12 +89,13 @@ final class RedisAccessTest {
                 Spi.get(a.renew(List.of(grant), Spi.TIMEOUT));
                 Acquisition second = new Acquisition("n", OwnerId.random());
                 Ticket ticket = Spi.busy(b, second, 60_000, true, null).ticket();
-                await().atMost(Duration.ofSeconds(10))
+                await().atMost(Duration.ofSeconds(60))
                         .until(() -> server.list("PUBSUB", "CHANNELS").size() == 1);
+                Spi.busy(b, second, 60_000, true, ticket); // shows that it lives, as waiters do each second
                 CountDownLatch called = new CountDownLatch(1);
                 try (var x = b.signal(ticket, called::countDown)) {
                     Spi.release(a, grant);
-                    assertThat(called.await(10, TimeUnit.SECONDS)).isTrue();
+                    assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                 }
                 assertThat(Spi.attempt(b, second, 60_000, true, ticket)).isInstanceOf(Attempt.Granted.class);
                 Spi.get(b.abandon(second, Spi.TIMEOUT));
@@ -167,8 +168,16 @@ final class RedisAccessTest {
                     assertThat(backend.info().fifo()).isTrue();
                     pair(backend);
                 }
+                try (LockBackend shop =
+                                RedisLocks.builder(client).prefix("shop").backend();
+                        LockBackend stock =
+                                RedisLocks.builder(client).prefix("stock").backend()) {
+                    Spi.grant(shop, new Acquisition("n", OwnerId.random()));
+                    Spi.grant(stock, new Acquisition("n", OwnerId.random()));
+                    Spi.busy(shop, new Acquisition("n", OwnerId.random()), 0, false, null);
+                }
                 assertThat(connection.sync().ping()).isEqualTo("PONG");
-                await().atMost(Duration.ofSeconds(10))
+                await().atMost(Duration.ofSeconds(60))
                         .until(() -> connection.sync().clientList().lines().count() == 2);
             } finally {
                 client.shutdown(Duration.ZERO, Duration.ofSeconds(2));

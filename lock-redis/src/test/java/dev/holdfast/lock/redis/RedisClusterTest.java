@@ -12,6 +12,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.TestInstance;
 /** The backend by itself, on a cluster. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RedisClusterTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private RedisClusterFixture fixture;
     private LockBackend a;
@@ -78,6 +79,7 @@ final class RedisClusterTest {
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
         try (var x = b.signal(ticket, calls::incrementAndGet)) {
+            Spi.busy(b, waiting, 60_000, false, ticket); // shows that it lives, as waiters do each second
             int before = calls.get();
             Spi.release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
@@ -103,8 +105,10 @@ final class RedisClusterTest {
                     .orElseThrow();
             fixture.cluster().move(slot, to);
             assertThat(fixture.cluster().master(slot)).isSameAs(to);
-            assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(10_000));
+            assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT)))
+                    .containsExactly(new RenewResult.Renewed(Spi.LEASE));
             awaitSubscribed(1);
+            Spi.busy(b, waiting, 60_000, false, ticket);
             int before = calls.get();
             Spi.release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
@@ -118,7 +122,8 @@ final class RedisClusterTest {
     void killedSubscriptions_comeBackAndRecheck() throws Exception {
         Grant grant = Spi.grant(a, acquisition());
         Grant other = Spi.grant(a, new Acquisition(name + "2", OwnerId.random()));
-        Ticket ticket = Spi.busy(b, acquisition(), 60_000, false, null).ticket();
+        Acquisition waiting = acquisition();
+        Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
         Ticket otherTicket = Spi.busy(b, new Acquisition(name + "2", OwnerId.random()), 60_000, false, null)
                 .ticket();
         awaitSubscribed(1);
@@ -134,10 +139,32 @@ final class RedisClusterTest {
             }
             await().atMost(PATIENCE).until(() -> calls.get() > before && otherCalls.get() > otherBefore);
             awaitSubscribed(1);
+            Spi.busy(b, waiting, 60_000, false, ticket);
             int again = calls.get();
             Spi.release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > again);
             Spi.release(a, other);
+        }
+    }
+
+    @Test
+    void usersClientAndConnection_stayOpen() throws Exception {
+        RedisServer node = fixture.cluster().nodes().get(0);
+        RedisClusterClient client = RedisClusterClient.create("redis://" + node.host() + ":" + node.port());
+        try (var connection = client.connect()) {
+            for (RedisLocks.Builder builder : List.of(RedisLocks.builder(client), RedisLocks.builder(connection))) {
+                try (LockBackend own = builder.backend()) {
+                    Spi.release(own, Spi.grant(own, acquisition()));
+                }
+                assertThat(connection.sync().get("nothing")).isNull();
+            }
+            try (LockBackend own = RedisLocks.builder(connection).backend()) {
+                assertThat(own.info().fifo())
+                        .as("without a connection for subscriptions")
+                        .isFalse();
+            }
+        } finally {
+            client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
         }
     }
 

@@ -118,7 +118,7 @@ final class RedisSentinelFixture implements LockFixture {
     public LockBackend newBackend() {
         RedisLocks.Builder builder = RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3)));
         if (acknowledged) {
-            builder.replicas(1, Duration.ofSeconds(1), ReplicaPolicy.REFUSE);
+            builder.replicas(1, Duration.ofSeconds(3), ReplicaPolicy.REFUSE);
         }
         return builder.backend();
     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** Redlock when masters die. */
 final class RedlockTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     private RedlockFixture fixture;
     private LockBackend a;

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Calls of a backend, waited for. */
 final class Spi {
-    static final long TIMEOUT = 5_000;
+    static final long TIMEOUT = 10_000;
+    static final long LEASE = 30_000;
     static final Identity ME = new Identity("me", "my-host", 42);
 
     private Spi() {}
@@ -24,7 +25,7 @@ final class Spi {
     static Attempt attempt(
             LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
             throws Exception {
-        return get(backend.attempt(new AttemptRequest(acquisition, 10_000, waitMillis, fair, ticket, TIMEOUT, ME)));
+        return get(backend.attempt(new AttemptRequest(acquisition, LEASE, waitMillis, fair, ticket, TIMEOUT, ME)));
     }
 
     static Grant grant(LockBackend backend, Acquisition acquisition) throws Exception {
@@ -49,7 +50,7 @@ final class Spi {
 
     static <T> T get(CompletionStage<T> stage) throws Exception {
         try {
-            return stage.toCompletableFuture().get(30, TimeUnit.SECONDS);
+            return stage.toCompletableFuture().get(60, TimeUnit.SECONDS);
         } catch (ExecutionException e) {
             throw (Exception) e.getCause();
         }

@@ -1,0 +1,97 @@
+package dev.holdfast.lock.redis;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+
+/** A JVM of a test's own, which is talked to by lines. If it dies or keeps silent, the failure has what it wrote. */
+final class ChildJvm implements AutoCloseable {
+    private static final Duration PATIENCE = Duration.ofMinutes(5);
+    private static final String END = "(end of its output)";
+
+    private final Process process;
+    private final PrintWriter in;
+    private final LinkedBlockingQueue<String> lines = new LinkedBlockingQueue<>();
+    private final List<String> seen = new ArrayList<>();
+
+    private ChildJvm(Process process) {
+        this.process = process;
+        this.in = new PrintWriter(process.getOutputStream(), true, StandardCharsets.UTF_8);
+        Thread reader = new Thread(this::read, "child-jvm-" + process.pid());
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    static ChildJvm start(Class<?> main, String... args) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx64m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                main.getName()));
+        command.addAll(List.of(args));
+        return new ChildJvm(
+                new ProcessBuilder(command).redirectErrorStream(true).start());
+    }
+
+    private void read() {
+        try (BufferedReader out =
+                new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+            for (String line = out.readLine(); line != null; line = out.readLine()) {
+                lines.add(line);
+            }
+        } catch (IOException e) {
+            lines.add(e.toString());
+        }
+        lines.add(END);
+    }
+
+    void send(String line) {
+        in.println(line);
+    }
+
+    /** Waits for a line that begins so, and returns its rest. */
+    String await(String beginning) throws InterruptedException {
+        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        while (true) {
+            String line = lines.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+            if (line == null || line.equals(END)) {
+                throw new AssertionError(
+                        "child JVM " + process.pid() + (line == null ? " did not say '" : " ended before it said '")
+                                + beginning + "'; it wrote:\n" + String.join("\n", seen));
+            }
+            seen.add(line);
+            if (line.startsWith(beginning)) {
+                return line.substring(beginning.length()).trim();
+            }
+        }
+    }
+
+    /** Fails, with what it wrote, if it has ended. */
+    void requireAlive() {
+        if (!process.isAlive()) {
+            lines.drainTo(seen);
+            throw new AssertionError("child JVM " + process.pid() + " ended with status " + process.exitValue()
+                    + "; it wrote:\n" + String.join("\n", seen));
+        }
+    }
+
+    void kill() throws InterruptedException {
+        process.destroyForcibly().waitFor();
+    }
+
+    @Override
+    public void close() {
+        process.destroyForcibly();
+    }
+}

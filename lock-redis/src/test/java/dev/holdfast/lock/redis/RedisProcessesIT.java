@@ -1,0 +1,105 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What contention between real processes costs, counted by the server. */
+final class RedisProcessesIT {
+    private static final Duration PATIENCE = Duration.ofMinutes(5);
+    private static final int PROCESSES = 8;
+
+    private final List<ChildJvm> children = new ArrayList<>();
+    private RedisFixture fixture;
+
+    @BeforeEach
+    void start() throws Exception {
+        fixture = RedisFixture.fast();
+    }
+
+    @AfterEach
+    void stop() {
+        children.forEach(ChildJvm::close);
+        fixture.close();
+    }
+
+    @Test
+    void processes8_oneName_atMostFourCommandsAnAcquisition() throws Exception {
+        try (LockClient client = fixture.newClient(ClientOptions.defaults());
+                Lease held = client.lock("contended").acquire()) {
+            for (int i = 0; i < PROCESSES; i++) {
+                children.add(ChildJvm.start(Contender.class, fixture.uri(), "contended"));
+            }
+            // All wait for the lock once, so that what a process does once is done: one subscription each.
+            await().atMost(PATIENCE).until(() -> {
+                children.forEach(ChildJvm::requireAlive);
+                return fixture.entries("contended") == 1 + 2 * PROCESSES
+                        && fixture.list("PUBSUB", "CHANNELS").size() == PROCESSES;
+            });
+            assertThat(held.isValid()).isTrue();
+        }
+        for (ChildJvm child : children) {
+            child.await("ready");
+        }
+        double atOnce = commandsAnAcquisition(200, 0);
+        double holding = commandsAnAcquisition(40, 5);
+        System.out.printf(
+                "commands an acquisition, %d processes: %.2f, with 5 ms of work %.2f%n", PROCESSES, atOnce, holding);
+        assertThat(atOnce).as("without work").isLessThanOrEqualTo(4.0);
+        assertThat(holding).as("with 5 ms of work").isLessThanOrEqualTo(4.0);
+        assertThat(fixture.list("PUBSUB", "CHANNELS")).as("subscriptions").hasSize(PROCESSES);
+        assertThat(fixture.entries("contended")).isZero();
+    }
+
+    private double commandsAnAcquisition(int rounds, int workMillis) throws Exception {
+        long before = fixture.commands();
+        for (ChildJvm child : children) {
+            child.send(rounds + " " + workMillis);
+        }
+        for (ChildJvm child : children) {
+            child.await("done");
+        }
+        return (fixture.commands() - before) / (double) (PROCESSES * rounds);
+    }
+
+    /** Acquires once; then as often as each line of its input says, with so many milliseconds of work. */
+    static final class Contender {
+        private Contender() {}
+
+        public static void main(String[] args) throws Exception {
+            try (LockClient client = LockClient.connect(args[0])) {
+                DistributedLock lock = client.lock(args[1]);
+                lock.lock();
+                lock.unlock();
+                System.out.println("ready");
+                BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+                for (String order = orders.readLine(); order != null; order = orders.readLine()) {
+                    String[] numbers = order.split(" ");
+                    for (int i = Integer.parseInt(numbers[0]); i > 0; i--) {
+                        lock.lock();
+                        try {
+                            TimeUnit.MILLISECONDS.sleep(Integer.parseInt(numbers[1])); // the work
+                        } finally {
+                            lock.unlock();
+                        }
+                    }
+                    System.out.println("done");
+                }
+            }
+        }
+    }
+}
