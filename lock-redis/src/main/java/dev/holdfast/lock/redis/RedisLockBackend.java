@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * Locks on one server, one Sentinel-watched group, or one cluster.
  *
  * <p>Everything is decided by {@link RedisScript}s. All commands of one lock go over one connection, so that they arrive
- * in the order in which they were sent, and an {@code abandon} comes after the attempts that it ends.
+ * in the order in which they were sent, and an {@code abandon} comes after the attempts that it ends. Only attempts that
+ * wait for replicas have connections of their own.
  *
  * <p>Non-blocking; stages complete on the Redis client's threads, which may send further commands. Thread-safe.
  */
@@ -66,16 +67,15 @@ final class RedisLockBackend implements LockBackend {
         this.signals = signals;
         this.closer = closer;
         this.recordMillis = Long.toString(settings.recordMillis());
-        this.info = signals.queues()
-                ? new BackendInfo("redis", false, true, MIN_LEASE_MILLIS, SAFETY_POLL_MILLIS, SAFETY_POLL_MILLIS, true)
-                : new BackendInfo(
-                        "redis",
-                        false,
-                        false,
-                        MIN_LEASE_MILLIS,
-                        settings.pollMinMillis(),
-                        settings.pollMaxMillis(),
-                        true);
+        boolean queues = signals.queues();
+        this.info = new BackendInfo(
+                "redis",
+                false,
+                queues,
+                MIN_LEASE_MILLIS,
+                queues ? SAFETY_POLL_MILLIS : settings.pollMinMillis(),
+                queues ? SAFETY_POLL_MILLIS : settings.pollMaxMillis(),
+                settings.replicas() == null); // attempts that wait for replicas have connections of their own
     }
 
     @Override

@@ -22,7 +22,7 @@ import java.util.HexFormat;
  * <p><b>Queue</b>: a waiter proves that it lives by trying again, which sets its deadline to 5 s from now. A release (or
  * an attempt that finds the lock free and somebody else first in line) calls the first live waiter and leaves it 700 ms
  * to come; then the next one is first. With {@code fair}, nobody passes a live waiter. Otherwise a newcomer may, until
- * that waiter has waited for 100 ms: cheap hand-overs under short contention, no starvation under long contention.
+ * that waiter has waited for 30 ms: cheap hand-overs under short contention, no starvation under long contention.
  */
 record RedisScript(String name, String body, String digest) {
 
@@ -82,7 +82,7 @@ record RedisScript(String name, String body, String digest) {
     /**
      * Keys: lock, record, queue, waiters. Arguments: owner, lease ms, 1 to queue or 0, order, identity, record memory
      * ms, publish command, channel, arrival of the ticket or 0. The order is {@code fair}: nobody passes a
-     * waiter; {@code young}: a newcomer may pass one that waits since less than 100 ms; {@code any}. Answers {1, token} or {0, remaining ms, arrival}.
+     * waiter; {@code young}: a newcomer may pass one that waits since less than 30 ms; {@code any}. Answers {1, token} or {0, remaining ms, arrival}.
      *
      * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the functions.
      */
@@ -116,7 +116,7 @@ record RedisScript(String name, String body, String digest) {
                     else
                       local head = first()
                       if not head or head.id == owner
-                         or ARGV[4] == 'any' or ARGV[4] == 'young' and (ARGV[3] == '0' or micros - head.since < 100000) then
+                         or ARGV[4] == 'any' or ARGV[4] == 'young' and (ARGV[3] == '0' or micros - head.since < 30000) then
                     """ + GRANT + """
                         if head then leave(owner) end
                         return {1, token}
