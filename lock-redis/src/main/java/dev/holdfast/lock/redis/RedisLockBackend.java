@@ -14,6 +14,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import io.lettuce.core.cluster.SlotHash;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -128,9 +129,14 @@ final class RedisLockBackend implements LockBackend {
         return known.text();
     }
 
+    /** The only argument that comes from the user as it is may have unpaired surrogates. */
+    private static String wellFormed(String text) {
+        return new String(text.getBytes(StandardCharsets.UTF_8), StandardCharsets.UTF_8);
+    }
+
     private record EncodedIdentity(Identity identity, String text) {
         EncodedIdentity(Identity identity) {
-            this(identity, identity.encoded());
+            this(identity, wellFormed(identity.encoded()));
         }
     }
 

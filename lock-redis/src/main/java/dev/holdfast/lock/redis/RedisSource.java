@@ -12,7 +12,6 @@ import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
-import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -107,12 +106,12 @@ interface RedisSource {
 
             @Override
             public Link connect() {
-                return Link.owned(client.connect(StringCodec.UTF8));
+                return Link.owned(client.connect(ExactStringCodec.INSTANCE));
             }
 
             @Override
             public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-                return client.connectPubSub(StringCodec.UTF8);
+                return client.connectPubSub(ExactStringCodec.INSTANCE);
             }
         };
     }
@@ -127,7 +126,7 @@ interface RedisSource {
 
             @Override
             public Link connect() {
-                return Link.owned(client, client.connect(StringCodec.UTF8));
+                return Link.owned(client, client.connect(ExactStringCodec.INSTANCE));
             }
 
             @Override
@@ -139,7 +138,7 @@ interface RedisSource {
 
             @Override
             public StatefulRedisClusterPubSubConnection<String, String> connectPubSub() {
-                return client.connectPubSub(StringCodec.UTF8);
+                return client.connectPubSub(ExactStringCodec.INSTANCE);
             }
         };
     }
