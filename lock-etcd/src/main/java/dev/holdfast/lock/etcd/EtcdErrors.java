@@ -32,6 +32,10 @@ final class EtcdErrors {
         return code(failure) == Status.Code.NOT_FOUND;
     }
 
+    static boolean isTimeout(Throwable failure) {
+        return unwrap(failure) instanceof TimeoutException || code(failure) == Status.Code.DEADLINE_EXCEEDED;
+    }
+
     /** Makes of any failure one that a backend may throw. */
     static RuntimeException translate(String what, Throwable failure) {
         Throwable cause = unwrap(failure);

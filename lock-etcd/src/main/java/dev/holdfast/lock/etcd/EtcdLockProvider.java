@@ -30,6 +30,11 @@ public final class EtcdLockProvider implements LockProvider {
     private static final GetOption ONE_KEY =
             GetOption.builder().isPrefix(true).withKeysOnly(true).withLimit(1).build();
 
+    private static final int FIRST_REPEATS = 4;
+
+    /** Whether this process has heard from an etcd server, so that all classes are there. */
+    private static volatile boolean loaded;
+
     /** For {@link java.util.ServiceLoader}. */
     public EtcdLockProvider() {}
 
@@ -91,16 +96,27 @@ public final class EtcdLockProvider implements LockProvider {
         }
     }
 
-    /** One cheap read, so that wrong credentials and unreachable servers are told now. */
+    /**
+     * One cheap read, so that wrong credentials and unreachable servers are told now. Until a server has answered this
+     * process once, a read without answer is repeated: loading gRPC and Netty takes part of the time of the first, on a busy
+     * machine more than all of it.
+     */
     private static void probe(Client client, EtcdUri address, String prefix, long timeoutMillis) {
         ByteSequence key = EtcdKeys.bytes(prefix);
-        try {
-            EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY)).get(timeoutMillis, TimeUnit.MILLISECONDS);
-        } catch (ExecutionException | TimeoutException e) {
-            throw EtcdErrors.translate("connecting to " + address, e);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
+        for (int left = loaded ? 0 : FIRST_REPEATS; ; left--) {
+            try {
+                EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY))
+                        .get(timeoutMillis, TimeUnit.MILLISECONDS);
+                loaded = true;
+                return;
+            } catch (ExecutionException | TimeoutException e) {
+                if (left == 0 || !EtcdErrors.isTimeout(e)) {
+                    throw EtcdErrors.translate("connecting to " + address, e);
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
+            }
         }
     }
 }

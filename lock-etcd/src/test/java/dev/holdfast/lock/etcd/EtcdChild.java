@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LockClient;
 import io.etcd.jetcd.Client;
@@ -9,13 +10,14 @@ import io.etcd.jetcd.options.PutOption;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
  * A process of its own, started by {@link ChildProcesses}. It ends when its standard input does.
  *
  * <p>{@code wait URI NAME THREADS} lets so many threads wait for a lock that they keep, and says {@code got} for each
- * grant. {@code relay URI NAME TURNS} takes so many turns for each line that it reads, and prints what they took.
+ * grant. {@code connect URI NAME SECONDS} says {@code connected}. {@code relay URI NAME TURNS} takes so many turns for each line that it reads, and prints what they took.
  */
 final class EtcdChild {
     private static final int PAUSE_MILLIS = 3;
@@ -29,6 +31,8 @@ final class EtcdChild {
             int count = Integer.parseInt(args[3]);
             if (args[0].equals("wait")) {
                 waitFor(args[1], args[2], count, commands);
+            } else if (args[0].equals("connect")) {
+                connect(args[1], args[2], count, commands);
             } else {
                 relay(args[1], args[2], count, commands);
             }
@@ -55,6 +59,16 @@ final class EtcdChild {
                 thread.setDaemon(true);
                 thread.start();
             }
+            commands.readLine();
+        }
+    }
+
+    private static void connect(String uri, String name, int timeoutSeconds, BufferedReader commands) throws Exception {
+        ClientOptions options = ClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(timeoutSeconds))
+                .build();
+        try (LockClient client = LockClient.connect(uri, options)) {
+            System.out.println("connected, free " + client.holder(name).isEmpty());
             commands.readLine();
         }
     }
