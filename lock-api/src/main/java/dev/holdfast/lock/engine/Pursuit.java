@@ -31,6 +31,8 @@ final class Pursuit {
     private int round;
 
     private boolean inFlight;
+    /** When the latest attempt was begun. */
+    private long begunNanos;
     /** A signal came while an attempt was out: its answer may be older than the signal. */
     private boolean signalledInFlight;
     /** The attempt that is out asked to be queued. */
@@ -75,7 +77,8 @@ final class Pursuit {
         inFlight = true;
         signalledInFlight = false;
         round++;
-        long remaining = head.remainingNanos(client.ticker().nanos());
+        begunNanos = client.ticker().nanos();
+        long remaining = head.remainingNanos(begunNanos);
         long wait = head.after != null ? Waiter.FOREVER : remaining;
         if (wait == 0 && (queued || !head.triesOnce())) {
             wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
@@ -291,12 +294,14 @@ final class Pursuit {
 
     /**
      * Why a waiter whose deadline has passed could not be served: null, that is busy, if the store answered while it
-     * waited and not longer ago than a request may take; otherwise the failure.
+     * waited and not longer ago than a request may take, or if it answered busy and was not asked again since, as is usual
+     * while a signal is waited for; otherwise the failure.
      */
     @Nullable LockException unavailability(Waiter waiter) {
         long now = client.ticker().nanos();
         long recentNanos = Math.min(now - waiter.sinceNanos, client.requestTimeoutNanos());
-        if (contender.wasAnsweredSince(now - recentNanos)) {
+        boolean leftOpen = inFlight && (round == 1 || now - begunNanos >= recentNanos);
+        if (contender.wasAnsweredSince(now - recentNanos) || lastFailure == null && !leftOpen) {
             return null;
         }
         return lastFailure == null ? Failures.stalled(contender.name(), waiter.timeoutNanos) : lastFailure;
