@@ -1,0 +1,177 @@
+package dev.holdfast.benchmarks.cli;
+
+import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.contender.Contenders;
+import dev.holdfast.benchmarks.report.ResultFiles;
+import dev.holdfast.benchmarks.report.Results;
+import dev.holdfast.benchmarks.report.Tables;
+import dev.holdfast.benchmarks.scenario.Crew;
+import dev.holdfast.benchmarks.scenario.Plan;
+import dev.holdfast.benchmarks.scenario.Rounds;
+import dev.holdfast.benchmarks.scenario.Scenario;
+import dev.holdfast.benchmarks.scenario.Scenarios;
+import dev.holdfast.benchmarks.server.Store;
+import dev.holdfast.benchmarks.worker.WorkerSettings;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** Measures Holdfast beside its peers on real servers. */
+@Command(
+        name = "bench",
+        mixinStandardHelpOptions = true,
+        sortOptions = false,
+        showDefaultValues = true,
+        description = {
+            "Measures Holdfast, its peers and the raw clients on servers that it starts itself, all in one run,",
+            "taking turns in rounds. Prints every contender and what became of the aims."
+        },
+        exitCodeListHeading = "Exit codes:%n",
+        exitCodeList = {"0:all contenders were measured", "1:one failed, or the run did", "2:wrong arguments"})
+public final class Bench implements Callable<Integer> {
+
+    @Spec
+    @SuppressWarnings("NullAway.Init")
+    private CommandSpec spec;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "B",
+            split = ",",
+            description = "Only these stores: redis, postgresql, mariadb, zookeeper, etcd.",
+            showDefaultValue = CommandLine.Help.Visibility.NEVER)
+    private @Nullable List<String> backends;
+
+    @Option(
+            names = "--scenario",
+            paramLabel = "S",
+            split = ",",
+            description = "Only these scenarios: a, b, c, d, ping-pong.",
+            showDefaultValue = CommandLine.Help.Visibility.NEVER)
+    private @Nullable List<String> chosen;
+
+    @Option(
+            names = "--contender",
+            paramLabel = "C",
+            split = ",",
+            description = "Only these contenders, such as raw,holdfast.",
+            showDefaultValue = CommandLine.Help.Visibility.NEVER)
+    private @Nullable List<String> names;
+
+    @Option(names = "--quick", description = "Short rounds: less than 10 minutes for all stores.")
+    private boolean quick;
+
+    @Option(names = "--results", paramLabel = "DIR", description = "Where CSV, Markdown and SVG go.")
+    private Path folder = Path.of("benchmarks", "results");
+
+    @Option(
+            names = "--jvm-option",
+            paramLabel = "O",
+            description = "One more option for the JVMs that are measured; may be repeated.",
+            showDefaultValue = CommandLine.Help.Visibility.NEVER)
+    private @Nullable List<String> jvmOptions;
+
+    private final PrintStream out;
+
+    private Bench(PrintStream out) {
+        this.out = out;
+    }
+
+    /**
+     * Runs the measurement.
+     *
+     * @param arguments see {@code --help}
+     */
+    public static void main(String[] arguments) {
+        PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+        System.exit(new CommandLine(new Bench(out)).execute(arguments));
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        List<String> stores = backends == null ? Store.NAMES : backends;
+        for (String store : stores) {
+            if (!Store.NAMES.contains(store)) {
+                throw new ParameterException(
+                        spec.commandLine(), "no backend '" + store + "'; there are " + String.join(", ", Store.NAMES));
+            }
+        }
+        List<Scenario> scenarios = Scenarios.rounds().stream()
+                .filter(scenario -> chosen == null || chosen.contains(scenario.id()))
+                .toList();
+        Results results = new Results();
+        Path work = Files.createTempDirectory("holdfast-bench-");
+        long start = System.nanoTime();
+        try {
+            for (String store : stores) {
+                measure(store, scenarios, results, work);
+            }
+        } finally {
+            delete(work);
+        }
+        out.printf("%n%d figures in %d s%n", results.figures().size(), (System.nanoTime() - start) / 1_000_000_000);
+        results.failures()
+                .forEach(failure -> out.println("failed: " + failure.store() + " (" + failure.scenario() + ") "
+                        + failure.contender() + ": "
+                        + failure.reason().lines().findFirst().orElse("")));
+        return results.failures().isEmpty() ? 0 : 1;
+    }
+
+    private void measure(String name, List<Scenario> scenarios, Results results, Path work)
+            throws IOException, InterruptedException {
+        Plan plan = quick ? Plan.quick() : Plan.full();
+        List<Crew> crews = new ArrayList<>();
+        try (Store store = Store.start(name)) {
+            for (Contender contender : Contenders.of(name)) {
+                if (names == null || names.contains(contender.name())) {
+                    crews.add(new Crew(store, contender, settings(work)));
+                }
+            }
+            Rounds rounds = new Rounds(results, plan, line -> out.println("bench: " + line));
+            for (Scenario scenario : scenarios) {
+                rounds.run(name, scenario, crews);
+                crews.forEach(crew -> crew.dismiss(1));
+                out.println();
+                out.println(store.version() + " (" + scenario.id() + ") " + scenario.title());
+                out.print(Tables.contenders(results, name, scenario.id(), scenario.main())
+                        .text());
+            }
+            out.println();
+            out.print(Tables.reach(results, name).text());
+            new ResultFiles(folder, results).write(name, scenarios, Footnotes.of(store, plan, spec.commandLine()));
+        } finally {
+            crews.forEach(Crew::close);
+        }
+    }
+
+    private WorkerSettings settings(Path work) {
+        WorkerSettings usual = WorkerSettings.usual(work);
+        if (jvmOptions == null) {
+            return usual;
+        }
+        List<String> options = new ArrayList<>(usual.options());
+        options.addAll(jvmOptions);
+        return new WorkerSettings(usual.java(), options, work);
+    }
+
+    private static void delete(Path folder) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            for (Path file : files.sorted(java.util.Comparator.reverseOrder()).toList()) {
+                Files.deleteIfExists(file);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+/**
+ * The program behind {@code bin/bench}.
+ */
+@NullMarked
+package dev.holdfast.benchmarks.cli;
+
+import org.jspecify.annotations.NullMarked;

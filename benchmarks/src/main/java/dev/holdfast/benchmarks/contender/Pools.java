@@ -1,0 +1,18 @@
+package dev.holdfast.benchmarks.contender;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+
+/** The connection pool of an application: the same for all that work through a database. */
+final class Pools {
+    private static final int CONNECTIONS = 20;
+
+    private Pools() {}
+
+    static HikariDataSource open(String url) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url);
+        config.setMaximumPoolSize(CONNECTIONS);
+        return new HikariDataSource(config);
+    }
+}

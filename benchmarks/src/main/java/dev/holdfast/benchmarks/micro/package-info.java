@@ -1,0 +1,7 @@
+/**
+ * JMH benchmarks of the engine alone, on the memory backend.
+ */
+@NullMarked
+package dev.holdfast.benchmarks.micro;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,108 @@
+package dev.holdfast.benchmarks.report;
+
+import dev.holdfast.benchmarks.contender.Role;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * A figure that was aimed at before anything was measured.
+ *
+ * @param scenario its id
+ * @param what the figure
+ * @param atLeast whether the bound is a floor
+ * @param bound the aim
+ * @param figure takes it from the results; NaN if it was not measured
+ */
+public record Reach(String scenario, String what, boolean atLeast, double bound, ToDoubleFunction<Results> figure) {
+    private static final String HOLDFAST = "holdfast";
+    private static final String FAIR = "holdfast-fair";
+    private static final Map<String, Double> PAIR =
+            Map.of("redis", 1.10, "postgresql", 1.05, "mariadb", 1.05, "zookeeper", 1.15, "etcd", 1.05);
+
+    /**
+     * The aims for a store.
+     *
+     * @param store its name
+     * @return all of them, also those of scenarios that did not run
+     */
+    public static List<Reach> of(String store) {
+        List<Reach> all = new ArrayList<>();
+        all.add(atMost("a", "pair p50 to raw", PAIR.getOrDefault(store, 1.05), toRaw(store, "a", Metric.PAIR_P50)));
+        all.add(atLeast("b", "acq/s to raw", 0.9, toRaw(store, "b", Metric.OPS)));
+        all.add(atLeast("c", "acq/s to the best peer", 15, toBestPeer(store, "c", HOLDFAST)));
+        all.add(atLeast(
+                "c",
+                "acq/s to a fair ReentrantLock",
+                0.7,
+                results -> results.ratio(store, "c", HOLDFAST, "fair-reentrantlock", Metric.OPS)));
+        all.add(atMost("c", "max/min per thread", 1.2, median(store, "c", HOLDFAST, Metric.THREAD_SPREAD)));
+        all.add(atMost("c", "wait p99 ms", 2, median(store, "c", HOLDFAST, Metric.WAIT_P99)));
+        all.add(atMost("c", "requests per acq", 0.1, median(store, "c", HOLDFAST, Metric.COMMANDS)));
+        all.add(atLeast("c", "fair: acq/s to the best peer", 2, toBestPeer(store, "c", FAIR)));
+        if (store.equals("redis")) {
+            all.add(atMost("c", "fair: commands per acq", 2.0, median(store, "c", FAIR, Metric.COMMANDS)));
+        }
+        all.add(atLeast("d", "acq/s to the best peer", 4, toBestPeer(store, "d", HOLDFAST)));
+        all.add(atMost("d", "longest wait ms", 100, median(store, "d", HOLDFAST, Metric.LONGEST_WAIT)));
+        all.add(atMost("d", "max/min per process", 2, median(store, "d", HOLDFAST, Metric.PROCESS_SPREAD)));
+        if (store.equals("redis")) {
+            all.add(atMost("d", "hand-off p50 µs", 200, median(store, "d", HOLDFAST, Metric.HANDOFF_P50)));
+        }
+        all.add(atLeast("ping-pong", "acq/s, best of the strategies", 175, bestOfOurs(store, "ping-pong", Metric.OPS)));
+        all.add(atMost("e", "kill to grant s", 15.5, median(store, "e", HOLDFAST, Metric.TAKE_OVER)));
+        if (store.equals("postgresql") || store.equals("mariadb")) {
+            all.add(atMost(
+                    "e", "kill to grant s, row-lock", 0.1, median(store, "e", "holdfast-row-lock", Metric.TAKE_OVER)));
+        }
+        return all;
+    }
+
+    /**
+     * Says how it went.
+     *
+     * @param results of the run
+     * @return such as {@code met}, {@code missed by 12 %} or {@code not measured}
+     */
+    public String verdict(Results results) {
+        double value = figure.applyAsDouble(results);
+        if (Double.isNaN(value)) {
+            return "not measured";
+        }
+        if (atLeast ? value >= bound : value <= bound) {
+            return "met";
+        }
+        double by = atLeast ? 1 - value / bound : value / bound - 1;
+        return String.format(Locale.ROOT, "missed by %.0f %%", Math.ceil(100 * by));
+    }
+
+    private static Reach atMost(String scenario, String what, double bound, ToDoubleFunction<Results> figure) {
+        return new Reach(scenario, what, false, bound, figure);
+    }
+
+    private static Reach atLeast(String scenario, String what, double bound, ToDoubleFunction<Results> figure) {
+        return new Reach(scenario, what, true, bound, figure);
+    }
+
+    private static ToDoubleFunction<Results> toRaw(String store, String scenario, Metric metric) {
+        return results -> results.ratio(store, scenario, HOLDFAST, "raw", metric);
+    }
+
+    private static ToDoubleFunction<Results> toBestPeer(String store, String scenario, String contender) {
+        return results -> results.best(store, scenario, Role.PEER, Metric.OPS)
+                .map(peer -> results.ratio(store, scenario, contender, peer, Metric.OPS))
+                .orElse(Double.NaN);
+    }
+
+    private static ToDoubleFunction<Results> median(String store, String scenario, String contender, Metric metric) {
+        return results -> results.median(store, scenario, contender, metric);
+    }
+
+    private static ToDoubleFunction<Results> bestOfOurs(String store, String scenario, Metric metric) {
+        return results -> results.best(store, scenario, Role.HOLDFAST, metric)
+                .map(ours -> results.median(store, scenario, ours, metric))
+                .orElse(Double.NaN);
+    }
+}

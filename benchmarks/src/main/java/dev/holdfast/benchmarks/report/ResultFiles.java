@@ -1,0 +1,104 @@
+package dev.holdfast.benchmarks.report;
+
+import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.scenario.Scenario;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Writes what a run found: CSV with all figures, SVG charts, and one page of tables a store. */
+public final class ResultFiles {
+    private final Path folder;
+    private final Results results;
+
+    /**
+     * Files in a folder, which is made if it is not there.
+     *
+     * @param folder where
+     * @param results of the run
+     * @throws IOException if the folder cannot be made
+     */
+    public ResultFiles(Path folder, Results results) throws IOException {
+        this.folder = Files.createDirectories(folder);
+        this.results = results;
+    }
+
+    /**
+     * Writes the files of one store.
+     *
+     * @param store its name
+     * @param scenarios that ran
+     * @param footnotes below the tables
+     * @throws IOException if they cannot be written
+     */
+    public void write(String store, List<Scenario> scenarios, List<String> footnotes) throws IOException {
+        StringBuilder page = new StringBuilder("# Results: " + store + "\n");
+        for (Scenario scenario : scenarios) {
+            if (results.contenders(store, scenario.id()).isEmpty()) {
+                continue;
+            }
+            page.append("\n## (")
+                    .append(scenario.id())
+                    .append(") ")
+                    .append(scenario.title())
+                    .append("\n\n");
+            String chart = store + "-" + scenario.id() + ".svg";
+            Files.writeString(folder.resolve(chart), chart(store, scenario));
+            page.append("![")
+                    .append(scenario.main().title())
+                    .append("](")
+                    .append(chart)
+                    .append(")\n\n");
+            page.append(Tables.contenders(results, store, scenario.id(), scenario.main())
+                    .markdown());
+        }
+        page.append("\n## Aims\n\n").append(Tables.reach(results, store).markdown());
+        List<Results.Failure> failures = results.failures().stream()
+                .filter(failure -> failure.store().equals(store))
+                .toList();
+        if (!failures.isEmpty()) {
+            page.append("\n## Failed\n\n");
+            failures.forEach(failure -> page.append("- (")
+                    .append(failure.scenario())
+                    .append(") ")
+                    .append(failure.contender())
+                    .append(": ")
+                    .append(failure.reason().lines().findFirst().orElse(""))
+                    .append('\n'));
+        }
+        page.append('\n');
+        footnotes.forEach(note -> page.append("- ").append(note).append('\n'));
+        Files.writeString(folder.resolve(store + ".md"), page);
+        Files.writeString(
+                folder.resolve(store + ".csv"),
+                Csv.of(results.figures().stream()
+                        .filter(figure -> figure.store().equals(store))
+                        .toList()));
+    }
+
+    private String chart(String store, Scenario scenario) {
+        List<BarChart.Bar> bars = new ArrayList<>();
+        for (String name : results.contenders(store, scenario.id())) {
+            double value = results.median(store, scenario.id(), name, scenario.main());
+            if (!Double.isNaN(value)) {
+                bars.add(new BarChart.Bar(name, value, scenario.main().format(value), colour(results.role(name))));
+            }
+        }
+        return BarChart.svg(
+                store + " (" + scenario.id() + ") " + scenario.title() + ": "
+                        + scenario.main().title()
+                        + (scenario.main().moreIsBetter() ? " (more is better)" : " (less is better)"),
+                bars);
+    }
+
+    private static String colour(Role role) {
+        return switch (role) {
+            case FLOOR -> "#777777";
+            case HOLDFAST -> "#1b7837";
+            case PEER -> "#2166ac";
+            case REFERENCE -> "#c0c0c0";
+        };
+    }
+}

@@ -1,0 +1,86 @@
+package dev.holdfast.benchmarks.scenario;
+
+import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.report.Metric;
+import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Sections;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/** Threads of several processes on one name; with hold and think time it is a game of ping-pong. */
+final class ManyProcesses implements Scenario {
+    private final String id;
+    private final int processes;
+    private final int threads;
+    private final int holdMicros;
+
+    ManyProcesses(String id, int processes, int threads, int holdMicros) {
+        this.id = id;
+        this.processes = processes;
+        this.threads = threads;
+        this.holdMicros = holdMicros;
+    }
+
+    @Override
+    public String id() {
+        return id;
+    }
+
+    @Override
+    public String title() {
+        return processes + " processes with " + threads + (threads == 1 ? " thread" : " threads") + ", one name"
+                + (holdMicros == 0
+                        ? ""
+                        : ", " + holdMicros / 1_000 + " ms hold and " + holdMicros / 1_000 + " ms think");
+    }
+
+    @Override
+    public Metric main() {
+        return Metric.OPS;
+    }
+
+    @Override
+    public boolean takes(Contender contender) {
+        return contender.waits() && contender.spansProcesses();
+    }
+
+    @Override
+    public Map<Metric, Double> measure(Crew crew, long millis) throws Exception {
+        List<Fields> orders = new ArrayList<>();
+        List<Path> files = new ArrayList<>();
+        for (int i = 0; i < processes; i++) {
+            Path file = Files.createTempFile(crew.folder(), "sections-", ".bin");
+            files.add(file);
+            orders.add(Loads.order("shared", threads, millis)
+                    .with("one-name", 1)
+                    .with("sections", 1)
+                    .with("hold-micros", holdMicros)
+                    .with("think-micros", holdMicros)
+                    .with("file", file));
+        }
+        crew.workers(processes);
+        long before = crew.commands();
+        List<Fields> answers = crew.call(orders);
+        Map<Metric, Double> figures = Loads.figures(answers, crew.commands() - before);
+        figures.keySet().retainAll(List.of(Metric.OPS, Metric.WAIT_P99, Metric.LONGEST_WAIT, Metric.COMMANDS));
+        figures.put(
+                Metric.PROCESS_SPREAD,
+                Loads.spread(
+                        answers.stream()
+                                .mapToLong(answer -> answer.number("in-time"))
+                                .max()
+                                .orElse(0),
+                        answers.stream()
+                                .mapToLong(answer -> answer.number("in-time"))
+                                .min()
+                                .orElse(0)));
+        figures.putAll(HandOffs.of(Sections.read(files), millis));
+        for (Path file : files) {
+            Files.deleteIfExists(file);
+        }
+        return figures;
+    }
+}

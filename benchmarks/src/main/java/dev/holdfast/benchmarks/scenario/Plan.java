@@ -1,0 +1,37 @@
+package dev.holdfast.benchmarks.scenario;
+
+import java.time.Duration;
+
+/**
+ * How long everything takes.
+ *
+ * @param rounds that count, in each scenario with rounds
+ * @param window of one contender in one round
+ * @param warmUp of each contender, before its first rounds
+ * @param locks that are held at once, where many are
+ */
+public record Plan(int rounds, Duration window, Duration warmUp, int locks) {
+
+    /**
+     * A run for the record.
+     *
+     * @return the plan
+     */
+    public static Plan full() {
+        return new Plan(9, Duration.ofMillis(1_500), Duration.ofSeconds(6), 10_000);
+    }
+
+    /**
+     * A run of a few minutes.
+     *
+     * @return the plan
+     */
+    public static Plan quick() {
+        return new Plan(3, Duration.ofMillis(400), Duration.ofMillis(2_000), 1_000);
+    }
+
+    /** {@return the window in milliseconds} */
+    long windowMillis() {
+        return window.toMillis();
+    }
+}

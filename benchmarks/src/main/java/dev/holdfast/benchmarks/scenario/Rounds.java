@@ -1,0 +1,76 @@
+package dev.holdfast.benchmarks.scenario;
+
+import dev.holdfast.benchmarks.report.Metric;
+import dev.holdfast.benchmarks.report.Results;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+
+/** Lets all contenders of a store take turns. */
+public final class Rounds {
+    private final Results results;
+    private final Plan plan;
+    private final Consumer<String> progress;
+
+    /**
+     * New rounds.
+     *
+     * @param results where the figures go
+     * @param plan how many rounds and how long
+     * @param progress is told what goes on
+     */
+    public Rounds(Results results, Plan plan, Consumer<String> progress) {
+        this.results = results;
+        this.plan = plan;
+        this.progress = progress;
+    }
+
+    /**
+     * Runs one scenario: every contender warms up, then they take turns, each round beginning with another one. A contender
+     * that fails is left out of the rest.
+     *
+     * @param store the store's name
+     * @param scenario what to do
+     * @param crews who
+     * @throws InterruptedException if interrupted
+     */
+    public void run(String store, Scenario scenario, List<Crew> crews) throws InterruptedException {
+        List<Crew> order = new ArrayList<>(
+                crews.stream().filter(crew -> scenario.takes(crew.contender())).toList());
+        order.forEach(crew -> results.enter(crew.contender()));
+        Set<Crew> failed = new HashSet<>();
+        for (int round = 0; round <= plan.rounds(); round++) {
+            progress.accept(store + " (" + scenario.id() + ") " + scenario.title() + ": "
+                    + (round == 0 ? "warm-up" : "round " + round + " of " + plan.rounds()));
+            for (Crew crew : order) {
+                if (!failed.contains(crew) && !turn(store, scenario, crew, round)) {
+                    failed.add(crew);
+                }
+            }
+            Collections.rotate(order, -1);
+        }
+    }
+
+    private boolean turn(String store, Scenario scenario, Crew crew, int round) throws InterruptedException {
+        try {
+            Map<Metric, Double> figures =
+                    scenario.measure(crew, round > 0 ? plan.windowMillis() : crew.warmUpMillis(plan));
+            if (round > 0) {
+                results.add(store, scenario.id(), crew.contender(), round, figures);
+            }
+            return true;
+        } catch (InterruptedException e) {
+            throw e;
+        } catch (Exception e) {
+            results.fail(store, scenario.id(), crew.contender(), String.valueOf(e.getMessage()));
+            progress.accept("FAILED: " + store + " (" + scenario.id() + ") "
+                    + crew.contender().name() + ": " + e.getMessage());
+            crew.close();
+            return false;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+package dev.holdfast.benchmarks.scenario;
+
+import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.report.Metric;
+import java.util.Map;
+
+/** Something that contenders do in turns. Immutable. */
+public interface Scenario {
+
+    /**
+     * A short name.
+     *
+     * @return such as {@code a}
+     */
+    String id();
+
+    /**
+     * What is done.
+     *
+     * @return a heading
+     */
+    String title();
+
+    /**
+     * The figure that contenders are compared by.
+     *
+     * @return the metric
+     */
+    Metric main();
+
+    /**
+     * Tells whether a contender can take part.
+     *
+     * @param contender who
+     * @return whether it can
+     */
+    boolean takes(Contender contender);
+
+    /**
+     * Does it once.
+     *
+     * @param crew who
+     * @param millis for how long
+     * @return the figures
+     * @throws Exception if it failed
+     */
+    Map<Metric, Double> measure(Crew crew, long millis) throws Exception;
+}

@@ -1,0 +1,156 @@
+package dev.holdfast.benchmarks.worker;
+
+import dev.holdfast.benchmarks.contender.NamedLock;
+import dev.holdfast.benchmarks.contender.Session;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.HdrHistogram.Histogram;
+
+/**
+ * Threads that acquire and release for some time: the cycle of all throughput and latency figures. One cycle is: acquire, hold (0
+ * unless asked for), release, think (0 unless asked for). The time for a pair is that of acquiring and releasing, without hold and
+ * think.
+ */
+final class Load {
+    private static final long HIGHEST_NANOS = TimeUnit.MINUTES.toNanos(10);
+    private static final long LATE_MINUTES = 3;
+    /** Not counted: until all threads have woken up, the first ones have the lock to themselves. */
+    private static final long RAMP_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
+
+    private final Session session;
+    private final Fields order;
+    private final int threads;
+    private final long holdNanos;
+    private final long thinkNanos;
+    private final boolean oneName;
+    private final long windowNanos;
+    private final AtomicInteger inside = new AtomicInteger();
+    private final AtomicInteger intrusions = new AtomicInteger();
+    private volatile long countFrom;
+
+    Load(Session session, Fields order) {
+        this.session = session;
+        this.order = order;
+        this.threads = (int) order.number("threads");
+        this.holdNanos = TimeUnit.MICROSECONDS.toNanos(order.number("hold-micros", 0));
+        this.thinkNanos = TimeUnit.MICROSECONDS.toNanos(order.number("think-micros", 0));
+        this.oneName = order.number("one-name", 0) == 1;
+        this.windowNanos = TimeUnit.MILLISECONDS.toNanos(order.number("millis"));
+    }
+
+    /** What one thread counted. */
+    private static final class Count {
+        final Histogram pairs = new Histogram(HIGHEST_NANOS, 3);
+        final Histogram waits = new Histogram(HIGHEST_NANOS, 3);
+        long inTime;
+        long all;
+    }
+
+    Fields run() throws Exception {
+        Sections sections = order.number("sections", 0) == 1 ? new Sections() : null;
+        CyclicBarrier start = new CyclicBarrier(threads, () -> countFrom = System.nanoTime() + RAMP_NANOS);
+        ExecutorService executor = Executors.newFixedThreadPool(threads);
+        try {
+            List<Future<Count>> futures = new ArrayList<>();
+            for (int i = 0; i < threads; i++) {
+                String name = oneName ? order.text("name") : order.text("name") + "-" + i;
+                futures.add(executor.submit((Callable<Count>) () -> cycle(name, start, sections)));
+            }
+            List<Count> counts = new ArrayList<>();
+            long end = System.nanoTime() + windowNanos + TimeUnit.MINUTES.toNanos(LATE_MINUTES);
+            for (Future<Count> future : futures) {
+                counts.add(future.get(end - System.nanoTime(), TimeUnit.NANOSECONDS));
+            }
+            return answer(counts, sections);
+        } catch (ExecutionException e) {
+            throw e.getCause() instanceof Exception cause ? cause : e;
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
+    private Count cycle(String name, CyclicBarrier start, @org.jspecify.annotations.Nullable Sections sections)
+            throws Exception {
+        Count count = new Count();
+        NamedLock lock = session.lock(name);
+        start.await(LATE_MINUTES, TimeUnit.MINUTES);
+        long from = countFrom;
+        long now = System.nanoTime();
+        while (now - from < windowNanos) {
+            lock.lock();
+            long acquired = System.nanoTime();
+            if (oneName && inside.incrementAndGet() != 1) {
+                intrusions.incrementAndGet();
+            }
+            pause(holdNanos);
+            if (oneName) {
+                inside.decrementAndGet();
+            }
+            long releasing = System.nanoTime();
+            if (sections != null) {
+                sections.add(acquired, releasing);
+            }
+            lock.unlock();
+            long released = System.nanoTime();
+            count.all++;
+            if (now - from >= 0) {
+                count.waits.recordValue(Math.min(acquired - now, HIGHEST_NANOS));
+                count.pairs.recordValue(Math.min(acquired - now + released - releasing, HIGHEST_NANOS));
+            }
+            if (acquired - from >= 0 && acquired - from < windowNanos) {
+                count.inTime++;
+            }
+            pause(thinkNanos);
+            now = thinkNanos == 0 ? released : System.nanoTime();
+        }
+        lock.close();
+        return count;
+    }
+
+    private static void pause(long nanos) {
+        if (nanos > 0) {
+            long end = System.nanoTime() + nanos;
+            for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+            }
+        }
+    }
+
+    private Fields answer(List<Count> counts, @org.jspecify.annotations.Nullable Sections sections) throws IOException {
+        Histogram pairs = new Histogram(HIGHEST_NANOS, 3);
+        Histogram waits = new Histogram(HIGHEST_NANOS, 3);
+        counts.forEach(count -> {
+            pairs.add(count.pairs);
+            waits.add(count.waits);
+        });
+        if (sections != null) {
+            sections.write(Path.of(order.text("file")));
+        }
+        return new Fields("ok")
+                .with(
+                        "in-time",
+                        counts.stream().mapToLong(count -> count.inTime).sum())
+                .with("all", counts.stream().mapToLong(count -> count.all).sum())
+                .with(
+                        "least",
+                        counts.stream().mapToLong(count -> count.inTime).min().orElse(0))
+                .with(
+                        "most",
+                        counts.stream().mapToLong(count -> count.inTime).max().orElse(0))
+                .with("intrusions", intrusions.get())
+                .with("window-nanos", windowNanos)
+                .with("pairs", pairs)
+                .with("waits", waits);
+    }
+}

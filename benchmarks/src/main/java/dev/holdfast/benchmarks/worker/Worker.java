@@ -1,0 +1,72 @@
+package dev.holdfast.benchmarks.worker;
+
+import dev.holdfast.benchmarks.contender.Contenders;
+import dev.holdfast.benchmarks.contender.Session;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+
+/**
+ * The program of a child JVM: one contender, one session, and orders on standard input until it ends. Each order is answered by
+ * one line that begins with {@code ok} or {@code failed}. It never outlives its parent: standard input ends with it.
+ */
+public final class Worker {
+    private final Session session;
+
+    private Worker(Session session) {
+        this.session = session;
+    }
+
+    /**
+     * Runs a worker.
+     *
+     * @param arguments the store, the contender, the address
+     */
+    public static void main(String[] arguments) {
+        PrintStream answers = System.out;
+        System.setOut(System.err); // what a library prints is no answer
+        BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        int status = 0;
+        try {
+            Session session = Contenders.find(arguments[0], arguments[1]).open(arguments[2]);
+            answers.println(new Fields("ok"));
+            new Worker(session).obey(orders, answers);
+        } catch (Exception e) {
+            answers.println(failed(e));
+            status = 1;
+        }
+        answers.flush();
+        Runtime.getRuntime().halt(status);
+    }
+
+    private void obey(BufferedReader orders, PrintStream answers) throws IOException {
+        for (String line = orders.readLine(); line != null; line = orders.readLine()) {
+            try {
+                answers.println(answer(Fields.parse(line)));
+            } catch (Exception e) {
+                answers.println(failed(e));
+            }
+            answers.flush();
+        }
+    }
+
+    private Fields answer(Fields order) throws Exception {
+        return switch (order.word()) {
+            case "load" -> new Load(session, order).run();
+            case "hold" -> new Holds(session).hold(order);
+            case "cpu" -> Holds.cpu();
+            case "close" -> {
+                session.close();
+                yield new Fields("ok");
+            }
+            default -> throw new IllegalArgumentException("unknown order '" + order.word() + "'");
+        };
+    }
+
+    private static Fields failed(Exception e) {
+        e.printStackTrace();
+        return new Fields("failed").with("reason", e.toString().replaceAll("\\s+", "_"));
+    }
+}
