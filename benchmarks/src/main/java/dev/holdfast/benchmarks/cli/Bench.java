@@ -2,10 +2,13 @@ package dev.holdfast.benchmarks.cli;
 
 import dev.holdfast.benchmarks.contender.Contender;
 import dev.holdfast.benchmarks.contender.Contenders;
+import dev.holdfast.benchmarks.micro.Engine;
+import dev.holdfast.benchmarks.report.Metric;
 import dev.holdfast.benchmarks.report.ResultFiles;
 import dev.holdfast.benchmarks.report.Results;
 import dev.holdfast.benchmarks.report.Tables;
 import dev.holdfast.benchmarks.scenario.Crew;
+import dev.holdfast.benchmarks.scenario.Kills;
 import dev.holdfast.benchmarks.scenario.Plan;
 import dev.holdfast.benchmarks.scenario.Rounds;
 import dev.holdfast.benchmarks.scenario.Scenario;
@@ -18,9 +21,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
+import org.openjdk.jmh.runner.RunnerException;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -59,7 +65,7 @@ public final class Bench implements Callable<Integer> {
             names = "--scenario",
             paramLabel = "S",
             split = ",",
-            description = "Only these scenarios: a, b, c, d, ping-pong.",
+            description = "Only these scenarios: a, b, c, d, e, f, g, ping-pong, i-names-4 and so on.",
             showDefaultValue = CommandLine.Help.Visibility.NEVER)
     private @Nullable List<String> chosen;
 
@@ -84,6 +90,11 @@ public final class Bench implements Callable<Integer> {
             showDefaultValue = CommandLine.Help.Visibility.NEVER)
     private @Nullable List<String> jvmOptions;
 
+    @Option(names = "--jmh", description = "Only the engine on the memory backend, by JMH.")
+    private boolean jmh;
+
+    private final Results results = new Results();
+    private final Map<String, List<String>> footnotes = new HashMap<>();
     private final PrintStream out;
 
     private Bench(PrintStream out) {
@@ -101,7 +112,7 @@ public final class Bench implements Callable<Integer> {
     }
 
     @Override
-    public Integer call() throws IOException, InterruptedException {
+    public Integer call() throws IOException, InterruptedException, RunnerException {
         List<String> stores = backends == null ? Store.NAMES : backends;
         for (String store : stores) {
             if (!Store.NAMES.contains(store)) {
@@ -109,16 +120,17 @@ public final class Bench implements Callable<Integer> {
                         spec.commandLine(), "no backend '" + store + "'; there are " + String.join(", ", Store.NAMES));
             }
         }
-        List<Scenario> scenarios = Scenarios.rounds().stream()
-                .filter(scenario -> chosen == null || chosen.contains(scenario.id()))
-                .toList();
-        Results results = new Results();
+        if (jmh) {
+            Engine.run(Files.createDirectories(folder), quick, out);
+            return 0;
+        }
         Path work = Files.createTempDirectory("holdfast-bench-");
         long start = System.nanoTime();
         try {
             for (String store : stores) {
-                measure(store, scenarios, results, work);
+                measure(store, work);
             }
+            kill(stores, work);
         } finally {
             delete(work);
         }
@@ -130,31 +142,86 @@ public final class Bench implements Callable<Integer> {
         return results.failures().isEmpty() ? 0 : 1;
     }
 
-    private void measure(String name, List<Scenario> scenarios, Results results, Path work)
-            throws IOException, InterruptedException {
-        Plan plan = quick ? Plan.quick() : Plan.full();
+    private Plan plan() {
+        return quick ? Plan.quick() : Plan.full();
+    }
+
+    private List<Scenario> scenarios() {
+        List<Scenario> scenarios = new ArrayList<>(Scenarios.usual());
+        if (!quick || chosen != null) {
+            scenarios.addAll(Scenarios.growth());
+        }
+        scenarios.removeIf(scenario -> chosen != null && !chosen.contains(scenario.id()));
+        return scenarios;
+    }
+
+    private boolean takes(Contender contender) {
+        return names == null || names.contains(contender.name());
+    }
+
+    private void progress(String line) {
+        out.println("bench: " + line);
+    }
+
+    /** All scenarios on one store, except the killed holders. */
+    private void measure(String name, Path work) throws IOException, InterruptedException {
         List<Crew> crews = new ArrayList<>();
         try (Store store = Store.start(name)) {
             for (Contender contender : Contenders.of(name)) {
-                if (names == null || names.contains(contender.name())) {
+                if (takes(contender)) {
                     crews.add(new Crew(store, contender, settings(work)));
                 }
             }
-            Rounds rounds = new Rounds(results, plan, line -> out.println("bench: " + line));
-            for (Scenario scenario : scenarios) {
+            Rounds rounds = new Rounds(results, plan(), this::progress);
+            for (Scenario scenario : scenarios()) {
                 rounds.run(name, scenario, crews);
                 crews.forEach(crew -> crew.dismiss(1));
-                out.println();
-                out.println(store.version() + " (" + scenario.id() + ") " + scenario.title());
-                out.print(Tables.contenders(results, name, scenario.id(), scenario.main())
-                        .text());
+                print(name, store.version(), scenario.id(), scenario.title(), scenario.main());
             }
-            out.println();
-            out.print(Tables.reach(results, name).text());
-            new ResultFiles(folder, results).write(name, scenarios, Footnotes.of(store, plan, spec.commandLine()));
+            footnotes.put(name, Footnotes.of(store, plan(), spec.commandLine()));
+            finish(name);
         } finally {
             crews.forEach(Crew::close);
         }
+    }
+
+    /** The killed holders, on all stores at once. */
+    private void kill(List<String> stores, Path work) throws IOException, InterruptedException {
+        if (chosen != null && !chosen.contains(Kills.ID)) {
+            return;
+        }
+        List<Store> running = new ArrayList<>();
+        try {
+            for (String store : stores) {
+                running.add(Store.start(store));
+            }
+            Kills kills = new Kills(results, settings(work), this::progress);
+            for (int round = 1; round <= plan().kills(); round++) {
+                kills.run(running, this::takes, round);
+            }
+            for (Store store : running) {
+                print(store.name(), store.version(), Kills.ID, Kills.TITLE, Metric.TAKE_OVER);
+                finish(store.name());
+            }
+        } finally {
+            running.forEach(Store::close);
+        }
+    }
+
+    private void print(String store, String version, String id, String title, Metric main) {
+        out.println();
+        out.println(version + " (" + id + ") " + title);
+        out.print(Tables.contenders(results, store, id, main).text());
+    }
+
+    private void finish(String store) throws IOException {
+        out.println();
+        out.println(store + ": the aims");
+        out.print(Tables.reach(results, store).text());
+        List<ResultFiles.Part> parts = new ArrayList<>();
+        scenarios().forEach(scenario -> parts.add(new ResultFiles.Part(scenario.id(), scenario.title(), scenario.main())));
+        parts.add(new ResultFiles.Part(Kills.ID, Kills.TITLE, Metric.TAKE_OVER));
+        new ResultFiles(folder, results).write(store, parts, footnotes.getOrDefault(store, List.of()));
     }
 
     private WorkerSettings settings(Path work) {

@@ -39,6 +39,16 @@ public interface Contender {
     }
 
     /**
+     * Tells whether it stands for its library where there is no time for all: in the scenarios of many locks, many waiters and
+     * growth.
+     *
+     * @return whether it does
+     */
+    default boolean representative() {
+        return false;
+    }
+
+    /**
      * How long its lock outlives a killed holder by its defaults, without the time to notice: what the killed-holder scenario
      * has to expect.
      *

@@ -49,6 +49,11 @@ final class CuratorMutex implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return name.equals("curator-mutex");
+    }
+
+    @Override
     public Session open(String address) throws Exception {
         CuratorFramework client = CuratorClients.open(address);
         Map<String, InterProcessLock> locks = new ConcurrentHashMap<>();

@@ -29,6 +29,11 @@ final class EtcdRaw implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return true;
+    }
+
+    @Override
     public Session open(String address) throws Exception {
         Client client = EtcdClients.open(address);
         long lease = client.getLeaseClient().grant(LEASE_SECONDS).get().getID();

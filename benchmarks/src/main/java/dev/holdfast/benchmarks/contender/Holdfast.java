@@ -60,6 +60,11 @@ final class Holdfast implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return name.equals("holdfast");
+    }
+
+    @Override
     public Session open(String uri) {
         LockClient client = LockClient.connect(address.apply(uri), options);
         return new Session() {

@@ -52,6 +52,11 @@ final class HoldfastJdbc implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return name.equals("holdfast");
+    }
+
+    @Override
     public Session open(String address) {
         HikariDataSource pool = Pools.open(address);
         LockClient client = JdbcLocks.builder(pool)

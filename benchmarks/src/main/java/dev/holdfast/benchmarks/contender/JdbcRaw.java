@@ -26,6 +26,11 @@ final class JdbcRaw implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return true;
+    }
+
+    @Override
     public Session open(String address) {
         HikariDataSource pool = Pools.open(address);
         return new Session() {

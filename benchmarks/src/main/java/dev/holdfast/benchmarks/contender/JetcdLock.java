@@ -31,6 +31,11 @@ final class JetcdLock implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return true;
+    }
+
+    @Override
     public Session open(String address) {
         Client client = EtcdClients.open(address);
         return new Session() {

@@ -33,6 +33,11 @@ final class RedisRaw implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return true;
+    }
+
+    @Override
     public Session open(String address) {
         RedisClient client = RedisClient.create(address);
         RedisCommands<String, String> redis = client.connect().sync();

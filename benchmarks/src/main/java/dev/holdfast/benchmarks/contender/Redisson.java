@@ -44,6 +44,11 @@ final class Redisson implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return name.equals("redisson-rlock");
+    }
+
+    @Override
     public Session open(String address) {
         Config config = new Config();
         config.useSingleServer().setAddress(address);

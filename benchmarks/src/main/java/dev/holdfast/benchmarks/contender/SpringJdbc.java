@@ -30,6 +30,11 @@ final class SpringJdbc implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return true;
+    }
+
+    @Override
     public Session open(String address) {
         HikariDataSource pool = Pools.open(address);
         DefaultLockRepository repository = new DefaultLockRepository(pool);

@@ -33,6 +33,11 @@ final class SpringRedis implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return type == RedisLockType.PUB_SUB_LOCK;
+    }
+
+    @Override
     public Session open(String address) {
         LettuceConnectionFactory connections = RedisConnections.lettuce(address);
         RedisLockRegistry registry = new RedisLockRegistry(connections, "spring");

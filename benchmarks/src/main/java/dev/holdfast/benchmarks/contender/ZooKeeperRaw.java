@@ -29,6 +29,11 @@ final class ZooKeeperRaw implements Contender {
     }
 
     @Override
+    public boolean representative() {
+        return true;
+    }
+
+    @Override
     public Session open(String address) throws Exception {
         CountDownLatch connected = new CountDownLatch(1);
         ZooKeeper client =

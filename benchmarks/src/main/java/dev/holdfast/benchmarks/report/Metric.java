@@ -32,6 +32,8 @@ public enum Metric {
     REQUESTS_PER_SECOND("requests/s", 1, false),
     /** Heap of the client process for each lock that is held. */
     HELD_BYTES("bytes per held lock", 0, false),
+    /** Heap of the client process for each virtual thread that waits, with the thread. */
+    WAITING_BYTES("bytes per waiter", 0, false),
     /** Heap that stays for each name that was used once. */
     IDLE_BYTES("bytes per idle name", 0, false);
 

@@ -1,7 +1,6 @@
 package dev.holdfast.benchmarks.report;
 
 import dev.holdfast.benchmarks.contender.Role;
-import dev.holdfast.benchmarks.scenario.Scenario;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +11,15 @@ import java.util.List;
 public final class ResultFiles {
     private final Path folder;
     private final Results results;
+
+    /**
+     * A table and a chart.
+     *
+     * @param id the scenario's
+     * @param title what was done
+     * @param main the figure to compare by
+     */
+    public record Part(String id, String title, Metric main) {}
 
     /**
      * Files in a folder, which is made if it is not there.
@@ -29,29 +37,29 @@ public final class ResultFiles {
      * Writes the files of one store.
      *
      * @param store its name
-     * @param scenarios that ran
+     * @param parts of the page; those without figures are left out
      * @param footnotes below the tables
      * @throws IOException if they cannot be written
      */
-    public void write(String store, List<Scenario> scenarios, List<String> footnotes) throws IOException {
+    public void write(String store, List<Part> parts, List<String> footnotes) throws IOException {
         StringBuilder page = new StringBuilder("# Results: " + store + "\n");
-        for (Scenario scenario : scenarios) {
-            if (results.contenders(store, scenario.id()).isEmpty()) {
+        for (Part part : parts) {
+            if (results.contenders(store, part.id()).isEmpty()) {
                 continue;
             }
             page.append("\n## (")
-                    .append(scenario.id())
+                    .append(part.id())
                     .append(") ")
-                    .append(scenario.title())
+                    .append(part.title())
                     .append("\n\n");
-            String chart = store + "-" + scenario.id() + ".svg";
-            Files.writeString(folder.resolve(chart), chart(store, scenario));
+            String chart = store + "-" + part.id() + ".svg";
+            Files.writeString(folder.resolve(chart), chart(store, part));
             page.append("![")
-                    .append(scenario.main().title())
+                    .append(part.main().title())
                     .append("](")
                     .append(chart)
                     .append(")\n\n");
-            page.append(Tables.contenders(results, store, scenario.id(), scenario.main())
+            page.append(Tables.contenders(results, store, part.id(), part.main())
                     .markdown());
         }
         page.append("\n## Aims\n\n").append(Tables.reach(results, store).markdown());
@@ -78,18 +86,18 @@ public final class ResultFiles {
                         .toList()));
     }
 
-    private String chart(String store, Scenario scenario) {
+    private String chart(String store, Part part) {
         List<BarChart.Bar> bars = new ArrayList<>();
-        for (String name : results.contenders(store, scenario.id())) {
-            double value = results.median(store, scenario.id(), name, scenario.main());
+        for (String name : results.contenders(store, part.id())) {
+            double value = results.median(store, part.id(), name, part.main());
             if (!Double.isNaN(value)) {
-                bars.add(new BarChart.Bar(name, value, scenario.main().format(value), colour(results.role(name))));
+                bars.add(new BarChart.Bar(name, value, part.main().format(value), colour(results.role(name))));
             }
         }
         return BarChart.svg(
-                store + " (" + scenario.id() + ") " + scenario.title() + ": "
-                        + scenario.main().title()
-                        + (scenario.main().moreIsBetter() ? " (more is better)" : " (less is better)"),
+                store + " (" + part.id() + ") " + part.title() + ": "
+                        + part.main().title()
+                        + (part.main().moreIsBetter() ? " (more is better)" : " (less is better)"),
                 bars);
     }
 

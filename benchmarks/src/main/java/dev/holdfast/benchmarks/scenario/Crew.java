@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.UnaryOperator;
 
 /** The worker processes of one contender on one store, started when they are needed first. For the use of one thread. */
 public final class Crew implements AutoCloseable {
@@ -41,6 +42,11 @@ public final class Crew implements AutoCloseable {
      */
     public Contender contender() {
         return contender;
+    }
+
+    /** The same contender in new processes that run in another way. */
+    Crew other(UnaryOperator<WorkerSettings> change) {
+        return new Crew(store, contender, change.apply(settings));
     }
 
     Path folder() {

@@ -48,7 +48,7 @@ final class ManyProcesses implements Scenario {
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, long millis) throws Exception {
+    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
         List<Fields> orders = new ArrayList<>();
         List<Path> files = new ArrayList<>();
         for (int i = 0; i < processes; i++) {

@@ -37,7 +37,7 @@ final class OneName implements Scenario {
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, long millis) throws Exception {
+    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
         crew.workers(1);
         long before = crew.commands();
         Fields answer = crew.call(Loads.order("shared", threads, millis).with("one-name", 1));

@@ -8,9 +8,11 @@ import java.time.Duration;
  * @param rounds that count, in each scenario with rounds
  * @param window of one contender in one round
  * @param warmUp of each contender, before its first rounds
- * @param locks that are held at once, where many are
+ * @param many locks that are held at once, or threads that wait
+ * @param idle how long renewal is watched
+ * @param kills of each contender
  */
-public record Plan(int rounds, Duration window, Duration warmUp, int locks) {
+public record Plan(int rounds, Duration window, Duration warmUp, int many, Duration idle, int kills) {
 
     /**
      * A run for the record.
@@ -18,7 +20,7 @@ public record Plan(int rounds, Duration window, Duration warmUp, int locks) {
      * @return the plan
      */
     public static Plan full() {
-        return new Plan(9, Duration.ofMillis(1_500), Duration.ofSeconds(6), 10_000);
+        return new Plan(9, Duration.ofMillis(1_500), Duration.ofSeconds(6), 10_000, Duration.ofSeconds(20), 3);
     }
 
     /**
@@ -27,7 +29,7 @@ public record Plan(int rounds, Duration window, Duration warmUp, int locks) {
      * @return the plan
      */
     public static Plan quick() {
-        return new Plan(3, Duration.ofMillis(400), Duration.ofMillis(2_000), 1_000);
+        return new Plan(3, Duration.ofMillis(400), Duration.ofMillis(2_000), 1_000, Duration.ofSeconds(6), 1);
     }
 
     /** {@return the window in milliseconds} */

@@ -43,9 +43,10 @@ public final class Rounds {
                 crews.stream().filter(crew -> scenario.takes(crew.contender())).toList());
         order.forEach(crew -> results.enter(crew.contender()));
         Set<Crew> failed = new HashSet<>();
-        for (int round = 0; round <= plan.rounds(); round++) {
+        int last = scenario.once() ? 1 : plan.rounds();
+        for (int round = scenario.once() ? 1 : 0; round <= last; round++) {
             progress.accept(store + " (" + scenario.id() + ") " + scenario.title() + ": "
-                    + (round == 0 ? "warm-up" : "round " + round + " of " + plan.rounds()));
+                    + (round == 0 ? "warm-up" : "round " + round + " of " + last));
             for (Crew crew : order) {
                 if (!failed.contains(crew) && !turn(store, scenario, crew, round)) {
                     failed.add(crew);
@@ -58,7 +59,7 @@ public final class Rounds {
     private boolean turn(String store, Scenario scenario, Crew crew, int round) throws InterruptedException {
         try {
             Map<Metric, Double> figures =
-                    scenario.measure(crew, round > 0 ? plan.windowMillis() : crew.warmUpMillis(plan));
+                    scenario.measure(crew, plan, round > 0 ? plan.windowMillis() : crew.warmUpMillis(plan));
             if (round > 0) {
                 results.add(store, scenario.id(), crew.contender(), round, figures);
             }

@@ -37,12 +37,22 @@ public interface Scenario {
     boolean takes(Contender contender);
 
     /**
+     * Tells whether it takes one round without warm-up, because it is long, or counts rather than times.
+     *
+     * @return whether one round is enough
+     */
+    default boolean once() {
+        return false;
+    }
+
+    /**
      * Does it once.
      *
      * @param crew who
+     * @param plan of the run
      * @param millis for how long
      * @return the figures
      * @throws Exception if it failed
      */
-    Map<Metric, Double> measure(Crew crew, long millis) throws Exception;
+    Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception;
 }

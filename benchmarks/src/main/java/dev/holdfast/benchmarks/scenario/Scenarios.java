@@ -9,16 +9,33 @@ public final class Scenarios {
     private Scenarios() {}
 
     /**
-     * Those that are compared with the reach.
+     * Those that every run has.
      *
      * @return in the order of a run
      */
-    public static List<Scenario> rounds() {
+    public static List<Scenario> usual() {
         return List.of(
                 new UncontendedPair("a", 1),
                 new UncontendedPair("b", 16),
                 new OneName("c", 16),
                 new ManyProcesses("d", 4, 4, 0),
-                new ManyProcesses("ping-pong", 2, 1, PING_PONG_MICROS));
+                new ManyProcesses("ping-pong", 2, 1, PING_PONG_MICROS),
+                new ManyHeld(),
+                new VirtualWaiters());
+    }
+
+    /**
+     * What happens when names, threads and processes grow; 1 and 16 names and 16 threads are in the usual ones.
+     *
+     * @return in the order of a run
+     */
+    public static List<Scenario> growth() {
+        return List.of(
+                new Representatives(new UncontendedPair("i-names-4", 4)),
+                new Representatives(new OneName("i-threads-1", 1)),
+                new Representatives(new OneName("i-threads-4", 4)),
+                new Representatives(new ManyProcesses("i-processes-1", 1, 1, 0)),
+                new Representatives(new ManyProcesses("i-processes-4", 4, 1, 0)),
+                new Representatives(new ManyProcesses("i-processes-16", 16, 1, 0)));
     }
 }

@@ -38,7 +38,7 @@ final class UncontendedPair implements Scenario {
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, long millis) throws Exception {
+    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
         crew.workers(1);
         long before = crew.commands();
         Fields answer = crew.call(Loads.order("own", threads, millis));

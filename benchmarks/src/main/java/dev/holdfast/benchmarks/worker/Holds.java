@@ -1,25 +1,60 @@
 package dev.holdfast.benchmarks.worker;
 
 import com.sun.management.OperatingSystemMXBean;
+import dev.holdfast.benchmarks.contender.NamedLock;
 import dev.holdfast.benchmarks.contender.Session;
 import java.lang.management.ManagementFactory;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Locks that are taken and kept, and what that costs. */
 final class Holds {
+    private static final int COLLECTIONS = 3;
+
     private final Session session;
+    private final List<NamedLock> held = new ArrayList<>();
 
     Holds(Session session) {
         this.session = session;
     }
 
-    /** Takes {@code locks} locks in the calling thread and keeps them; tells when it had the last. */
+    /** Takes one lock in the calling thread and keeps it; tells when it had it. */
     Fields hold(Fields order) throws Exception {
-        long locks = order.number("locks");
-        for (long i = 0; i < locks; i++) {
-            session.lock(locks == 1 ? order.text("name") : order.text("name") + "-" + i)
-                    .lock();
-        }
+        session.lock(order.text("name")).lock();
         return new Fields("ok").with("nanos", System.nanoTime());
+    }
+
+    /** Uses {@code locks} names once, then holds {@code locks} others; tells what that takes of the heap. */
+    Fields many(Fields order) throws Exception {
+        long locks = order.number("locks");
+        String name = order.text("name");
+        use(name + "-first");
+        long before = usedBytes();
+        for (long i = 0; i < locks; i++) {
+            use(name + "-idle-" + i);
+        }
+        long idle = usedBytes();
+        for (long i = 0; i < locks; i++) {
+            NamedLock lock = session.lock(name + "-held-" + i);
+            lock.lock();
+            held.add(lock);
+        }
+        return new Fields("ok").with("idle-bytes", idle - before).with("held-bytes", usedBytes() - idle);
+    }
+
+    private void use(String name) throws Exception {
+        NamedLock lock = session.lock(name);
+        lock.lock();
+        lock.unlock();
+        lock.close();
+    }
+
+    /** The heap that is in use after a garbage collection. */
+    static long usedBytes() {
+        for (int i = 0; i < COLLECTIONS; i++) {
+            System.gc();
+        }
+        return ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     }
 
     /** The process's CPU time so far. */

@@ -13,10 +13,15 @@ import java.nio.charset.StandardCharsets;
  * one line that begins with {@code ok} or {@code failed}. It never outlives its parent: standard input ends with it.
  */
 public final class Worker {
+    /** What an answer begins with. */
+    static final String MARK = "> ";
+
     private final Session session;
+    private final Holds holds;
 
     private Worker(Session session) {
         this.session = session;
+        this.holds = new Holds(session);
     }
 
     /**
@@ -31,31 +36,37 @@ public final class Worker {
         int status = 0;
         try {
             Session session = Contenders.find(arguments[0], arguments[1]).open(arguments[2]);
-            answers.println(new Fields("ok"));
+            say(answers, new Fields("ok"));
             new Worker(session).obey(orders, answers);
         } catch (Exception e) {
-            answers.println(failed(e));
+            say(answers, failed(e));
             status = 1;
         }
-        answers.flush();
-        Runtime.getRuntime().halt(status);
+        System.exit(status);
     }
 
     private void obey(BufferedReader orders, PrintStream answers) throws IOException {
         for (String line = orders.readLine(); line != null; line = orders.readLine()) {
             try {
-                answers.println(answer(Fields.parse(line)));
+                say(answers, answer(Fields.parse(line)));
             } catch (Exception e) {
-                answers.println(failed(e));
+                say(answers, failed(e));
             }
-            answers.flush();
         }
+    }
+
+    /** Marked, because the JVM itself may print as well. */
+    private static void say(PrintStream answers, Fields answer) {
+        answers.println(MARK + answer);
+        answers.flush();
     }
 
     private Fields answer(Fields order) throws Exception {
         return switch (order.word()) {
             case "load" -> new Load(session, order).run();
-            case "hold" -> new Holds(session).hold(order);
+            case "hold" -> holds.hold(order);
+            case "many" -> holds.many(order);
+            case "virtual" -> new VirtualThreads(session).run(order);
             case "cpu" -> Holds.cpu();
             case "close" -> {
                 session.close();

@@ -19,6 +19,7 @@ import java.util.concurrent.TimeoutException;
 /** A child JVM that runs one contender. For the use of one thread. */
 public final class WorkerProcess implements AutoCloseable {
     private static final Duration START = Duration.ofMinutes(3);
+    private static final long END_SECONDS = 5;
 
     private final String title;
     private final Process process;
@@ -93,7 +94,11 @@ public final class WorkerProcess implements AutoCloseable {
         CompletableFuture<String> line = new CompletableFuture<>();
         Thread reader = new Thread(() -> {
             try {
-                line.complete(answers.readLine());
+                String read = answers.readLine();
+                while (read != null && !read.startsWith(Worker.MARK)) {
+                    read = answers.readLine();
+                }
+                line.complete(read);
             } catch (IOException e) {
                 line.completeExceptionally(e);
             }
@@ -111,7 +116,7 @@ public final class WorkerProcess implements AutoCloseable {
         if (text == null) {
             throw new IOException(title + ": died; log:\n" + logTail());
         }
-        Fields fields = Fields.parse(text);
+        Fields fields = Fields.parse(text.substring(Worker.MARK.length()));
         if (!fields.word().equals("ok")) {
             throw new IOException(title + ": " + fields.text("reason").replace('_', ' ') + "; log:\n" + logTail());
         }
@@ -154,10 +159,18 @@ public final class WorkerProcess implements AutoCloseable {
         }
     }
 
-    /** Kills the process without waiting. Idempotent. */
+    /** Ends the process, by force if it does not end at once. Idempotent. */
     @Override
     public void close() {
-        process.destroyForcibly();
+        orders.close();
+        try {
+            if (!process.waitFor(END_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly();
+            }
+        } catch (InterruptedException e) {
+            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        }
     }
 
     @Override

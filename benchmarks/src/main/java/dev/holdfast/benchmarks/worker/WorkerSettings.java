@@ -27,4 +27,24 @@ public record WorkerSettings(Path java, List<String> options, Path folder) {
         return new WorkerSettings(
                 Path.of(System.getProperty("java.home"), "bin", "java"), List.of("-Xms192m", "-Xmx384m"), folder);
     }
+
+    /**
+     * The same with other options of the JVM.
+     *
+     * @param others instead of those so far
+     * @return changed settings
+     */
+    public WorkerSettings with(List<String> others) {
+        return new WorkerSettings(java, others, folder);
+    }
+
+    /**
+     * The same on another JVM.
+     *
+     * @param binary its java
+     * @return changed settings
+     */
+    public WorkerSettings on(Path binary) {
+        return new WorkerSettings(binary, options, folder);
+    }
 }

@@ -82,7 +82,9 @@ class OutputTest {
         results.fail("redis", "c", Some.FAST_PEER, "no mutual exclusion\nmore");
 
         new ResultFiles(folder, results)
-                .write("redis", dev.holdfast.benchmarks.scenario.Scenarios.rounds(), List.of("a footnote"));
+                .write("redis", List.of(
+                                new ResultFiles.Part("a", "pair", Metric.PAIR_P50),
+                                new ResultFiles.Part("b", "names", Metric.OPS)), List.of("a footnote"));
 
         assertThat(Files.readString(folder.resolve("redis.md")))
                 .contains("## (a)", "| raw | 100.0 | 1.00 |", "- (c) fast: no mutual exclusion\n", "- a footnote")

@@ -1,0 +1,149 @@
+package dev.holdfast.benchmarks.scenario;
+
+import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.contender.Contenders;
+import dev.holdfast.benchmarks.report.Metric;
+import dev.holdfast.benchmarks.report.Results;
+import dev.holdfast.benchmarks.server.Store;
+import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.WorkerProcess;
+import dev.holdfast.benchmarks.worker.WorkerSettings;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+
+/**
+ * Kills holders, with default settings: all contenders of all stores at the same time, because it takes up to a minute, in which
+ * nothing happens.
+ */
+public final class Kills {
+    /** The scenario's id. */
+    public static final String ID = "e";
+
+    /** Its heading. */
+    public static final String TITLE = "killed holder, default settings";
+
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final Duration SETTLE = Duration.ofSeconds(2);
+    private static final List<String> SMALL = List.of("-Xmx96m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC");
+
+    private final Results results;
+    private final WorkerSettings settings;
+    private final Consumer<String> progress;
+
+    /**
+     * Kills to come.
+     *
+     * @param results where the figures go
+     * @param settings of the workers
+     * @param progress is told what goes on
+     */
+    public Kills(Results results, WorkerSettings settings, Consumer<String> progress) {
+        this.results = results;
+        this.settings = settings.with(SMALL);
+        this.progress = progress;
+    }
+
+    /** A holder and somebody who waits. */
+    private record Pair(Store store, Contender contender, WorkerProcess holder, WorkerProcess waiter)
+            implements AutoCloseable {
+        @Override
+        public void close() {
+            holder.close();
+            waiter.close();
+        }
+    }
+
+    /**
+     * Runs one round.
+     *
+     * @param stores that run
+     * @param chosen which contenders
+     * @param round from 1
+     * @throws InterruptedException if interrupted
+     */
+    public void run(List<Store> stores, Predicate<Contender> chosen, int round) throws InterruptedException {
+        List<Pair> pairs = new ArrayList<>();
+        try {
+            for (Store store : stores) {
+                for (Contender contender : Contenders.of(store.name())) {
+                    if (chosen.test(contender) && takes(contender)) {
+                        results.enter(contender);
+                        prepare(store, contender, "killed-" + round, pairs);
+                    }
+                }
+            }
+            // So that whoever waits has settled down to it.
+            TimeUnit.NANOSECONDS.sleep(SETTLE.toNanos());
+            progress.accept("(" + ID + ") killing " + pairs.size() + " holders, round " + round);
+            List<Long> killed = new ArrayList<>();
+            for (Pair pair : pairs) {
+                killed.add(pair.holder().kill());
+            }
+            for (int i = 0; i < pairs.size(); i++) {
+                await(pairs.get(i), killed.get(i), round);
+            }
+        } finally {
+            pairs.forEach(Pair::close);
+        }
+    }
+
+    private static boolean takes(Contender contender) {
+        return contender.waits()
+                && contender.spansProcesses()
+                && !contender.outlives().isZero();
+    }
+
+    private void prepare(Store store, Contender contender, String name, List<Pair> pairs)
+            throws InterruptedException {
+        progress.accept("(" + ID + ") " + store.name() + " " + contender.name());
+        Fields order = new Fields("hold").with("name", name);
+        try {
+            WorkerProcess holder = start(store, contender);
+            Pair pair;
+            try {
+                pair = new Pair(store, contender, holder, start(store, contender));
+            } catch (IOException e) {
+                holder.close();
+                throw e;
+            }
+            pairs.add(pair);
+            holder.call(order, PATIENCE);
+            pair.waiter().send(order);
+        } catch (IOException e) {
+            fail(store, contender, e);
+            pairs.removeIf(pair -> pair.store() == store && pair.contender() == contender);
+        }
+    }
+
+    private WorkerProcess start(Store store, Contender contender) throws IOException, InterruptedException {
+        return WorkerProcess.start(settings, store.name(), contender.name(), store.address());
+    }
+
+    private void await(Pair pair, long killed, int round) throws InterruptedException {
+        try {
+            long granted = pair.waiter().answer(PATIENCE).number("nanos");
+            if (granted < killed) {
+                throw new IllegalStateException("no mutual exclusion: granted while the holder lived");
+            }
+            results.add(
+                    pair.store().name(),
+                    ID,
+                    pair.contender(),
+                    round,
+                    Map.of(Metric.TAKE_OVER, (granted - killed) / 1e9));
+        } catch (IOException | IllegalStateException e) {
+            fail(pair.store(), pair.contender(), e);
+        }
+    }
+
+    private void fail(Store store, Contender contender, Exception e) {
+        results.fail(store.name(), ID, contender, String.valueOf(e.getMessage()));
+        progress.accept("FAILED: " + store.name() + " (" + ID + ") " + contender.name() + ": " + e.getMessage());
+    }
+}

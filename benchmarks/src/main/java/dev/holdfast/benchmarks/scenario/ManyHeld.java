@@ -1,0 +1,62 @@
+package dev.holdfast.benchmarks.scenario;
+
+import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.report.Metric;
+import dev.holdfast.benchmarks.worker.Fields;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One process that uses many names and then holds as many: what renewal costs, and what stays in memory. In a process of its own
+ * that ends afterwards.
+ */
+final class ManyHeld implements Scenario {
+
+    @Override
+    public String id() {
+        return "f";
+    }
+
+    @Override
+    public String title() {
+        return "many held locks: renewal and memory";
+    }
+
+    @Override
+    public Metric main() {
+        return Metric.CPU;
+    }
+
+    @Override
+    public boolean takes(Contender contender) {
+        // A lease for each of 10,000 locks would measure leases, not jetcd's lock.
+        return contender.representative() && contender.role() != Role.FLOOR && !contender.name().startsWith("jetcd");
+    }
+
+    @Override
+    public boolean once() {
+        return true;
+    }
+
+    @Override
+    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
+        try (Crew alone = crew.other(settings -> settings.with(List.of("-Xms768m", "-Xmx768m")))) {
+            Fields many = new Fields("many").with("name", "many").with("locks", plan.many());
+            Fields memory = alone.call(many);
+            long commands = alone.commands();
+            long cpu = alone.call(new Fields("cpu")).number("nanos");
+            long start = System.nanoTime();
+            TimeUnit.NANOSECONDS.sleep(plan.idle().toNanos());
+            double seconds = (System.nanoTime() - start) / 1e9;
+            Map<Metric, Double> figures = new EnumMap<>(Metric.class);
+            figures.put(Metric.CPU, (alone.call(new Fields("cpu")).number("nanos") - cpu) / 1e6 / seconds);
+            figures.put(Metric.REQUESTS_PER_SECOND, (alone.commands() - commands) / seconds);
+            figures.put(Metric.HELD_BYTES, memory.number("held-bytes") / (double) plan.many());
+            figures.put(Metric.IDLE_BYTES, Math.max(0, memory.number("idle-bytes") / (double) plan.many()));
+            return figures;
+        }
+    }
+}
