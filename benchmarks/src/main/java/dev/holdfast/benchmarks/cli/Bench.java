@@ -26,8 +26,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
-import org.openjdk.jmh.runner.RunnerException;
 import org.jspecify.annotations.Nullable;
+import org.openjdk.jmh.runner.RunnerException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -147,7 +147,7 @@ public final class Bench implements Callable<Integer> {
     }
 
     private List<Scenario> scenarios() {
-        List<Scenario> scenarios = new ArrayList<>(Scenarios.usual());
+        List<Scenario> scenarios = new ArrayList<>(quick ? Scenarios.quick() : Scenarios.usual());
         if (!quick || chosen != null) {
             scenarios.addAll(Scenarios.growth());
         }
@@ -219,7 +219,8 @@ public final class Bench implements Callable<Integer> {
         out.println(store + ": the aims");
         out.print(Tables.reach(results, store).text());
         List<ResultFiles.Part> parts = new ArrayList<>();
-        scenarios().forEach(scenario -> parts.add(new ResultFiles.Part(scenario.id(), scenario.title(), scenario.main())));
+        scenarios()
+                .forEach(scenario -> parts.add(new ResultFiles.Part(scenario.id(), scenario.title(), scenario.main())));
         parts.add(new ResultFiles.Part(Kills.ID, Kills.TITLE, Metric.TAKE_OVER));
         new ResultFiles(folder, results).write(store, parts, footnotes.getOrDefault(store, List.of()));
     }

@@ -59,8 +59,8 @@ public final class ResultFiles {
                     .append("](")
                     .append(chart)
                     .append(")\n\n");
-            page.append(Tables.contenders(results, store, part.id(), part.main())
-                    .markdown());
+            page.append(
+                    Tables.contenders(results, store, part.id(), part.main()).markdown());
         }
         page.append("\n## Aims\n\n").append(Tables.reach(results, store).markdown());
         List<Results.Failure> failures = results.failures().stream()

@@ -99,8 +99,7 @@ public final class Kills {
                 && !contender.outlives().isZero();
     }
 
-    private void prepare(Store store, Contender contender, String name, List<Pair> pairs)
-            throws InterruptedException {
+    private void prepare(Store store, Contender contender, String name, List<Pair> pairs) throws InterruptedException {
         progress.accept("(" + ID + ") " + store.name() + " " + contender.name());
         Fields order = new Fields("hold").with("name", name);
         try {

@@ -33,7 +33,9 @@ final class ManyHeld implements Scenario {
     @Override
     public boolean takes(Contender contender) {
         // A lease for each of 10,000 locks would measure leases, not jetcd's lock.
-        return contender.representative() && contender.role() != Role.FLOOR && !contender.name().startsWith("jetcd");
+        return contender.representative()
+                && contender.role() != Role.FLOOR
+                && !contender.name().startsWith("jetcd");
     }
 
     @Override

@@ -20,7 +20,7 @@ public record Plan(int rounds, Duration window, Duration warmUp, int many, Durat
      * @return the plan
      */
     public static Plan full() {
-        return new Plan(9, Duration.ofMillis(1_500), Duration.ofSeconds(6), 10_000, Duration.ofSeconds(20), 3);
+        return new Plan(5, Duration.ofMillis(1_000), Duration.ofSeconds(4), 10_000, Duration.ofSeconds(20), 2);
     }
 
     /**
@@ -29,7 +29,7 @@ public record Plan(int rounds, Duration window, Duration warmUp, int many, Durat
      * @return the plan
      */
     public static Plan quick() {
-        return new Plan(3, Duration.ofMillis(400), Duration.ofMillis(2_000), 1_000, Duration.ofSeconds(6), 1);
+        return new Plan(3, Duration.ofMillis(250), Duration.ofMillis(1_000), 1_000, Duration.ofMillis(5_500), 1);
     }
 
     /** {@return the window in milliseconds} */

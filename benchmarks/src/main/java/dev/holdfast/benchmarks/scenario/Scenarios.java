@@ -25,6 +25,22 @@ public final class Scenarios {
     }
 
     /**
+     * The usual ones for a short run: where each contender needs several processes, only one a library takes part.
+     *
+     * @return in the order of a run
+     */
+    public static List<Scenario> quick() {
+        return List.of(
+                new UncontendedPair("a", 1),
+                new UncontendedPair("b", 16),
+                new OneName("c", 16),
+                new Representatives(new ManyProcesses("d", 4, 4, 0)),
+                new Representatives(new ManyProcesses("ping-pong", 2, 1, PING_PONG_MICROS)),
+                new ManyHeld(),
+                new VirtualWaiters());
+    }
+
+    /**
      * What happens when names, threads and processes grow; 1 and 16 names and 16 threads are in the usual ones.
      *
      * @return in the order of a run

@@ -82,9 +82,12 @@ class OutputTest {
         results.fail("redis", "c", Some.FAST_PEER, "no mutual exclusion\nmore");
 
         new ResultFiles(folder, results)
-                .write("redis", List.of(
+                .write(
+                        "redis",
+                        List.of(
                                 new ResultFiles.Part("a", "pair", Metric.PAIR_P50),
-                                new ResultFiles.Part("b", "names", Metric.OPS)), List.of("a footnote"));
+                                new ResultFiles.Part("b", "names", Metric.OPS)),
+                        List.of("a footnote"));
 
         assertThat(Files.readString(folder.resolve("redis.md")))
                 .contains("## (a)", "| raw | 100.0 | 1.00 |", "- (c) fast: no mutual exclusion\n", "- a footnote")
