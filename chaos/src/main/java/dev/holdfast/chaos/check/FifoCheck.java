@@ -4,18 +4,20 @@ import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Operation;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * C7: who asked half a second later does not get the lock first. Looks at the locks that have one thread a client, so that
- * each call is one place in the server's queue, and only where nothing disturbs.
+ * C7: who asked a second later does not get the lock first. Looks at the locks that have one thread a client, so that
+ * each call is one place in the server's queue, and only where nothing disturbs, a process's first seconds among it.
  */
 public final class FifoCheck implements Check {
     /** The name. */
     public static final String NAME = "C7 order";
 
-    private static final long APART_NANOS = 500_000_000L;
+    private static final long APART_NANOS = 1_000_000_000L;
+    private static final long WARM_UP_NANOS = 5_000_000_000L;
 
     @Override
     public String name() {
@@ -27,9 +29,12 @@ public final class FifoCheck implements Check {
         List<String> violations = new ArrayList<>();
         Calm calm = evidence.calm(false);
         long pairs = 0;
+        Map<Operation.Process, Long> begun = new HashMap<>();
+        evidence.history().operations().forEach(each -> begun.merge(each.process, each.invoked, Math::min));
         for (List<Operation> ofName : evidence.history().byName().values()) {
             List<Operation> calls = ofName.stream()
                     .filter(operation -> operation.kind == OpKind.FIFO)
+                    .filter(operation -> operation.invoked - begun.getOrDefault(operation.process, 0L) >= WARM_UP_NANOS)
                     .sorted(Comparator.comparingLong(operation -> operation.invoked))
                     .toList();
             for (int i = 0; i < calls.size(); i++) {

@@ -137,7 +137,7 @@ final class Worker implements Runnable {
                 } else {
                     hold.acquired(nanos, lease.get());
                     if (kind == OpKind.NOT_RENEWED) {
-                        work(lock, name, hold, lease.get(), aroundLease(), true);
+                        work(lock, name, hold, lease.get(), aroundLease(140), true);
                     } else {
                         work(lock, name, hold, lease.get(), holdMillis(), false);
                     }
@@ -275,12 +275,12 @@ final class Worker implements Runnable {
     private long holdMillis() {
         int percent = random.nextInt(100);
         if (percent < config.longPercent()) {
-            return aroundLease();
+            return aroundLease(250);
         }
         return percent < 90 ? random.nextInt(25) : random.nextInt(30, 300);
     }
 
-    private long aroundLease() {
-        return config.leaseMillis() * random.nextInt(50, 140) / 100;
+    private long aroundLease(int mostPercent) {
+        return config.leaseMillis() * random.nextInt(50, mostPercent) / 100;
     }
 }

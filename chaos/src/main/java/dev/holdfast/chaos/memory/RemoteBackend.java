@@ -36,7 +36,10 @@ public final class RemoteBackend implements LockBackend {
     /** What the store's address begins with; its port follows. */
     public static final String SCHEME = "memory-tcp:";
 
-    private static final BackendInfo INFO = new BackendInfo("memory-tcp", false, true, 1, 5_000, 5_000);
+    /** Rarely enough to show a wake-up that does not come, and before the store forgets who does not ask again. */
+    private static final long POLL_MILLIS = 2_700;
+
+    private static final BackendInfo INFO = new BackendInfo("memory-tcp", false, true, 1, POLL_MILLIS, POLL_MILLIS);
 
     private final int port;
     private final ReentrantLock lock = new ReentrantLock();

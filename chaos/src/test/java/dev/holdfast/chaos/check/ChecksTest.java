@@ -13,6 +13,7 @@ import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.history.Outcome;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -137,14 +138,19 @@ final class ChecksTest {
 
     @Test
     void order() {
-        Operation first = claim(0, OpKind.FIFO, 2, 1_000, 5_000, 5_100);
-        Operation second = claim(1, OpKind.FIFO, 1, 2_000, 3_000, 3_100);
-        assertThat(found(new FifoCheck(), first, second)).hasSize(1);
-        Operation after = claim(1, OpKind.FIFO, 3, 2_000, 6_000, 6_100);
-        assertThat(found(new FifoCheck(), first, after)).isEmpty();
-        Operation closely = claim(1, OpKind.FIFO, 1, 1_100, 3_000, 3_100);
-        assertThat(found(new FifoCheck(), first, closely)).isEmpty();
-        assertThat(found(new FifoCheck(), call(0, OpKind.FIFO, 1_000), second))
+        Operation early = call(0, OpKind.LOCK, 0);
+        Operation early1 = call(1, OpKind.LOCK, 0);
+        Operation first = claim(0, OpKind.FIFO, 2, 11_000, 15_000, 15_100);
+        Operation second = claim(1, OpKind.FIFO, 1, 12_000, 13_000, 13_100);
+        assertThat(found(new FifoCheck(), early, early1, first, second)).hasSize(1);
+        assertThat(found(new FifoCheck(), first, second))
+                .as("a process's first call")
+                .isEmpty();
+        Operation after = claim(1, OpKind.FIFO, 3, 12_000, 16_000, 16_100);
+        assertThat(found(new FifoCheck(), early, early1, first, after)).isEmpty();
+        Operation closely = claim(1, OpKind.FIFO, 1, 11_100, 13_000, 13_100);
+        assertThat(found(new FifoCheck(), early, early1, first, closely)).isEmpty();
+        assertThat(found(new FifoCheck(), early, early1, call(0, OpKind.FIFO, 11_000), second))
                 .as("one that was never served was overtaken as well")
                 .hasSize(1);
     }
@@ -165,6 +171,20 @@ final class ChecksTest {
         assertThat(found(new LossCheck(), untold)).hasSize(1);
 
         assertThat(found(new LossCheck(), released(claim(1, 0, 1, 5), 6))).isEmpty();
+    }
+
+    @Test
+    void answers() {
+        Operation early = call(0, OpKind.LOCK, 0);
+        Operation refused = call(0, OpKind.TIMED, 11_000);
+        refused.failed = 12_000 * Claims.MILLI;
+        refused.failure = Outcome.UNAVAILABLE;
+        assertThat(found(new AnswerCheck(), early, refused)).hasSize(1);
+        Evidence disturbed =
+                evidence(List.of(early, refused), List.of(fault(FaultKind.NET_CUT, 0, 10_500, 11_500)), List.of());
+        assertThat(new AnswerCheck().check(disturbed).violations()).isEmpty();
+        refused.failure = Outcome.BUSY;
+        assertThat(found(new AnswerCheck(), early, refused)).isEmpty();
     }
 
     @Test

@@ -1,0 +1,50 @@
+package dev.holdfast.chaos.check;
+
+import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.history.Outcome;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Nobody who waited half a second or longer is told that the store is unavailable while nothing is wrong with it. */
+public final class AnswerCheck implements Check {
+    /** The name. */
+    public static final String NAME = "L answers";
+
+    /** A shorter deadline may pass before a busy machine has answered. */
+    private static final long PATIENCE_NANOS = 500_000_000L;
+
+    /** A new process on a busy machine is slow. */
+    private static final long WARM_UP_NANOS = 5_000_000_000L;
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Result check(Evidence evidence) {
+        List<String> violations = new ArrayList<>();
+        Calm calm = evidence.calm(true);
+        long unavailable = 0;
+        Map<Operation.Process, Long> begun = new HashMap<>();
+        evidence.history().operations().forEach(each -> begun.merge(each.process, each.invoked, Math::min));
+        for (Operation operation : evidence.history().operations()) {
+            if (operation.failure == Outcome.UNAVAILABLE) {
+                unavailable++;
+                boolean warm = operation.invoked - begun.getOrDefault(operation.process, 0L) >= WARM_UP_NANOS;
+                if (warm
+                        && operation.failed - operation.invoked >= PATIENCE_NANOS
+                        && calm.throughout(operation.invoked, operation.failed)
+                        && calm.smooth(operation.invoked, operation.failed)) {
+                    violations.add("name " + operation.name + ", client " + operation.process + " thread "
+                            + operation.thread + ", " + operation.kind + ": told that the store is unavailable after "
+                            + (operation.failed - operation.invoked) / 1_000_000 + " undisturbed ms, at "
+                            + operation.failed / 1_000_000 + " ms");
+                }
+            }
+        }
+        return new Result(NAME, violations, Map.of("unavailable", unavailable));
+    }
+}
