@@ -14,6 +14,7 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -114,8 +115,8 @@ final class RedisAccessTest {
 
     @Test
     void tls_withTheRightName_connects_withAWrongOne_doesNot(@TempDir Path folder) throws Exception {
-        Certificates.make(folder, "right", "DNS:localhost,IP:127.0.0.1");
-        Certificates.make(folder, "wrong", "DNS:elsewhere.example");
+        SelfSignedCertificate.make(folder, "right", "DNS:localhost,IP:127.0.0.1");
+        SelfSignedCertificate.make(folder, "wrong", "DNS:elsewhere.example");
         try (RedisServer server = RedisServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"));
                 LockBackend backend = tls(server, folder.resolve("right.pem"))) {
             pair(backend);

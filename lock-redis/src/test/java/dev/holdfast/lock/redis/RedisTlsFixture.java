@@ -5,6 +5,7 @@ import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
@@ -33,9 +34,9 @@ final class RedisTlsFixture implements LockFixture {
     RedisTlsFixture() throws IOException, InterruptedException {
         Path folder = Files.createTempDirectory("holdfast-tls-");
         Path certificate = folder.resolve("server.pem");
-        Certificates.make(folder, "server", "IP:127.0.0.1");
+        SelfSignedCertificate.make(folder, "server", "IP:127.0.0.1");
         folder.toFile().deleteOnExit();
-        for (String file : new String[] {"server.pem", "server.key", "openssl.log"}) {
+        for (String file : new String[] {"server.pem", "server.key", "server-openssl.log"}) {
             folder.resolve(file).toFile().deleteOnExit();
         }
         server = RedisServer.startTlsWithPassword(certificate, folder.resolve("server.key"), PASSWORD);
