@@ -26,7 +26,7 @@ image_keys() {
 # use_engine FOLDER: makes sure that a container engine answers. Where there is none it installs and starts one, which
 # listens in that folder only and ends with stop_engine.
 use_engine() {
-  local folder=$1 packages i
+  local folder=$1 packages policy='' installed=true i
   if command -v docker >/dev/null 2>&1 && docker info >/dev/null 2>&1; then
     return
   fi
@@ -43,10 +43,12 @@ use_engine() {
     if [ ! -e /usr/sbin/policy-rc.d ]; then
       printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
       chmod +x /usr/sbin/policy-rc.d
-      trap 'rm -f /usr/sbin/policy-rc.d' RETURN
+      policy=/usr/sbin/policy-rc.d
     fi
     DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends \
-      "${packages[@]}" iptables >/dev/null
+      "${packages[@]}" >/dev/null || installed=false
+    [ -z "$policy" ] || rm -f "$policy"
+    "$installed" || fail "cannot install a container engine: ${packages[*]}"
   fi
   export DOCKER_HOST=unix://$folder/engine.sock
   dockerd --host "$DOCKER_HOST" --pidfile "$folder/engine.pid" >"$folder/engine.log" 2>&1 &
