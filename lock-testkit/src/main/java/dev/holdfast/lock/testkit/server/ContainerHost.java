@@ -4,20 +4,23 @@ import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.command.InspectContainerResponse;
 import com.github.dockerjava.api.exception.NotFoundException;
 import com.github.dockerjava.api.exception.NotModifiedException;
-import com.github.dockerjava.api.model.HostConfig;
+import com.github.dockerjava.api.model.AccessMode;
+import com.github.dockerjava.api.model.Bind;
+import com.github.dockerjava.api.model.Volume;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.testcontainers.DockerClientFactory;
-import org.testcontainers.containers.BindMode;
 import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.output.OutputFrame;
@@ -101,24 +104,23 @@ final class ContainerHost implements ServerHost {
         container.withEnv(place.environment());
         container.withNetworkMode("host");
         container.withWorkingDirectory(place.folder().toString());
-        bind(container, place.folder(), BindMode.READ_WRITE);
-        place.readable().forEach(file -> bind(container, file, BindMode.READ_ONLY));
+        List<Bind> binds = new ArrayList<>();
+        binds.add(bind(place.folder(), place.folder().toString(), AccessMode.rw));
+        place.readable().forEach(file -> binds.add(bind(file, file.toString(), AccessMode.ro)));
         // Some programs look up the name of the user that they run as.
         Path users = place.write("passwd", "root:x:0:0::/root:/bin/sh\nholdfast:x:" + user + "::/tmp:/bin/sh\n");
-        container.withFileSystemBind(users.toString(), "/etc/passwd", BindMode.READ_ONLY);
+        binds.add(bind(users, "/etc/passwd", AccessMode.ro));
+        // Not by withFileSystemBind: before the first one Testcontainers tries it out with an image of its own.
         container.withCreateContainerCmdModifier(create -> {
             create.withEntrypoint(command).withCmd(List.of()).withUser(user);
-            HostConfig host = create.getHostConfig();
-            if (host != null) {
-                host.withPortBindings(List.of());
-            }
+            Objects.requireNonNull(create.getHostConfig()).withBinds(binds);
         });
         container.waitingFor(new Immediately());
         return container;
     }
 
-    private static void bind(GenericContainer<?> container, Path file, BindMode mode) {
-        container.withFileSystemBind(file.toString(), file.toString(), mode);
+    private static Bind bind(Path file, String inside, AccessMode mode) {
+        return new Bind(file.toString(), new Volume(inside), mode);
     }
 
     /** Who owns the folder is who the server runs as: {@code uid:gid}. */
