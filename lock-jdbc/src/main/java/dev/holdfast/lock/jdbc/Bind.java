@@ -23,6 +23,11 @@ final class Bind {
         return this;
     }
 
+    Bind bytes(byte[] bytes) throws SQLException {
+        statement.setBytes(++index, bytes);
+        return this;
+    }
+
     Bind owner(OwnerId owner) throws SQLException {
         statement.setString(++index, owner.toString());
         return this;

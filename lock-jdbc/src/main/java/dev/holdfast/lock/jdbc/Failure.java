@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;
 import java.util.Collections;
@@ -23,6 +24,17 @@ enum Failure {
     REFUSED,
     /** Everything else: no answer, no connection, or trouble that may pass. The outcome is unknown. */
     UNAVAILABLE;
+
+    /** Whether there was no answer in time, so that nobody knows what became of the request. */
+    static boolean isTimeOut(Throwable failure) {
+        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (Throwable t = failure; t != null && seen.add(t); t = t.getCause()) {
+            if (t instanceof SocketTimeoutException) {
+                return true;
+            }
+        }
+        return false;
+    }
 
     /** Looks through causes and next exceptions for the one that says most: pools wrap what the driver threw. */
     static Failure of(Throwable failure) {

@@ -79,6 +79,7 @@ public final class JdbcLocks {
         private @Nullable JdbcStrategy strategy;
         private @Nullable TableName table;
         private @Nullable Boolean createTable;
+        private @Nullable Integer maxRowLocks;
 
         private Builder(DataSource dataSource, Runnable closeDataSource) {
             this.dataSource = dataSource;
@@ -136,6 +137,24 @@ public final class JdbcLocks {
         }
 
         /**
+         * Sets how many connections strategy {@link JdbcStrategy#ROW_LOCK} may keep, one for each lock that this client holds
+         * or waits for. Once they are in use, further attempts fail with {@link LockUnavailableException}. The data source
+         * must have one connection more, at least.
+         *
+         * @param maxRowLocks at least 1; by default one less than a HikariCP pool's maximum, or 8 with other data sources
+         * @return this
+         * @throws IllegalArgumentException if less than 1
+         * @throws IllegalStateException if already set
+         */
+        public Builder maxRowLocks(int maxRowLocks) {
+            if (maxRowLocks < 1) {
+                throw new IllegalArgumentException("maxRowLocks must be at least 1, got " + maxRowLocks);
+            }
+            this.maxRowLocks = once("maxRowLocks", this.maxRowLocks, maxRowLocks);
+            return this;
+        }
+
+        /**
          * Looks at the database and makes the client.
          *
          * @return an open client
@@ -152,9 +171,13 @@ public final class JdbcLocks {
             JdbcStrategy kind = strategy == null ? JdbcStrategy.VERSION : strategy;
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
-            long timeoutMillis = chosen.requestTimeout().toMillis();
-            Database database = Database.open(dataSource, request, Math.max(1, timeoutMillis), closeDataSource);
-            return JdbcLockBackend.of(kind, database);
+            long timeoutMillis = Math.max(1, chosen.requestTimeout().toMillis());
+            if (kind != JdbcStrategy.ROW_LOCK) {
+                return JdbcLockBackend.of(kind, Database.open(dataSource, request, timeoutMillis, closeDataSource));
+            }
+            int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
+            Database database = Database.open(dataSource, request, timeoutMillis, closeDataSource);
+            return RowLockBackend.of(database, dataSource, limit, timeoutMillis);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

@@ -17,7 +17,16 @@ public enum JdbcStrategy {
      * minutes are deleted by any client that is at work. For any number of names that are used once. Not on MySQL, which
      * has no sequences.
      */
-    UNIQUE_INDEX("unique", "holdfast_held");
+    UNIQUE_INDEX("unique", "holdfast_held"),
+
+    /**
+     * A row that is locked, by a transaction that stays open on a connection of its own for as long as the lock is held, or
+     * waited for; table {@code holdfast_row}. The database's own queue wakes the next waiter at once, and a holder that is
+     * killed is followed at once as well. For few locks that are handed on often or must be taken over fast: each needs a
+     * connection, so that the pool bounds their number; and a restart of the database ends them all. Not with a proxy that
+     * pools transactions.
+     */
+    ROW_LOCK("row", "holdfast_row");
 
     /** Leaves room for the sequence's name beside the table's. */
     private static final int LONGEST_WITH_SEQUENCE = 57;
@@ -32,6 +41,13 @@ public enum JdbcStrategy {
 
     TableName defaultTable() {
         return new TableName(table);
+    }
+
+    /** The columns that the statements use. */
+    String columns() {
+        return this == ROW_LOCK
+                ? "name, part, token, session, since, holder"
+                : "name, owner, token, lease_millis, expires, since, holder";
     }
 
     /** The file that describes the table. */

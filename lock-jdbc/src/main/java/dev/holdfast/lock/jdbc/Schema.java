@@ -16,8 +16,7 @@ import java.util.stream.Stream;
 record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
     /** The columns that the statements use, to see at the start whether the table is the right one. */
-    private static final String PROBE =
-            "SELECT name, owner, token, lease_millis, expires, since, holder FROM %s WHERE 1 = 0";
+    private static final String PROBE = "SELECT %s FROM %s WHERE 1 = 0";
 
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
@@ -51,7 +50,9 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     /** Asks for the columns; fails if they are not there. */
     boolean probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.executeQuery(String.format(PROBE, table)).close();
+            statement
+                    .executeQuery(String.format(PROBE, strategy.columns(), table))
+                    .close();
             return true;
         }
     }

@@ -9,6 +9,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -45,15 +47,25 @@ final class Worker implements AutoCloseable {
     }
 
     static ThreadPoolExecutor executor() {
-        AtomicInteger count = new AtomicInteger();
-        ThreadPoolExecutor executor =
-                new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                    Thread thread = new Thread(task, "holdfast-jdbc-" + count.incrementAndGet());
-                    thread.setDaemon(true);
-                    return thread;
-                });
+        ThreadPoolExecutor executor = new ThreadPoolExecutor(
+                THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), threads("holdfast-jdbc-"));
         executor.allowCoreThreadTimeOut(true);
         return executor;
+    }
+
+    /** As many threads as there is work, for work that something else bounds. */
+    static ThreadPoolExecutor unboundedExecutor(String prefix) {
+        return new ThreadPoolExecutor(
+                0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), threads(prefix));
+    }
+
+    private static ThreadFactory threads(String prefix) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, prefix + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
     }
 
     /**

@@ -17,7 +17,7 @@ final class ContendingProcess {
         config.setJdbcUrl(args[0]);
         config.setUsername(args[1]);
         config.setPassword(args[2]);
-        config.setMaximumPoolSize(1);
+        config.setMaximumPoolSize(JdbcStrategy.valueOf(args[3]) == JdbcStrategy.ROW_LOCK ? 2 : 1);
         int errors = 0;
         int busy = 0;
         try (HikariDataSource pool = new HikariDataSource(config)) {

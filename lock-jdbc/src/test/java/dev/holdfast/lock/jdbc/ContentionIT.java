@@ -2,7 +2,6 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.File;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -33,12 +32,16 @@ final class ContentionIT {
                 Arguments.of("H2", JdbcStrategy.VERSION),
                 Arguments.of("POSTGRESQL", JdbcStrategy.VERSION),
                 Arguments.of("POSTGRESQL", JdbcStrategy.UNIQUE_INDEX),
+                Arguments.of("POSTGRESQL", JdbcStrategy.ROW_LOCK),
                 Arguments.of("MARIADB", JdbcStrategy.VERSION));
         Stream<Arguments> more = Stream.of(
                 Arguments.of("H2", JdbcStrategy.UNIQUE_INDEX),
                 Arguments.of("MARIADB", JdbcStrategy.UNIQUE_INDEX),
                 Arguments.of("MYSQL_DRIVER", JdbcStrategy.VERSION),
-                Arguments.of("MYSQL_DRIVER", JdbcStrategy.UNIQUE_INDEX));
+                Arguments.of("MYSQL_DRIVER", JdbcStrategy.UNIQUE_INDEX),
+                Arguments.of("H2", JdbcStrategy.ROW_LOCK),
+                Arguments.of("MARIADB", JdbcStrategy.ROW_LOCK),
+                Arguments.of("MYSQL_DRIVER", JdbcStrategy.ROW_LOCK));
         return FULL ? Stream.concat(bounded, more) : bounded;
     }
 
@@ -104,7 +107,7 @@ final class ContentionIT {
                                 "-XX:+UseSerialGC",
                                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                                 "-cp",
-                                classPath(),
+                                HoldingProcess.classPath(),
                                 ContendingProcess.class.getName(),
                                 db.url(),
                                 db.user(),
@@ -129,16 +132,5 @@ final class ContentionIT {
                 Files.deleteIfExists(output);
             }
         }
-    }
-
-    /** Everything on the class path, wherever this JVM has it: a child needs no modules. */
-    private static String classPath() {
-        List<String> parts = new ArrayList<>();
-        for (String property : List.of("java.class.path", "jdk.module.path")) {
-            parts.add(System.getProperty(property, ""));
-        }
-        parts.add(Path.of("target", "test-classes").toAbsolutePath().toString());
-        parts.removeIf(String::isEmpty);
-        return String.join(File.pathSeparator, parts);
     }
 }

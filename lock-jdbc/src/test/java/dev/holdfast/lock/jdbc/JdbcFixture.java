@@ -37,7 +37,8 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        HikariDataSource pool = db.pool(config -> {});
+        boolean rowLock = strategy == JdbcStrategy.ROW_LOCK;
+        HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(rowLock ? 600 : 6));
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
                 .createTable(true)
@@ -55,11 +56,18 @@ final class JdbcFixture implements LockFixture {
         if (!db.isServer()) {
             all.removeAll(EnumSet.of(Capability.PAUSE, Capability.RESTART, Capability.PARTITION));
         }
+        if (strategy == JdbcStrategy.ROW_LOCK && db.dialect == Dialect.H2) {
+            all.remove(Capability.EXPIRE); // H2 closes the database if a session is aborted within its transaction
+        }
         return all;
     }
 
     @Override
-    public void expire(String name) throws SQLException {
+    public void expire(String name) throws Exception {
+        if (strategy == JdbcStrategy.ROW_LOCK) {
+            RowLockAdministrator.kill(db, name);
+            return;
+        }
         String past = db.dialect == Dialect.H2 ? "TIMESTAMP WITH TIME ZONE '2001-01-01 00:00:00Z'" : "'2001-01-01'";
         withName(
                 "UPDATE " + strategy.defaultTable() + " SET expires = " + past + " WHERE name = ?",
@@ -69,6 +77,9 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public long entries(String name) throws SQLException {
+        if (strategy == JdbcStrategy.ROW_LOCK) {
+            return RowLockAdministrator.isLocked(db, name) ? 1 : 0;
+        }
         String live = "SELECT count(*) FROM " + strategy.defaultTable()
                 + " WHERE name = ? AND owner IS NOT NULL AND expires > " + db.dialect.now();
         return withName(live, name, statement -> {
@@ -108,12 +119,18 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public void partition() {
-        db.proxy().blackHole();
+        if (strategy == JdbcStrategy.ROW_LOCK) {
+            db.proxy().hold(); // its locks cannot outlive their connections
+        } else {
+            db.proxy().blackHole();
+        }
     }
 
     @Override
     public void heal() {
-        db.proxy().resetAll();
+        if (strategy != JdbcStrategy.ROW_LOCK) {
+            db.proxy().resetAll();
+        }
         db.proxy().pass();
     }
 

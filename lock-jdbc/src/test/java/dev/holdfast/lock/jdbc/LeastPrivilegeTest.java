@@ -56,7 +56,9 @@ final class LeastPrivilegeTest {
             db.execute(grants(db, strategy, table, user));
             var request = new Database.SchemaRequest(strategy, table, false);
             try (Database database = Database.open(pool, request, 5_000, () -> {})) {
-                LockBackend backend = JdbcLockBackend.of(strategy, database);
+                LockBackend backend = strategy == JdbcStrategy.ROW_LOCK
+                        ? RowLockBackend.of(database, pool, 3, 5_000)
+                        : JdbcLockBackend.of(strategy, database);
                 Grant grant = Spi.granted(backend, "a");
                 assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
                 assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
@@ -83,7 +85,8 @@ final class LeastPrivilegeTest {
 
     /** As the schema files say. */
     private static String[] grants(Db db, JdbcStrategy strategy, TableName table, String user) {
-        String rights = strategy == JdbcStrategy.VERSION ? "SELECT, INSERT, UPDATE" : "SELECT, INSERT, UPDATE, DELETE";
+        String rights =
+                strategy == JdbcStrategy.UNIQUE_INDEX ? "SELECT, INSERT, UPDATE, DELETE" : "SELECT, INSERT, UPDATE";
         String to = grantee(db, user);
         List<String> grants = new ArrayList<>(List.of("GRANT " + rights + " ON " + table + to));
         if (strategy == JdbcStrategy.UNIQUE_INDEX && db.dialect == Dialect.POSTGRESQL) {

@@ -95,6 +95,48 @@ final class PoolSettingsTest {
 
     @ParameterizedTest
     @MethodSource("settings")
+    void rowLock_everyOperation_works(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
+            throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .strategy(JdbcStrategy.ROW_LOCK)
+                    .table(SharedDb.newTable())
+                    .createTable(true)
+                    .backend(ClientOptions.defaults());
+            long last = 0;
+            for (int i = 0; i < 3; i++) {
+                Grant grant = Spi.granted(backend, "a");
+                assertThat(grant.token()).isGreaterThan(last);
+                last = grant.token();
+                assertThat(Spi.attempt(backend, "a")).isInstanceOf(Attempt.Busy.class);
+                assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+                assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
+                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(Spi.answer(backend.holder("a", 5_000))).isEmpty();
+            }
+            backend.close();
+            assertAsItWas(pool, autoCommit, readOnly);
+            if (shared.db().dialect.mysqlFamily()) {
+                assertThat(number(pool, "SELECT @@session.wait_timeout - @@global.wait_timeout"))
+                        .isZero();
+                assertThat(number(
+                                pool, "SELECT @@session.innodb_lock_wait_timeout - @@global.innodb_lock_wait_timeout"))
+                        .isZero();
+            }
+        }
+    }
+
+    private static long number(HikariDataSource pool, String query) throws Exception {
+        try (Connection connection = pool.getConnection();
+                var statement = connection.createStatement();
+                var rows = statement.executeQuery(query)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    @ParameterizedTest
+    @MethodSource("settings")
     void contention_excludesAndTokensRise(SharedDb shared, String isolation, boolean autoCommit, boolean readOnly)
             throws Exception {
         int threads = 4;

@@ -7,8 +7,11 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
@@ -21,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TimeZone;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -58,7 +62,7 @@ abstract class ServerFaults {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void restart_midHold_leaseAndTokenSurvive(JdbcStrategy strategy) throws Exception {
         LockBackend backend = builder(strategy).backend(ClientOptions.defaults());
         Grant grant = Spi.granted(backend, "restart/hold");
@@ -84,7 +88,7 @@ abstract class ServerFaults {
 
             db.process().restart();
             long token = lease.token();
-            lease.close();
+            closeThoughLost(lease);
 
             try (Lease next = waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
                 assertThat(next.token()).isGreaterThan(token);
@@ -92,8 +96,47 @@ abstract class ServerFaults {
         }
     }
 
+    /** A row lock ends with its connection, but its row in the wait's way does not. */
+    private static void closeThoughLost(Lease lease) {
+        try {
+            lease.close();
+        } catch (LeaseLostException e) {
+            assertThat(e.reason()).isEqualTo(LossReason.SESSION_LOST);
+        }
+    }
+
+    @Test
+    void restart_midHold_rowLockIsLostAndTold_tokensRise() throws Exception {
+        assertRowLockLost("restart/row", () -> {
+            db.process().restart();
+            return null;
+        });
+    }
+
+    @Test
+    void killedConnections_rowLockIsLostAndTold_tokensRise() throws Exception {
+        assertRowLockLost("killed/row", this::killAllConnections);
+    }
+
+    private void assertRowLockLost(String name, Callable<?> disturbance) throws Exception {
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(3)).build();
+        try (LockClient client = builder(JdbcStrategy.ROW_LOCK).build();
+                LockClient other = builder(JdbcStrategy.ROW_LOCK).build()) {
+            Lease lease = client.lock(name, options).acquire();
+
+            disturbance.call();
+
+            LossReason reason = lease.lost().toCompletableFuture().get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            assertThat(reason).isIn(LossReason.SESSION_LOST, LossReason.EXPIRED);
+            assertThat(lease.isValid()).isFalse();
+            try (Lease next = other.lock(name).acquire(PATIENCE)) {
+                assertThat(next.token()).isGreaterThan(lease.token());
+            }
+        }
+    }
+
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void killedConnections_holdGoesOn(JdbcStrategy strategy) throws Exception {
         try (LockClient client = builder(strategy).build()) {
             Lease lease = client.lock("killed").acquire();
@@ -112,11 +155,11 @@ abstract class ServerFaults {
         }
     }
 
-    private void killAllConnections() throws Exception {
+    private Void killAllConnections() throws Exception {
         if (db.dialect == Dialect.POSTGRESQL) {
             db.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                     + " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-            return;
+            return null;
         }
         List<Long> ids = new ArrayList<>();
         try (Connection connection = db.connect();
@@ -131,10 +174,11 @@ abstract class ServerFaults {
                 statement.execute("KILL " + id);
             }
         }
+        return null;
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void replyLostAfterCommit_sameAcquisitionHasOneGrant(JdbcStrategy strategy) throws Exception {
         ClientOptions short1 =
                 ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
@@ -171,6 +215,36 @@ abstract class ServerFaults {
         backend.close();
     }
 
+    /** Nothing is committed that a lost reply could hide: the connection is gone, and the row with it. */
+    @Test
+    void replyLost_rowLockIsFreeAgain() throws Exception {
+        LockBackend backend = builder(JdbcStrategy.ROW_LOCK)
+                .backend(ClientOptions.builder()
+                        .requestTimeout(Duration.ofSeconds(2))
+                        .build());
+        Grant before = Spi.granted(backend, "reply/row");
+        Spi.release(backend, before);
+        Acquisition acquisition = Spi.acquisition("reply/row");
+
+        db.proxy().dropRepliesAfter(0);
+        CompletableFuture<Attempt> attempt =
+                CompletableFuture.supplyAsync(() -> Spi.answer(backend.attempt(Spi.request(acquisition, 60_000))));
+        assertThat(db.proxy().awaitDropped(PATIENCE)).as("a reply was dropped").isTrue();
+        db.proxy().resetAll();
+        db.proxy().pass();
+        attempt.handle((answer, error) -> null).get(60, TimeUnit.SECONDS);
+
+        Attempt again = await().atMost(PATIENCE)
+                .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                .until(
+                        () -> Spi.answer(backend.attempt(Spi.request(acquisition, 60_000))),
+                        Attempt.Granted.class::isInstance);
+        assertThat(((Attempt.Granted) again).grant().token()).isGreaterThan(before.token());
+        assertThat(Spi.attempt(backend, "reply/row")).isInstanceOf(Attempt.Busy.class);
+        Spi.release(backend, ((Attempt.Granted) again).grant());
+        backend.close();
+    }
+
     @ParameterizedTest
     @EnumSource
     void clientsInTimeZonesADayApart_excludeEachOther(JdbcStrategy strategy) throws Exception {
@@ -189,7 +263,9 @@ abstract class ServerFaults {
                             JdbcLocks.builder(west).strategy(strategy).backend(ClientOptions.defaults());
                     Attempt attempt = Spi.attempt(western, "zones");
                     assertThat(attempt).isInstanceOf(Attempt.Busy.class);
-                    assertThat(((Attempt.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+                    if (strategy != JdbcStrategy.ROW_LOCK) {
+                        assertThat(((Attempt.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+                    }
                     Duration age = Duration.between(
                             Spi.answer(western.holder("zones", 5_000))
                                     .orElseThrow()

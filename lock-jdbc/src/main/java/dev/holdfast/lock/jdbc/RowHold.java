@@ -1,0 +1,323 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockName;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One acquisition of strategy "row lock": from the first try to lock its row until the transaction that has it ends.
+ *
+ * <p><b>Invariant.</b> A token is counted, and committed on another connection, while this one's transaction has the row
+ * locked; and a grant is only given out if a statement of that transaction was answered that was sent after the attempt
+ * began. So tokens rise in the order of the row's lock, a crash of the server takes none back, and the server's patience
+ * with this connection ends later than the lease counted from the attempt. A token that was counted after the row had been
+ * lost in silence is not given out.
+ *
+ * <p>While it waits, its connection belongs to the thread that waits; at any other time to whoever has {@code turn}.
+ * Thread-safe.
+ */
+final class RowHold {
+    private enum State {
+        NEW,
+        WAITING,
+        LOCKED,
+        HELD,
+        ENDED
+    }
+
+    /** What a heartbeat learned: when it was sent, or why the hold has ended. */
+    record Beat(long sentNanos, @Nullable String ended) {}
+
+    private static final long CANCEL_AGAIN_MILLIS = 50;
+
+    private final RowLocks locks;
+    private final Acquisition acquisition;
+    private final byte[] name;
+    private final ReentrantLock turn = new ReentrantLock();
+    private final RowTicket ticket;
+    private volatile State state = State.NEW;
+    private volatile @Nullable RowSession session;
+    private long leaseMillis;
+    private long token;
+    private volatile boolean ended;
+    private volatile long confirmedNanos;
+    private volatile CompletableFuture<Boolean> waited = CompletableFuture.completedFuture(true);
+
+    RowHold(RowLocks locks, Acquisition acquisition) {
+        this.locks = locks;
+        this.acquisition = acquisition;
+        this.name = LockName.utf8(acquisition.name());
+        this.ticket = new RowTicket(locks.executor());
+    }
+
+    /** Tries to get on, and waits for nothing but answers; null if this hold has ended and a new one is to be used. */
+    @Nullable Attempt attempt(AttemptRequest request, long deadlineNanos) throws SQLException {
+        enter(deadlineNanos);
+        try {
+            return switch (state) {
+                case ENDED -> null;
+                case WAITING -> new Attempt.Busy(-1, ticket);
+                case NEW -> begin(request, deadlineNanos);
+                case LOCKED, HELD -> confirm(request, deadlineNanos);
+            };
+        } finally {
+            if (state == State.NEW) {
+                state = State.ENDED;
+            }
+            leave();
+        }
+    }
+
+    private void enter(long deadlineNanos) throws SQLException {
+        boolean entered = false;
+        try {
+            entered = turn.tryLock(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (!entered) {
+            throw new SQLException("an earlier request for the same lock has not been answered yet", "08000");
+        }
+    }
+
+    private void leave() {
+        if (state == State.ENDED) {
+            locks.forget(acquisition.owner(), this);
+        }
+        turn.unlock();
+    }
+
+    private Attempt begin(AttemptRequest request, long deadlineNanos) throws SQLException {
+        leaseMillis = request.leaseMillis();
+        RowSession.Outcome outcome = locks.sessions().take(taken -> {
+            RowSession.Outcome first = locks.tryLock(taken, name, leaseMillis, deadlineNanos);
+            session = taken;
+            return first;
+        });
+        boolean done = false;
+        try {
+            RowSession mine = current();
+            if (outcome == RowSession.Outcome.NO_ROW) {
+                mine.unlock(Session.millisLeft(deadlineNanos));
+                locks.insert(name, deadlineNanos);
+                outcome = locks.tryLock(mine, name, leaseMillis, deadlineNanos);
+            }
+            Attempt answer = outcome == RowSession.Outcome.LOCKED
+                    ? grant(request, deadlineNanos)
+                    : busy(request.waitMillis() > 0, deadlineNanos);
+            done = true;
+            return answer;
+        } finally {
+            if (!done) {
+                drop(State.NEW);
+            }
+        }
+    }
+
+    private Attempt busy(boolean wait, long deadlineNanos) throws SQLException {
+        if (wait && !ended) {
+            state = State.WAITING;
+            waited = new CompletableFuture<>();
+            locks.executor().execute(this::await);
+            return new Attempt.Busy(-1, ticket);
+        }
+        RowSession mine = current();
+        mine.unlock(Session.millisLeft(deadlineNanos));
+        session = null;
+        locks.sessions().back(mine);
+        return new Attempt.Busy(-1, null);
+    }
+
+    private Attempt grant(AttemptRequest request, long deadlineNanos) throws SQLException {
+        token = locks.mint(name, current().id(), request.identity(), deadlineNanos);
+        state = State.HELD;
+        confirmedNanos = System.nanoTime();
+        locks.watch(this, leaseMillis);
+        return Rows.granted(request, token);
+    }
+
+    /** The row was locked before this attempt: what the server promised then has begun to run out. */
+    private @Nullable Attempt confirm(AttemptRequest request, long deadlineNanos) throws SQLException {
+        boolean counted = state == State.HELD;
+        if (!counted) {
+            token = locks.mint(name, current().id(), request.identity(), deadlineNanos);
+        }
+        try {
+            current().heartbeat(Session.millisLeft(deadlineNanos));
+        } catch (SQLException e) {
+            drop(State.ENDED);
+            return null;
+        }
+        state = State.HELD;
+        confirmedNanos = System.nanoTime();
+        if (!counted) {
+            locks.watch(this, leaseMillis);
+        }
+        return Rows.granted(request, token);
+    }
+
+    // ---- the wait
+
+    private void await() {
+        RowSession mine = current();
+        boolean locked = false;
+        boolean broken = false;
+        try {
+            while (!locked && !ended) {
+                locked = mine.awaitLock(name, leaseMillis) == RowSession.Outcome.LOCKED;
+            }
+            if (ended) {
+                mine.unlock(locks.timeoutMillis());
+            }
+        } catch (SQLException e) {
+            broken = true;
+        }
+        turn.lock();
+        try {
+            if (broken) {
+                drop(State.ENDED);
+            } else if (ended) {
+                session = null;
+                locks.sessions().back(mine);
+                state = State.ENDED;
+            } else {
+                state = State.LOCKED;
+                confirmedNanos = System.nanoTime();
+                locks.watch(this, leaseMillis);
+            }
+        } finally {
+            leave();
+        }
+        waited.complete(true);
+        ticket.call();
+    }
+
+    // ---- while it is held
+
+    /** One round trip on the connection that has the row. */
+    Beat beat(long deadlineNanos) throws SQLException {
+        enter(deadlineNanos);
+        try {
+            if (state != State.HELD) {
+                return new Beat(0, "it is not held any more");
+            }
+            long sentNanos = System.nanoTime();
+            try {
+                current().heartbeat((int) Math.min(leaseMillis, Integer.MAX_VALUE));
+            } catch (SQLException e) {
+                drop(State.ENDED);
+                return new Beat(0, "the connection that held its row has ended: " + e.getMessage());
+            }
+            confirmedNanos = System.nanoTime();
+            return new Beat(sentNanos, null);
+        } finally {
+            leave();
+        }
+    }
+
+    /** Where the server does not end what has fallen silent, this process does; returns the milliseconds to the next look. */
+    long lapse() {
+        long left = TimeUnit.NANOSECONDS.toMillis(confirmedNanos - System.nanoTime()) + leaseMillis;
+        if (left > 0 || !turn.tryLock()) {
+            return Math.max(1, left);
+        }
+        try {
+            if (state == State.HELD || state == State.LOCKED) {
+                drop(State.ENDED);
+            }
+            return 0;
+        } finally {
+            leave();
+        }
+    }
+
+    boolean isEnded() {
+        return ended || state == State.ENDED;
+    }
+
+    /** Whether it was held. */
+    boolean release(Grant grant, long deadlineNanos) throws SQLException {
+        enter(deadlineNanos);
+        try {
+            return state == State.HELD && grant.token() == token && free(deadlineNanos);
+        } finally {
+            leave();
+        }
+    }
+
+    /** Whether its connection still had the row. */
+    private boolean free(long deadlineNanos) throws SQLException {
+        RowSession mine = current();
+        try {
+            mine.unlock(Session.millisLeft(deadlineNanos));
+        } catch (SQLException e) {
+            drop(State.ENDED);
+            if (Failure.isTimeOut(e)) {
+                throw e;
+            }
+            return false;
+        }
+        session = null;
+        state = State.ENDED;
+        locks.sessions().back(mine);
+        return true;
+    }
+
+    /** Ends whatever it is at. */
+    void abandon(long deadlineNanos) throws SQLException {
+        ended = true;
+        awaitEndOfWait(deadlineNanos);
+        enter(deadlineNanos);
+        try {
+            if (state == State.HELD || state == State.LOCKED) {
+                free(deadlineNanos);
+            }
+            state = state == State.WAITING ? state : State.ENDED;
+        } finally {
+            leave();
+        }
+    }
+
+    private void awaitEndOfWait(long deadlineNanos) throws SQLException {
+        while (!waited.isDone()) {
+            RowSession mine = session;
+            if (mine != null) {
+                mine.cancelWait();
+            }
+            try {
+                waited.get(CANCEL_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+            } catch (TimeoutException e) {
+                if (System.nanoTime() - deadlineNanos > 0) {
+                    throw new SQLException("the wait has not ended yet", "08000", e);
+                }
+            } catch (InterruptedException | java.util.concurrent.ExecutionException e) {
+                throw new SQLException("the wait has not ended yet", "08000", e);
+            }
+        }
+    }
+
+    private void drop(State next) {
+        RowSession mine = session;
+        session = null;
+        state = next;
+        if (mine != null) {
+            locks.sessions().drop(mine);
+        }
+    }
+
+    private RowSession current() {
+        RowSession mine = session;
+        if (mine == null) {
+            throw new IllegalStateException("lock '" + acquisition.name() + "' has no connection");
+        }
+        return mine;
+    }
+}

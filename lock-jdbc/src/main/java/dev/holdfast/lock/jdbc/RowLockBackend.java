@@ -1,0 +1,166 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.sql.DataSource;
+
+/**
+ * Locks that are locked rows, each by a transaction of its own: see {@link RowHold}. All that touches a connection is done by
+ * threads of ours, so that none of the caller's transactions gets into it. Thread-safe.
+ */
+final class RowLockBackend implements LockBackend {
+    private static final long SHORTEST_ATTEMPT_MILLIS = 500;
+    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 2_000, 5_000);
+
+    private final Database database;
+    private final RowLocks locks;
+    private final ThreadPoolExecutor executor;
+
+    private RowLockBackend(Database database, RowLocks locks, ThreadPoolExecutor executor) {
+        this.database = database;
+        this.locks = locks;
+        this.executor = executor;
+    }
+
+    static RowLockBackend of(Database database, DataSource dataSource, int limit, long timeoutMillis) {
+        ThreadPoolExecutor executor = Worker.unboundedExecutor("holdfast-row-");
+        RowStatements sql = RowStatements.of(database.dialect(), database.table());
+        RowSessions sessions = new RowSessions(dataSource, database.dialect(), sql, limit, executor);
+        return new RowLockBackend(database, new RowLocks(database, sql, sessions, executor, timeoutMillis), executor);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
+        long deadlineNanos = deadline(timeoutMillis);
+        return stage("attempt", timeoutMillis, () -> {
+            while (true) {
+                Attempt answer = locks.holdFor(request.acquisition()).attempt(request, deadlineNanos);
+                if (answer != null) {
+                    return answer;
+                }
+                if (System.nanoTime() - deadlineNanos > 0) {
+                    throw new SQLException("given up meanwhile", "08000");
+                }
+            }
+        });
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        return ((RowTicket) ticket).listen(maybeFree);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        CompletionStage<Boolean> done = stage("abandonment", timeoutMillis, () -> {
+            RowHold hold = locks.hold(acquisition.owner());
+            if (hold != null) {
+                hold.abandon(deadline(timeoutMillis));
+            }
+            return true;
+        });
+        return done.thenAccept(ignored -> {});
+    }
+
+    /** One heartbeat each, all at once: each on the connection that has the row. */
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        long calledNanos = System.nanoTime();
+        long deadlineNanos = calledNanos + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        List<FutureTask<RowHold.Beat>> beats = new ArrayList<>();
+        for (Grant grant : grants) {
+            FutureTask<RowHold.Beat> beat = new FutureTask<>(() -> beat(grant, deadlineNanos));
+            beats.add(beat);
+            executor.execute(beat);
+        }
+        List<RenewResult> results = new ArrayList<>();
+        for (int i = 0; i < grants.size(); i++) {
+            results.add(result(grants.get(i), beats.get(i), deadlineNanos));
+        }
+        return CompletableFuture.completedStage(results);
+    }
+
+    private RowHold.Beat beat(Grant grant, long deadlineNanos) throws SQLException {
+        RowHold hold = locks.hold(grant.acquisition().owner());
+        return hold == null ? new RowHold.Beat(0, "its row is not locked any more") : hold.beat(deadlineNanos);
+    }
+
+    private static RenewResult result(Grant grant, FutureTask<RowHold.Beat> beat, long deadlineNanos) {
+        try {
+            RowHold.Beat answer = beat.get(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+            return answer.ended() == null
+                    ? new RenewResult.Renewed(grant.leaseMillis())
+                    : new RenewResult.Lost(LossReason.SESSION_LOST, answer.ended());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new RenewResult.Unknown("interrupted", e);
+        } catch (TimeoutException e) {
+            return new RenewResult.Unknown("its connection has not answered yet", e);
+        } catch (ExecutionException e) {
+            return new RenewResult.Unknown(String.valueOf(e.getCause()), e.getCause());
+        }
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return stage("release of token " + grant.token(), timeoutMillis, () -> {
+            RowHold hold = locks.hold(grant.acquisition().owner());
+            boolean held = hold != null && hold.release(grant, deadline(timeoutMillis));
+            return held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+        });
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return stage("holder", timeoutMillis, () -> locks.holder(name, timeoutMillis));
+    }
+
+    @Override
+    public void close() {
+        locks.close();
+        database.close();
+    }
+
+    private static long deadline(long timeoutMillis) {
+        return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    }
+
+    /** The engine puts the lock's name before the message. */
+    private <T> CompletionStage<T> stage(String what, long timeoutMillis, Worker.SqlCall<T> call) {
+        try {
+            return CompletableFuture.completedStage(Worker.await(executor, timeoutMillis, call));
+        } catch (SQLException e) {
+            return CompletableFuture.failedStage(database.explained(what, e));
+        } catch (LockException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+}

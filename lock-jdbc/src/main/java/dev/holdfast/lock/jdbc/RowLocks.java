@@ -1,0 +1,169 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** What the holds of one client have in common: who there is, their connections, and the statements on other ones. Thread-safe. */
+final class RowLocks implements AutoCloseable {
+    private final Database database;
+    private final RowStatements sql;
+    private final ThreadPoolExecutor executor;
+    private final RowSessions sessions;
+    private final long timeoutMillis;
+    private final ConcurrentHashMap<OwnerId, RowHold> holds = new ConcurrentHashMap<>();
+    private volatile boolean readOnlyDefault;
+
+    RowLocks(
+            Database database,
+            RowStatements sql,
+            RowSessions sessions,
+            ThreadPoolExecutor executor,
+            long timeoutMillis) {
+        this.database = database;
+        this.sql = sql;
+        this.sessions = sessions;
+        this.executor = executor;
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    RowSessions sessions() {
+        return sessions;
+    }
+
+    ThreadPoolExecutor executor() {
+        return executor;
+    }
+
+    int timeoutMillis() {
+        return (int) Math.min(timeoutMillis, Integer.MAX_VALUE);
+    }
+
+    RowHold holdFor(Acquisition acquisition) {
+        return holds.computeIfAbsent(acquisition.owner(), owner -> new RowHold(this, acquisition));
+    }
+
+    @Nullable RowHold hold(OwnerId owner) {
+        return holds.get(owner);
+    }
+
+    void forget(OwnerId owner, RowHold hold) {
+        holds.remove(owner, hold);
+    }
+
+    /** As {@link RowSession#tryLock}, where transactions may be read-only by default. */
+    RowSession.Outcome tryLock(RowSession session, byte[] name, long leaseMillis, long deadlineNanos)
+            throws SQLException {
+        if (readOnlyDefault) {
+            session.liftReadOnly();
+        }
+        try {
+            return session.tryLock(name, leaseMillis, Session.millisLeft(deadlineNanos));
+        } catch (SQLException e) {
+            if (readOnlyDefault || Failure.of(e) != Failure.READ_ONLY) {
+                throw e;
+            }
+        }
+        readOnlyDefault = true;
+        session.liftReadOnly();
+        return session.tryLock(name, leaseMillis, Session.millisLeft(deadlineNanos));
+    }
+
+    /** Makes a name's rows. */
+    void insert(byte[] name, long deadlineNanos) throws SQLException {
+        database.run(Session.millisLeft(deadlineNanos), connection -> {
+            try (PreparedStatement statement = connection.prepareStatement(sql.insert())) {
+                statement.setBytes(1, name);
+                statement.setBytes(2, name);
+                return statement.executeUpdate();
+            } catch (SQLException e) {
+                if (!"23505".equals(e.getSQLState())) {
+                    throw e;
+                }
+                return 0; // H2: somebody else was faster
+            }
+        });
+    }
+
+    /** Counts a token, durably, whatever becomes of the transaction that has the row locked. */
+    long mint(byte[] name, long session, Identity identity, long deadlineNanos) throws SQLException {
+        return database.run(Session.millisLeft(deadlineNanos), connection -> mint(connection, name, session, identity));
+    }
+
+    private long mint(Connection connection, byte[] name, long session, Identity identity) throws SQLException {
+        boolean keys = database.dialect().mysqlFamily();
+        try (PreparedStatement statement = keys
+                ? connection.prepareStatement(sql.mint(), Statement.RETURN_GENERATED_KEYS)
+                : connection.prepareStatement(sql.mint())) {
+            new Bind(statement).number(session).identity(identity).bytes(name);
+            if (keys) {
+                statement.executeUpdate();
+            }
+            try (ResultSet rows = keys ? statement.getGeneratedKeys() : statement.executeQuery()) {
+                if (!rows.next()) {
+                    throw new SQLException("the row that counts the tokens is missing; do not delete rows of '"
+                            + database.table() + "'");
+                }
+                return rows.getLong(1);
+            }
+        }
+    }
+
+    /** The last holder, unless the row can be locked: that does it for a moment. */
+    Optional<HolderInfo> holder(String name, long timeout) throws SQLException {
+        Optional<HolderInfo> last = database.run(timeout, connection -> Rows.holder(connection, sql.info(), name));
+        return last.isPresent() && isFree(name, timeout) ? Optional.empty() : last;
+    }
+
+    private boolean isFree(String name, long timeout) throws SQLException {
+        return database.run(timeout, connection -> {
+            try (PreparedStatement statement = connection.prepareStatement(sql.probe())) {
+                statement.setBytes(1, LockName.utf8(name));
+                try (ResultSet rows = statement.executeQuery()) {
+                    return rows.next();
+                }
+            }
+        });
+    }
+
+    /** Ends a hold that nobody confirms, where the server would not: in H2, which lives in this process or trusts it. */
+    void watch(RowHold hold, long leaseMillis) {
+        if (database.dialect() == Dialect.H2) {
+            CompletableFuture.delayedExecutor(leaseMillis, TimeUnit.MILLISECONDS, executor)
+                    .execute(() -> {
+                        long left = hold.isEnded() ? 0 : hold.lapse();
+                        if (left > 0) {
+                            watch(hold, left);
+                        }
+                    });
+        }
+    }
+
+    @Override
+    public void close() {
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        for (RowHold hold : List.copyOf(holds.values())) {
+            try {
+                hold.abandon(deadlineNanos);
+            } catch (SQLException e) {
+                // The server ends it when the connection is gone.
+            }
+        }
+        sessions.close();
+        executor.shutdown();
+    }
+}

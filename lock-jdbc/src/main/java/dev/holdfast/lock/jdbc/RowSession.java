@@ -1,0 +1,236 @@
+package dev.holdfast.lock.jdbc;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection of the data source for as long as it keeps, or waits for, one row's lock.
+ *
+ * <p>The server ends it when it has heard nothing for the length of a lease: PostgreSQL by
+ * {@code idle_in_transaction_session_timeout}, which ends with the transaction; MySQL and MariaDB by {@code wait_timeout}, in
+ * whole seconds, which is put back before the connection is. H2 has no such thing.
+ *
+ * <p>Nothing that is to last is written in its transaction, so a rollback ends it, which no database has to write down.
+ *
+ * <p>Used by one thread at a time, but for {@link #cancelWait}.
+ */
+final class RowSession {
+
+    /** What a try to lock the row came to. */
+    enum Outcome {
+        LOCKED,
+        BUSY,
+        NO_ROW
+    }
+
+    private final Connection connection;
+    private final Dialect dialect;
+    private final RowStatements sql;
+    private final boolean readOnly;
+    private final boolean autoCommit;
+    private final int networkTimeoutMillis;
+    private long serverSeconds;
+    private long id;
+    private long usedNanos = System.nanoTime();
+    private volatile @Nullable Statement waiting;
+
+    private RowSession(Connection connection, Dialect dialect, RowStatements sql) throws SQLException {
+        this.connection = connection;
+        this.dialect = dialect;
+        this.sql = sql;
+        networkTimeoutMillis = connection.getNetworkTimeout();
+        readOnly = connection.isReadOnly();
+        if (readOnly) {
+            connection.setReadOnly(false);
+        }
+        autoCommit = connection.getAutoCommit();
+        if (autoCommit) {
+            connection.setAutoCommit(false);
+        }
+    }
+
+    /** Takes a connection, which may wait as the data source likes. */
+    static RowSession open(DataSource dataSource, Dialect dialect, RowStatements sql) throws SQLException {
+        Connection connection = dataSource.getConnection();
+        boolean opened = false;
+        try {
+            RowSession session = new RowSession(connection, dialect, sql);
+            opened = true;
+            return session;
+        } finally {
+            if (!opened) {
+                connection.close();
+            }
+        }
+    }
+
+    /** The server's number of this connection; known once it has locked something. */
+    long id() {
+        return id;
+    }
+
+    /** When it was last used, as {@link System#nanoTime()}. */
+    long usedNanos() {
+        return usedNanos;
+    }
+
+    Outcome tryLock(byte[] name, long leaseMillis, int timeoutMillis) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+        limitSilence(leaseMillis);
+        try (PreparedStatement statement = connection.prepareStatement(sql.tryLock())) {
+            bind(statement, name, leaseMillis, true);
+            return lock(statement);
+        }
+    }
+
+    /** Waits in the database's queue; {@code BUSY} when it has waited for a while, or was cancelled without another failure. */
+    Outcome awaitLock(byte[] name, long leaseMillis) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, 4 * RowStatements.SLICE_SECONDS * 1_000);
+        try (PreparedStatement statement = connection.prepareStatement(sql.waitLock())) {
+            bind(statement, name, leaseMillis, false);
+            waiting = statement;
+            return lock(statement);
+        } finally {
+            waiting = null;
+        }
+    }
+
+    private void bind(PreparedStatement statement, byte[] name, long leaseMillis, boolean twice) throws SQLException {
+        int index = 0;
+        if (dialect == Dialect.POSTGRESQL) {
+            statement.setString(++index, leaseMillis + " ms");
+            if (twice) {
+                statement.setBytes(++index, name);
+            }
+        }
+        statement.setBytes(++index, name);
+    }
+
+    /** PostgreSQL has aborted a transaction whose statement failed. */
+    private Outcome lock(PreparedStatement statement) throws SQLException {
+        usedNanos = System.nanoTime();
+        try (ResultSet rows = statement.executeQuery()) {
+            if (!rows.next()) {
+                return Outcome.NO_ROW;
+            }
+            long session = rows.getLong(1);
+            if (rows.wasNull()) {
+                return rows.getBoolean(2) ? Outcome.BUSY : Outcome.NO_ROW;
+            }
+            id = session;
+            return Outcome.LOCKED;
+        } catch (SQLException e) {
+            if (Failure.of(e) != Failure.CONFLICT) {
+                throw e;
+            }
+            if (dialect == Dialect.POSTGRESQL) {
+                connection.rollback();
+            }
+            return Outcome.BUSY;
+        }
+    }
+
+    /** MySQL's and MariaDB's limits, unless they are as wanted from the last time. */
+    private void limitSilence(long leaseMillis) throws SQLException {
+        long seconds = (leaseMillis + 999) / 1_000;
+        if (!dialect.mysqlFamily() || seconds == serverSeconds) {
+            return;
+        }
+        String keep = serverSeconds == 0
+                ? "@holdfast_wait = @@session.wait_timeout, @holdfast_lock = @@session.innodb_lock_wait_timeout, "
+                : "";
+        execute("SET " + keep + "SESSION wait_timeout = " + seconds + ", SESSION innodb_lock_wait_timeout = "
+                + RowStatements.SLICE_SECONDS);
+        serverSeconds = seconds;
+    }
+
+    /** One round trip, after which the server's patience starts anew. */
+    void heartbeat(int timeoutMillis) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+        usedNanos = System.nanoTime();
+        try (PreparedStatement statement = connection.prepareStatement("SELECT 1")) {
+            statement.executeQuery().close();
+        }
+    }
+
+    /** Gives up the row. */
+    void unlock(int timeoutMillis) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+        usedNanos = System.nanoTime();
+        rollback();
+    }
+
+    /** MariaDB's driver leaves a rollback out after a failed statement, which may have locked the row all the same. */
+    private void rollback() throws SQLException {
+        if (dialect.mysqlFamily()) {
+            execute("ROLLBACK");
+        } else {
+            connection.rollback();
+        }
+    }
+
+    /** Ends the wait of another thread, if the database is in it; may have to be repeated. */
+    void cancelWait() {
+        Statement statement = waiting;
+        if (statement != null) {
+            try {
+                statement.cancel();
+            } catch (SQLException e) {
+                // It ends by its own time-out.
+            }
+        }
+    }
+
+    /** For a transaction that the server would take for a read-only one. */
+    void liftReadOnly() throws SQLException {
+        rollback();
+        if (dialect != Dialect.H2) {
+            execute("SET TRANSACTION READ WRITE");
+        }
+    }
+
+    private void execute(String statement) throws SQLException {
+        try (Statement setting = connection.createStatement()) {
+            setting.execute(statement);
+        }
+    }
+
+    /** Gives the connection back as it came; it holds no row. */
+    void giveBack() {
+        try {
+            if (serverSeconds != 0) {
+                execute("SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock");
+            }
+            rollback();
+            if (autoCommit) {
+                connection.setAutoCommit(true);
+            }
+            if (readOnly) {
+                connection.setReadOnly(true);
+            }
+            connection.setNetworkTimeout(Runnable::run, networkTimeoutMillis);
+            connection.close();
+        } catch (SQLException e) {
+            discard();
+        }
+    }
+
+    /** Ends the connection, whatever state it is in; its pool makes another one. */
+    void discard() {
+        try {
+            connection.abort(Runnable::run);
+        } catch (SQLException e) {
+            // Ended already.
+        }
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // Ended already.
+        }
+    }
+}

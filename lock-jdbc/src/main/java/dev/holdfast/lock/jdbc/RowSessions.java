@@ -1,0 +1,161 @@
+package dev.holdfast.lock.jdbc;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.sql.SQLException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
+
+/**
+ * The connections that row locks keep, and no more of them than leaves the data source one for everything else: a holder
+ * needs a second one for a moment, to count its token, and never gets it if all are kept by others that want the same.
+ *
+ * <p>A connection that is free again is kept for two seconds, ready for the next lock. Thread-safe.
+ */
+final class RowSessions implements AutoCloseable {
+    private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final int DEFAULT_LIMIT = 8;
+
+    private final DataSource dataSource;
+    private final Dialect dialect;
+    private final RowStatements sql;
+    private final Executor executor;
+    private final int limit;
+    private final Semaphore permits;
+    private final ConcurrentLinkedDeque<RowSession> ready = new ConcurrentLinkedDeque<>();
+    private final AtomicBoolean sweeping = new AtomicBoolean();
+    private volatile boolean closed;
+
+    RowSessions(DataSource dataSource, Dialect dialect, RowStatements sql, int limit, Executor executor) {
+        this.dataSource = dataSource;
+        this.dialect = dialect;
+        this.sql = sql;
+        this.limit = limit;
+        this.executor = executor;
+        this.permits = new Semaphore(limit);
+    }
+
+    /**
+     * How many connections of a data source may be kept: one less than a HikariCP pool has.
+     *
+     * @throws LockConfigurationException if it has one only
+     */
+    static int limit(DataSource dataSource) {
+        try {
+            if (dataSource.isWrapperFor(HikariDataSource.class)) {
+                int size = dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize();
+                if (size < 2) {
+                    throw new LockConfigurationException("strategy ROW_LOCK keeps a connection for each lock and needs"
+                            + " another one at times, but the pool has " + size
+                            + " only; set its maximum size to one more"
+                            + " than the number of locks that are held or waited for at once");
+                }
+                return size - 1;
+            }
+        } catch (SQLException e) {
+            // It cannot tell.
+        }
+        return DEFAULT_LIMIT;
+    }
+
+    /**
+     * Takes a connection and locks a row with it, if that needs no wait.
+     *
+     * @param work uses the connection; it is ended if that fails
+     * @throws LockUnavailableException if as many are kept as may be
+     */
+    <T> T take(Use<T> work) throws SQLException {
+        if (!permits.tryAcquire()) {
+            throw new LockUnavailableException(
+                    "all " + limit + " connections for row locks are in use, one for each lock"
+                            + " that this client holds or waits for; release some, or enlarge the pool and maxRowLocks");
+        }
+        boolean taken = false;
+        try {
+            for (RowSession kept = ready.pollFirst(); kept != null; kept = ready.pollFirst()) {
+                try {
+                    T result = work.use(kept);
+                    taken = true;
+                    return result;
+                } catch (SQLException e) {
+                    // It may have been ended while nobody looked: a new one tells what is the matter.
+                    kept.discard();
+                }
+            }
+            RowSession session = RowSession.open(dataSource, dialect, sql);
+            try {
+                T result = work.use(session);
+                taken = true;
+                return result;
+            } finally {
+                if (!taken) {
+                    session.discard();
+                }
+            }
+        } finally {
+            if (!taken) {
+                permits.release();
+            }
+        }
+    }
+
+    /** Takes back a connection that holds no row. */
+    void back(RowSession session) {
+        ready.addFirst(session);
+        permits.release();
+        sweepLater();
+        if (closed) {
+            sweep(0);
+        }
+    }
+
+    /** Forgets a connection that is no good any more. */
+    void drop(RowSession session) {
+        session.discard();
+        permits.release();
+    }
+
+    private void sweepLater() {
+        if (!closed && sweeping.compareAndSet(false, true)) {
+            CompletableFuture.delayedExecutor(KEEP_NANOS, TimeUnit.NANOSECONDS, executor)
+                    .execute(() -> {
+                        sweeping.set(false);
+                        sweep(KEEP_NANOS);
+                        if (!ready.isEmpty()) {
+                            sweepLater();
+                        }
+                    });
+        }
+    }
+
+    private void sweep(long keepNanos) {
+        RowSession oldest = ready.pollLast();
+        while (oldest != null) {
+            if (System.nanoTime() - oldest.usedNanos() < keepNanos) {
+                ready.addLast(oldest);
+                return;
+            }
+            oldest.giveBack();
+            oldest = ready.pollLast();
+        }
+    }
+
+    /** Gives back what is ready; the rest follows as it is released. */
+    @Override
+    public void close() {
+        closed = true;
+        sweep(0);
+    }
+
+    /** What is done with a connection. */
+    @FunctionalInterface
+    interface Use<T> {
+        T use(RowSession session) throws SQLException;
+    }
+}

@@ -1,0 +1,70 @@
+package dev.holdfast.lock.jdbc;
+
+/**
+ * The statements of strategy "row lock", by dialect. Immutable.
+ *
+ * <p>On PostgreSQL the time-outs travel with the statement and end with its transaction. MySQL and MariaDB have them in the
+ * session, where {@link RowSession} sets them. The lock's row is found by its whole primary key and exists, so that InnoDB
+ * locks that record alone, without the gap beside it, at any isolation level.
+ *
+ * @param tryLock locks part 0 if that needs no wait
+ * @param waitLock locks part 0 in the database's queue, for {@link #SLICE_SECONDS} at most
+ * @param mint counts the token in part 1
+ * @param insert makes both parts unless they are there
+ * @param info token, identity and since of the last holder
+ * @param probe finds part 0 unless somebody has locked it
+ */
+record RowStatements(String tryLock, String waitLock, String mint, String insert, String info, String probe) {
+
+    /** How long one statement waits: the time after which a waiter finds out that its connection is dead. */
+    static final int SLICE_SECONDS = 5;
+
+    /** Embedded, and deaf to being cancelled. */
+    private static final String H2_SLICE_SECONDS = "0.2";
+
+    private static final String BOUNDED = """
+            WITH bounded AS MATERIALIZED (SELECT set_config('idle_in_transaction_session_timeout', ?, true) AS idle,
+              set_config('lock_timeout', '%d s', true) AS waiting)
+            """.formatted(SLICE_SECONDS);
+
+    static RowStatements of(Dialect dialect, TableName table) {
+        String lockRow = " FROM " + table + " WHERE name = ? AND part = 0";
+        String set =
+                " SET token = %s, session = ?, since = " + dialect.now() + ", holder = ? WHERE name = ? AND part = 1";
+        String columns = " (name, part, token, session, since, holder) ";
+        String info = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
+                + " WHERE name = ? AND part = 1 AND token > 0";
+        String probe = "SELECT 1" + lockRow + " FOR UPDATE SKIP LOCKED";
+        String update = "UPDATE " + table + set;
+        String rows = "VALUES (?, 0, 0, 0, " + dialect.now() + ", ''), (?, 1, 0, 0, " + dialect.now() + ", '')";
+        return switch (dialect) {
+            case POSTGRESQL ->
+                new RowStatements(
+                        BOUNDED + "SELECT (SELECT pg_backend_pid()" + lockRow
+                                + " FOR UPDATE SKIP LOCKED), EXISTS (SELECT 1" + lockRow
+                                + "), idle, waiting FROM bounded",
+                        BOUNDED + "SELECT pg_backend_pid(), true, idle, waiting FROM bounded, " + table
+                                + " AS held WHERE name = ? AND part = 0 FOR UPDATE OF held",
+                        update.formatted("token + 1") + " RETURNING token",
+                        "INSERT INTO " + table + columns + rows + " ON CONFLICT DO NOTHING",
+                        info,
+                        probe);
+            case MARIADB, MYSQL ->
+                new RowStatements(
+                        "SELECT CONNECTION_ID()" + lockRow + " FOR UPDATE NOWAIT",
+                        "SELECT CONNECTION_ID()" + lockRow + " FOR UPDATE",
+                        update.formatted("LAST_INSERT_ID(token + 1)"),
+                        "INSERT IGNORE INTO " + table + columns + rows,
+                        info,
+                        probe);
+            case H2 ->
+                new RowStatements(
+                        "SELECT SESSION_ID()" + lockRow + " FOR UPDATE NOWAIT",
+                        "SELECT SESSION_ID()" + lockRow + " FOR UPDATE WAIT " + H2_SLICE_SECONDS,
+                        "SELECT token FROM FINAL TABLE (" + update.formatted("token + 1") + ")",
+                        "INSERT INTO " + table + columns + rows,
+                        info,
+                        probe);
+        };
+    }
+}

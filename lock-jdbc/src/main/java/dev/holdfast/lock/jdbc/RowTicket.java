@@ -1,0 +1,35 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+
+/** A waiter's place in the database's queue for a row, and who is to be told when its turn has come. Thread-safe. */
+final class RowTicket implements Ticket {
+    private record Listener(Runnable maybeFree) {}
+
+    private final Executor executor;
+    private final Set<Listener> listeners = ConcurrentHashMap.newKeySet();
+    private volatile boolean called;
+
+    RowTicket(Executor executor) {
+        this.executor = executor;
+    }
+
+    /** Its turn may have come: now, or before anybody listened. */
+    void call() {
+        called = true;
+        listeners.forEach(listener -> executor.execute(listener.maybeFree()));
+    }
+
+    Subscription listen(Runnable maybeFree) {
+        Listener listener = new Listener(maybeFree);
+        listeners.add(listener);
+        if (called) {
+            executor.execute(maybeFree);
+        }
+        return () -> listeners.remove(listener);
+    }
+}

@@ -1,0 +1,138 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What strategy "row lock" costs, and what becomes of it when the connections run out. */
+final class RowLockTest {
+
+    private static JdbcLocks.Builder builder(javax.sql.DataSource pool) {
+        return JdbcLocks.builder(pool)
+                .strategy(JdbcStrategy.ROW_LOCK)
+                .table(SharedDb.newTable())
+                .createTable(true);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void attemptAndRelease_uncontended_twoStatementsAndOne(SharedDb shared) throws Exception {
+        AtomicLong count = new AtomicLong();
+        try (HikariDataSource pool = shared.db().pool(config -> {})) {
+            LockBackend backend = builder(new CountingDataSource(pool, count)).backend(ClientOptions.defaults());
+            Spi.release(backend, Spi.granted(backend, "orders/42"));
+
+            long before = count.get();
+            Grant grant = Spi.granted(backend, "orders/42");
+            assertThat(count.get() - before).as("acquire").isEqualTo(2);
+            Spi.release(backend, grant);
+            assertThat(count.get() - before).as("acquire and release").isEqualTo(3);
+            backend.close();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void waiting_whileHeldForLong_isOneStatementInTheQueue(SharedDb shared) throws Exception {
+        AtomicLong count = new AtomicLong();
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockClient holder = builder(pool, table).build();
+                LockClient waiter =
+                        builder(new CountingDataSource(pool, count), table).build();
+                Lease lease = holder.lock("long").acquire()) {
+            assertThat(lease.isValid()).isTrue();
+            long built = count.get();
+            long startNanos = System.nanoTime();
+            assertThat(waiter.lock("long").tryAcquire(java.time.Duration.ofSeconds(4)))
+                    .isEmpty();
+            double seconds = (System.nanoTime() - startNanos) / 1e9;
+            // The first try, the wait, its renewal every five seconds, and its end.
+            assertThat(count.get() - built).isLessThanOrEqualTo(4 + (long) seconds);
+        }
+    }
+
+    private static JdbcLocks.Builder builder(javax.sql.DataSource pool, String table) {
+        return JdbcLocks.builder(pool)
+                .strategy(JdbcStrategy.ROW_LOCK)
+                .table(table)
+                .createTable(true);
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void release_waiterOfAnotherClient_isServedByTheDatabase(SharedDb shared) throws Exception {
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockClient holder = builder(pool, table).build();
+                LockClient waiter = builder(pool, table).build()) {
+            for (int i = 0; i < 20; i++) {
+                Lease lease = holder.lock("passed on").acquire();
+                CompletableFuture<Lease> waiting =
+                        waiter.lock("passed on").acquireAsync(java.time.Duration.ofSeconds(60));
+                assertThat(waiting).isNotDone();
+                lease.close();
+                try (Lease next = waiting.get(60, TimeUnit.SECONDS)) {
+                    assertThat(next.token()).isGreaterThan(lease.token());
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void attempt_allConnectionsInUse_tellsSo_andGoesOnAfterARelease(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(4))) {
+            LockBackend backend = builder(pool).backend(ClientOptions.defaults());
+            List<Grant> grants = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                grants.add(Spi.granted(backend, "name/" + i));
+            }
+
+            assertThatThrownBy(() -> Spi.attempt(backend, "name/3"))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageContaining("all 3 connections for row locks are in use")
+                    .hasMessageContaining("enlarge the pool");
+
+            Spi.release(backend, grants.get(0));
+            assertThat(Spi.attempt(backend, "name/3")).isInstanceOf(Attempt.Granted.class);
+            backend.close();
+        }
+    }
+
+    @Test
+    void build_poolOfOne_refused() throws Exception {
+        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> config.setMaximumPoolSize(1))) {
+            assertThatThrownBy(() -> builder(pool).backend(ClientOptions.defaults()))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("ROW_LOCK");
+        }
+    }
+
+    @Test
+    void maxRowLocks_lessThanOneOrTwice_refused() throws Exception {
+        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {})) {
+            assertThatThrownBy(() -> JdbcLocks.builder(pool).maxRowLocks(0))
+                    .isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> JdbcLocks.builder(pool).maxRowLocks(1).maxRowLocks(1))
+                    .isInstanceOf(IllegalStateException.class);
+        }
+    }
+}

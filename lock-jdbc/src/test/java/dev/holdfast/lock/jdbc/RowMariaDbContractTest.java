@@ -1,0 +1,11 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+
+final class RowMariaDbContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return new JdbcFixture(Db.mariadb("mariadb", "max-connections=1300"), JdbcStrategy.ROW_LOCK);
+    }
+}
