@@ -5,6 +5,7 @@ module dev.holdfast.lock.jdbc {
     requires static transitive org.jspecify;
     requires com.zaxxer.hikari;
     requires org.slf4j;
+    requires static org.postgresql.jdbc;
 
     exports dev.holdfast.lock.jdbc;
 

@@ -12,6 +12,8 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -23,6 +25,10 @@ import org.jspecify.annotations.Nullable;
 /** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
 final class JdbcLockBackend implements LockBackend {
     private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 10, 1_000);
+
+    /** Waiters are called; the polls are for calls that got lost. */
+    private static final BackendInfo CALLING = new BackendInfo("jdbc", true, false, 100, 5_000, 5_000);
+
     private static final RenewResult LOST =
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
 
@@ -35,23 +41,31 @@ final class JdbcLockBackend implements LockBackend {
     private final Database database;
     private final Strategy strategy;
     private final @Nullable Sweeper sweeper;
+    private final @Nullable PostgresWakeups wakeups;
 
-    private JdbcLockBackend(Database database, Strategy strategy, @Nullable Sweeper sweeper) {
+    private JdbcLockBackend(
+            Database database, Strategy strategy, @Nullable Sweeper sweeper, @Nullable PostgresWakeups wakeups) {
         this.database = database;
         this.strategy = strategy;
         this.sweeper = sweeper;
+        this.wakeups = wakeups;
     }
 
+    /** A backend whose waiters poll. */
     static JdbcLockBackend of(JdbcStrategy kind, Database database) {
+        return of(kind, database, null);
+    }
+
+    static JdbcLockBackend of(JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups) {
         Dialect dialect = database.dialect();
         Tokens tokens = kind == JdbcStrategy.VERSION ? Tokens.counted() : Tokens.generated(dialect, database.table());
         Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
-        return new JdbcLockBackend(database, strategy, tokens.rowsGo() ? new Sweeper(database) : null);
+        return new JdbcLockBackend(database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups);
     }
 
     @Override
     public BackendInfo info() {
-        return INFO;
+        return wakeups == null ? INFO : CALLING;
     }
 
     /** A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. */
@@ -60,14 +74,29 @@ final class JdbcLockBackend implements LockBackend {
         return stage("attempt", () -> {
             try {
                 long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
-                return database.run(timeoutMillis, connection -> strategy.attempt(connection, request));
+                return called(
+                        request, database.run(timeoutMillis, connection -> strategy.attempt(connection, request)));
             } catch (SQLException e) {
                 if (Failure.of(e) == Failure.CONFLICT) {
-                    return Rows.busy(-1);
+                    return called(request, Rows.busy(-1));
                 }
                 throw e;
             }
         });
+    }
+
+    /** A waiter gets a ticket, by which it is called. */
+    private Attempt called(AttemptRequest request, Attempt answer) {
+        if (wakeups == null || request.waitMillis() == 0 || !(answer instanceof Attempt.Busy busy)) {
+            return answer;
+        }
+        return new Attempt.Busy(
+                busy.remainingMillis(), wakeups.busy(request.acquisition().name(), request.ticket()));
+    }
+
+    @Override
+    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+        return wakeups == null ? Subscription.NONE : wakeups.listen(ticket, maybeFree);
     }
 
     @Override
@@ -111,6 +140,9 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public void close() {
+        if (wakeups != null) {
+            wakeups.close();
+        }
         database.close();
     }
 

@@ -11,7 +11,8 @@ import java.util.Set;
  *
  * <p>Parameters of its own, which the driver does not get to see: {@code holdfast.createTable} ({@code true} to create a
  * missing table; the default for an H2 database in this process, else {@code false}), {@code holdfast.table} (default
- * {@code holdfast_lock}), {@code holdfast.strategy} (default {@code version}) and {@code holdfast.poolSize} (the most
+ * that of the strategy), {@code holdfast.strategy} (default {@code version}), {@code holdfast.notifications}
+ * ({@code false} for waiters that poll on PostgreSQL) and {@code holdfast.poolSize} (the most
  * connections, default 8). They are written as the database's own:
  *
  * <pre>{@code
@@ -40,6 +41,7 @@ public final class JdbcLockProvider implements LockProvider {
                     .table(parsed.table())
                     .strategy(parsed.strategy())
                     .createTable(parsed.createTable())
+                    .notifications(parsed.notifications())
                     .build();
         } catch (RuntimeException e) {
             if (pool != null) {

@@ -80,6 +80,7 @@ public final class JdbcLocks {
         private @Nullable TableName table;
         private @Nullable Boolean createTable;
         private @Nullable Integer maxRowLocks;
+        private @Nullable Boolean notifications;
 
         private Builder(DataSource dataSource, Runnable closeDataSource) {
             this.dataSource = dataSource;
@@ -137,6 +138,22 @@ public final class JdbcLocks {
         }
 
         /**
+         * Sets whether waiters are called by PostgreSQL's LISTEN and NOTIFY, with strategies {@link JdbcStrategy#VERSION} and
+         * {@link JdbcStrategy#UNIQUE_INDEX}. It takes one connection of the data source while this client waits for a lock and
+         * ten seconds longer. Where notifications do not arrive, as behind a proxy that pools transactions, waiters poll all
+         * the same. Without effect on other databases.
+         *
+         * @param notifications true to use them; by default true if the data source is a HikariCP pool of three connections
+         *     or more
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder notifications(boolean notifications) {
+            this.notifications = once("notifications", this.notifications, notifications);
+            return this;
+        }
+
+        /**
          * Sets how many connections strategy {@link JdbcStrategy#ROW_LOCK} may keep, one for each lock that this client holds
          * or waits for. Once they are in use, further attempts fail with {@link LockUnavailableException}. The data source
          * must have one connection more, at least.
@@ -173,7 +190,14 @@ public final class JdbcLocks {
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
             long timeoutMillis = Math.max(1, chosen.requestTimeout().toMillis());
             if (kind != JdbcStrategy.ROW_LOCK) {
-                return JdbcLockBackend.of(kind, Database.open(dataSource, request, timeoutMillis, closeDataSource));
+                Database database = Database.open(dataSource, request, timeoutMillis, closeDataSource);
+                boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
+                return JdbcLockBackend.of(
+                        kind,
+                        database,
+                        called && database.dialect() == Dialect.POSTGRESQL
+                                ? new PostgresWakeups(database, dataSource)
+                                : null);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
             Database database = Database.open(dataSource, request, timeoutMillis, closeDataSource);

@@ -44,10 +44,12 @@ public enum JdbcStrategy {
     }
 
     /** The columns that the statements use. */
-    String columns() {
-        return this == ROW_LOCK
-                ? "name, part, token, session, since, holder"
-                : "name, owner, token, lease_millis, expires, since, holder";
+    String columns(Dialect dialect) {
+        if (this == ROW_LOCK) {
+            return "name, part, token, session, since, holder";
+        }
+        return "name, owner, token, lease_millis, expires, since, holder"
+                + (dialect == Dialect.POSTGRESQL ? ", awaited" : "");
     }
 
     /** The file that describes the table. */

@@ -39,10 +39,11 @@ final class JdbcUri {
             if (!key.equals("table")
                     && !key.equals("createtable")
                     && !key.equals("strategy")
+                    && !key.equals("notifications")
                     && !key.equals("poolsize")) {
                 throw new IllegalArgumentException("parameter holdfast." + key
                         + " in the JDBC URL is unknown; known are holdfast.table, holdfast.createTable,"
-                        + " holdfast.strategy and holdfast.poolSize");
+                        + " holdfast.strategy, holdfast.notifications and holdfast.poolSize");
             }
         }
     }
@@ -69,9 +70,17 @@ final class JdbcUri {
     }
 
     boolean createTable() {
-        String value = parameters.getOrDefault("createtable", Boolean.toString(embedded()));
+        return flag("createTable", embedded());
+    }
+
+    boolean notifications() {
+        return flag("notifications", poolSize() >= 3);
+    }
+
+    private boolean flag(String parameter, boolean byDefault) {
+        String value = parameters.getOrDefault(parameter.toLowerCase(Locale.ROOT), Boolean.toString(byDefault));
         if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-            throw new IllegalArgumentException("holdfast.createTable in the JDBC URL must be true or false");
+            throw new IllegalArgumentException("holdfast." + parameter + " in the JDBC URL must be true or false");
         }
         return Boolean.parseBoolean(value);
     }

@@ -47,21 +47,25 @@ final class RowSessions implements AutoCloseable {
      * @throws LockConfigurationException if it has one only
      */
     static int limit(DataSource dataSource) {
-        try {
-            if (dataSource.isWrapperFor(HikariDataSource.class)) {
-                int size = dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize();
-                if (size < 2) {
-                    throw new LockConfigurationException("strategy ROW_LOCK keeps a connection for each lock and needs"
-                            + " another one at times, but the pool has " + size
-                            + " only; set its maximum size to one more"
-                            + " than the number of locks that are held or waited for at once");
-                }
-                return size - 1;
-            }
-        } catch (SQLException e) {
-            // It cannot tell.
+        int size = poolSize(dataSource);
+        if (size == 1) {
+            throw new LockConfigurationException(
+                    "strategy ROW_LOCK keeps a connection for each lock and needs another one"
+                            + " at times, but the pool has one only; set its maximum size to one more than the number of locks that"
+                            + " are held or waited for at once");
         }
-        return DEFAULT_LIMIT;
+        return size == 0 ? DEFAULT_LIMIT : size - 1;
+    }
+
+    /** The most connections that a HikariCP pool has; zero of other data sources. */
+    static int poolSize(DataSource dataSource) {
+        try {
+            return dataSource.isWrapperFor(HikariDataSource.class)
+                    ? dataSource.unwrap(HikariDataSource.class).getMaximumPoolSize()
+                    : 0;
+        } catch (SQLException e) {
+            return 0;
+        }
     }
 
     /**

@@ -34,6 +34,16 @@ final class Rows {
         }
     }
 
+    /** Whether a query, which may change things, has an answer. */
+    static boolean exists(Connection connection, String sql, Parameters parameters) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            parameters.set(new Bind(statement));
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next();
+            }
+        }
+    }
+
     /** Reads token, identity, and since in milliseconds. */
     static Optional<HolderInfo> holder(Connection connection, String sql, String name) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {

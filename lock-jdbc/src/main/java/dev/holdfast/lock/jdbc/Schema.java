@@ -51,7 +51,7 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     boolean probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement
-                    .executeQuery(String.format(PROBE, strategy.columns(), table))
+                    .executeQuery(String.format(PROBE, strategy.columns(dialect), table))
                     .close();
             return true;
         }

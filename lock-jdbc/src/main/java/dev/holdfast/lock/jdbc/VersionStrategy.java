@@ -29,6 +29,19 @@ import java.util.Set;
  * <p>The statements differ: what makes the compare-and-set one round trip is in {@link VersionStatements}.
  */
 final class VersionStrategy implements Strategy {
+    /**
+     * Frees the row and notifies if somebody has announced to wait. The commit does not wait for the disk: if a crash takes it
+     * back, the lock ends with its lease, and whatever is granted later is written down behind it.
+     */
+    private static final String POSTGRES_FREE = """
+            WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS value),
+            freed AS (
+              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name = ? AND owner = ?%3$s
+              RETURNING name, awaited)
+            SELECT CASE WHEN awaited > clock_timestamp()
+              THEN CAST(pg_notify('%4$s', encode(name, 'hex')) AS text) END FROM freed""";
+
+    private final boolean postgres;
     private final VersionStatements statements;
     private final String release;
     private final String abandon;
@@ -37,9 +50,17 @@ final class VersionStrategy implements Strategy {
     VersionStrategy(Dialect dialect, TableName table, Tokens tokens) {
         statements = VersionStatements.of(dialect, table, tokens);
         String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
-        String free = "UPDATE " + table + " SET owner = NULL" + ended + " WHERE name = ? AND owner = ?";
-        release = free + " AND expires > " + dialect.now();
-        abandon = free;
+        String free = " SET owner = NULL" + ended;
+        String mine = " WHERE name = ? AND owner = ?";
+        postgres = dialect == Dialect.POSTGRESQL;
+        if (postgres) {
+            release = POSTGRES_FREE.formatted(
+                    table, free, " AND expires > clock_timestamp()", PostgresWakeups.channel(table));
+            abandon = POSTGRES_FREE.formatted(table, free, "", PostgresWakeups.channel(table));
+        } else {
+            release = "UPDATE " + table + free + mine + " AND expires > " + dialect.now();
+            abandon = "UPDATE " + table + free + mine;
+        }
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name = ? AND owner IS NOT NULL AND expires > " + dialect.now();
     }
@@ -56,13 +77,19 @@ final class VersionStrategy implements Strategy {
 
     @Override
     public void abandon(Connection connection, Acquisition acquisition) throws SQLException {
-        Rows.update(connection, abandon, bind -> bind.name(acquisition.name()).owner(acquisition.owner()));
+        free(connection, abandon, acquisition);
     }
 
     @Override
     public boolean release(Connection connection, Grant grant) throws SQLException {
-        Acquisition held = grant.acquisition();
-        return Rows.update(connection, release, bind -> bind.name(held.name()).owner(held.owner())) > 0;
+        return free(connection, release, grant.acquisition());
+    }
+
+    private boolean free(Connection connection, String sql, Acquisition held) throws SQLException {
+        if (postgres) {
+            return Rows.exists(connection, sql, bind -> bind.name(held.name()).owner(held.owner()));
+        }
+        return Rows.update(connection, sql, bind -> bind.name(held.name()).owner(held.owner())) > 0;
     }
 
     @Override

@@ -7,5 +7,6 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   lease_millis bigint NOT NULL,
   expires timestamptz NOT NULL,
   since timestamptz NOT NULL,
-  holder varchar(500) NOT NULL
+  holder varchar(500) NOT NULL,
+  awaited timestamptz
 ) WITH (fillfactor = 50);

@@ -1,0 +1,166 @@
+package dev.holdfast.lock.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection of a client that hears PostgreSQL's notifications, and the thread that reads it. Comes when there is a waiter
+ * and goes when there has been none for ten seconds. Thread-safe.
+ */
+final class PostgresListener implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
+    private static final String HELLO = "hello ";
+    private static final int READ_MILLIS = 250;
+    private static final int ANSWER_MILLIS = 5_000;
+    private static final long HELLO_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(30);
+    private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long FIRST_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long LAST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
+    private static final long DEAF_RETRY_NANOS = TimeUnit.MINUTES.toNanos(5);
+
+    private final PostgresWakeups wakeups;
+    private final String channel;
+    private final AtomicBoolean running = new AtomicBoolean();
+    private volatile boolean closed;
+    private volatile long notBeforeNanos = System.nanoTime();
+
+    PostgresListener(PostgresWakeups wakeups, String channel) {
+        this.wakeups = wakeups;
+        this.channel = channel;
+    }
+
+    /** There is a waiter. */
+    void needed() {
+        if (!closed && System.nanoTime() - notBeforeNanos >= 0 && running.compareAndSet(false, true)) {
+            wakeups.inBackground(this::run);
+        }
+    }
+
+    private void run() {
+        int failures = 0;
+        try {
+            while (!closed && wakeups.isNeeded()) {
+                try {
+                    if (listen()) {
+                        failures = 0;
+                    } else {
+                        LOG.info(
+                                "channel '{}': notifications do not arrive, as behind a proxy that pools transactions;"
+                                        + " waiters poll instead",
+                                channel);
+                        notBeforeNanos = System.nanoTime() + DEAF_RETRY_NANOS;
+                        return;
+                    }
+                } catch (SQLException | LinkageError e) {
+                    wakeups.live(false);
+                    LOG.debug("channel '{}': listening failed, waiters poll until it works again", channel, e);
+                    if (e instanceof LinkageError || e instanceof SQLException sql && cannot(sql)) {
+                        notBeforeNanos = System.nanoTime() + DEAF_RETRY_NANOS;
+                        return;
+                    }
+                    LockSupport.parkNanos(Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures++, 6)));
+                }
+            }
+        } finally {
+            wakeups.live(false);
+            running.set(false);
+            if (wakeups.isNeeded()) {
+                needed(); // one that came at the last moment
+            }
+        }
+    }
+
+    /** The driver is another one, or the pool hides it. */
+    private static boolean cannot(SQLException e) {
+        return e.getMessage() != null && e.getMessage().contains("unwrap") || Failure.of(e) == Failure.NO_ACCESS;
+    }
+
+    /** Listens until nobody needs it; false if nothing is to be heard. */
+    private boolean listen() throws SQLException {
+        try (Connection connection = wakeups.dataSource().getConnection()) {
+            boolean autoCommit = connection.getAutoCommit();
+            int timeoutMillis = connection.getNetworkTimeout();
+            if (!autoCommit) {
+                connection.setAutoCommit(true);
+            }
+            connection.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
+            boolean clean = false;
+            try {
+                PGConnection driver = connection.unwrap(PGConnection.class);
+                execute(connection, "LISTEN \"" + channel + "\"");
+                boolean heard = hear(connection, driver);
+                wakeups.live(false);
+                execute(connection, "UNLISTEN \"" + channel + "\"");
+                clean = true;
+                return heard;
+            } finally {
+                if (clean) {
+                    connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+                    if (!autoCommit) {
+                        connection.setAutoCommit(false);
+                    }
+                } else {
+                    connection.abort(Runnable::run);
+                }
+            }
+        }
+    }
+
+    private boolean hear(Connection connection, PGConnection driver) throws SQLException {
+        String hello = HELLO + UUID.randomUUID();
+        wakeups.sayHello(hello);
+        long startNanos = System.nanoTime();
+        long checkedNanos = startNanos;
+        long neededNanos = startNanos;
+        boolean heard = false;
+        while (!closed) {
+            PGNotification[] notifications = driver.getNotifications(READ_MILLIS);
+            long now = System.nanoTime();
+            if (notifications != null) {
+                for (PGNotification each : notifications) {
+                    checkedNanos = now;
+                    if (each.getParameter().equals(hello)) {
+                        heard = true;
+                        wakeups.live(true);
+                    } else {
+                        wakeups.told(each.getParameter());
+                    }
+                }
+            }
+            if (!heard && now - startNanos > HELLO_NANOS) {
+                return false;
+            }
+            if (wakeups.isNeeded()) {
+                neededNanos = now;
+            } else if (now - neededNanos > KEEP_NANOS) {
+                return true;
+            }
+            if (now - checkedNanos > CHECK_NANOS) {
+                execute(connection, "SELECT 1");
+                checkedNanos = now;
+            }
+        }
+        return true;
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+}

@@ -1,0 +1,58 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.Ticket;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** One acquisition that waits for a name, and how long it is going to poll where nobody calls it. Thread-safe. */
+final class WaitTicket implements Ticket {
+    private static final long FIRST_POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final long LAST_POLL_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final String name;
+    private volatile @Nullable Runnable maybeFree;
+    private volatile long announcedNanos;
+    private volatile int polls;
+
+    WaitTicket(String name) {
+        this.name = name;
+        this.announcedNanos = System.nanoTime();
+    }
+
+    String name() {
+        return name;
+    }
+
+    void listener(@Nullable Runnable maybeFree) {
+        this.maybeFree = maybeFree;
+    }
+
+    boolean isListening() {
+        return maybeFree != null;
+    }
+
+    /** Its turn may have come. */
+    void call() {
+        Runnable listener = maybeFree;
+        if (listener != null) {
+            listener.run();
+        }
+    }
+
+    /** It has told the database that it waits, or is about to. */
+    void announced() {
+        announcedNanos = System.nanoTime();
+    }
+
+    boolean announcedLongerAgoThan(long nanos) {
+        return System.nanoTime() - announcedNanos > nanos;
+    }
+
+    /** Doubles, with jitter, from 10 ms to 1 s. */
+    long nextPollNanos() {
+        long delay = Math.min(LAST_POLL_NANOS, FIRST_POLL_NANOS << Math.min(polls, 10));
+        polls++;
+        return delay - ThreadLocalRandom.current().nextLong(delay / 4 + 1);
+    }
+}
