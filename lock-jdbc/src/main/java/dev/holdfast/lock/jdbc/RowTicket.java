@@ -21,7 +21,7 @@ final class RowTicket implements Ticket {
     /** Its turn may have come: now, or before anybody listened. */
     void call() {
         called = true;
-        listeners.forEach(listener -> executor.execute(listener.maybeFree()));
+        listeners.forEach(listener -> listener.maybeFree().run());
     }
 
     Subscription listen(Runnable maybeFree) {
