@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The data source may be any pool, with any isolation level, with auto-commit on or off, read-only by default or not:
- * each connection is given back as it came. A connection is borrowed for the length of one statement only. Give the pool
+ * each connection is given back as it came. A connection is borrowed for the length of one statement only, but for the one
+ * that listens for PostgreSQL's notifications while there are waiters, and for {@link JdbcStrategy#ROW_LOCK}. Give the pool
  * a connection time-out below {@link ClientOptions#requestTimeout()} if you can; a longer one does no harm but that a
  * thread of ours waits for it.
  */

@@ -7,6 +7,7 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 import org.slf4j.Logger;
@@ -32,6 +33,7 @@ final class PostgresListener implements AutoCloseable {
     private final String channel;
     private final AtomicBoolean running = new AtomicBoolean();
     private volatile boolean closed;
+    private volatile @Nullable Connection listening;
     private volatile long notBeforeNanos = System.nanoTime();
 
     PostgresListener(PostgresWakeups wakeups, String channel) {
@@ -63,6 +65,7 @@ final class PostgresListener implements AutoCloseable {
                     }
                 } catch (SQLException | LinkageError e) {
                     wakeups.live(false);
+                    listening = null;
                     LOG.debug("channel '{}': listening failed, waiters poll until it works again", channel, e);
                     if (e instanceof LinkageError || e instanceof SQLException sql && cannot(sql)) {
                         notBeforeNanos = System.nanoTime() + DEAF_RETRY_NANOS;
@@ -95,6 +98,7 @@ final class PostgresListener implements AutoCloseable {
             }
             connection.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
             boolean clean = false;
+            listening = connection;
             try {
                 PGConnection driver = connection.unwrap(PGConnection.class);
                 execute(connection, "LISTEN \"" + channel + "\"");
@@ -104,6 +108,7 @@ final class PostgresListener implements AutoCloseable {
                 clean = true;
                 return heard;
             } finally {
+                listening = null;
                 if (clean) {
                     connection.setNetworkTimeout(Runnable::run, timeoutMillis);
                     if (!autoCommit) {
@@ -159,8 +164,17 @@ final class PostgresListener implements AutoCloseable {
         }
     }
 
+    /** Ends the connection at once; its pool makes another one when needed. */
     @Override
     public void close() {
         closed = true;
+        Connection connection = listening;
+        if (connection != null) {
+            try {
+                connection.abort(Runnable::run);
+            } catch (SQLException e) {
+                // Ended already.
+            }
+        }
     }
 }
