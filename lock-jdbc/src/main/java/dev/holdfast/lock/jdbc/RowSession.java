@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  * {@code idle_in_transaction_session_timeout}, which ends with the transaction; MySQL and MariaDB by {@code wait_timeout}, in
  * whole seconds, which is put back before the connection is. H2 has no such thing.
  *
+ * <p>On MySQL and MariaDB the transaction reads what is committed: at the stricter levels InnoDB turns the lock of a record
+ * into one of the gap before it when a page splits, and nobody could insert another name there until the lock is released.
+ *
  * <p>Nothing that is to last is written in its transaction, so a rollback ends it, which no database has to write down.
  *
  * <p>Used by one thread at a time, but for {@link #cancelWait}.
@@ -28,12 +31,15 @@ final class RowSession {
         NO_ROW
     }
 
+    private static final int UNCHANGED = Connection.TRANSACTION_READ_COMMITTED;
+
     private final Connection connection;
     private final Dialect dialect;
     private final RowStatements sql;
     private final boolean readOnly;
     private final boolean autoCommit;
     private final int networkTimeoutMillis;
+    private final int isolation;
     private long serverSeconds;
     private long id;
     private long usedNanos = System.nanoTime();
@@ -47,6 +53,10 @@ final class RowSession {
         readOnly = connection.isReadOnly();
         if (readOnly) {
             connection.setReadOnly(false);
+        }
+        isolation = dialect.mysqlFamily() ? connection.getTransactionIsolation() : UNCHANGED;
+        if (isolation != UNCHANGED) {
+            connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
         }
         autoCommit = connection.getAutoCommit();
         if (autoCommit) {
@@ -209,6 +219,9 @@ final class RowSession {
             rollback();
             if (autoCommit) {
                 connection.setAutoCommit(true);
+            }
+            if (isolation != UNCHANGED) {
+                connection.setTransactionIsolation(isolation);
             }
             if (readOnly) {
                 connection.setReadOnly(true);

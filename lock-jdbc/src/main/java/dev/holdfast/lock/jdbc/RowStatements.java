@@ -5,7 +5,7 @@ package dev.holdfast.lock.jdbc;
  *
  * <p>On PostgreSQL the time-outs travel with the statement and end with its transaction. MySQL and MariaDB have them in the
  * session, where {@link RowSession} sets them. The lock's row is found by its whole primary key and exists, so that InnoDB
- * locks that record alone, without the gap beside it, at any isolation level.
+ * locks that record alone, without the gap beside it.
  *
  * @param tryLock locks part 0 if that needs no wait
  * @param waitLock locks part 0 in the database's queue, for {@link #SLICE_SECONDS} at most
