@@ -13,7 +13,9 @@ import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -113,6 +115,23 @@ final class RowLockTest {
 
             Spi.release(backend, grants.get(0));
             assertThat(Spi.attempt(backend, "name/3")).isInstanceOf(Attempt.Granted.class);
+            backend.close();
+        }
+    }
+
+    /** Pages of InnoDB's index split meanwhile, which would make gap locks of record locks at REPEATABLE READ. */
+    @Test
+    void attempt_amongManyHeldLongNames_waitsForNone() throws Exception {
+        try (HikariDataSource pool = SharedDb.MARIADB.db().pool(config -> config.setMaximumPoolSize(110))) {
+            LockBackend backend = builder(pool).backend(ClientOptions.defaults());
+            List<Integer> order = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                order.add(i);
+            }
+            Collections.shuffle(order, new Random(42));
+            for (int i : order) {
+                Spi.granted(backend, i + "-".repeat(500));
+            }
             backend.close();
         }
     }
