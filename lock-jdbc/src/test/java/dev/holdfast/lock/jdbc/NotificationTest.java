@@ -126,7 +126,7 @@ final class NotificationTest {
                 client.lock("unwanted").acquire().close();
             }
             statement.execute("NOTIFY \"" + table + "\", 'end'");
-            var heard = ear.unwrap(PGConnection.class).getNotifications(60_000);
+            var heard = ear.unwrap(PGConnection.class).getNotifications();
             assertThat(heard).hasSize(1);
             assertThat(heard[0].getParameter()).isEqualTo("end");
         }
