@@ -48,7 +48,6 @@ final class RowHold {
     private long leaseMillis;
     private long token;
     private volatile boolean ended;
-    private volatile long confirmedNanos;
     private volatile CompletableFuture<Boolean> waited = CompletableFuture.completedFuture(true);
 
     RowHold(RowLocks locks, Acquisition acquisition) {
@@ -139,8 +138,6 @@ final class RowHold {
     private Attempt grant(AttemptRequest request, long deadlineNanos) throws SQLException {
         token = locks.mint(name, current().id(), request.identity(), deadlineNanos);
         state = State.HELD;
-        confirmedNanos = System.nanoTime();
-        locks.watch(this, leaseMillis);
         return Rows.granted(request, token);
     }
 
@@ -157,10 +154,6 @@ final class RowHold {
             return null;
         }
         state = State.HELD;
-        confirmedNanos = System.nanoTime();
-        if (!counted) {
-            locks.watch(this, leaseMillis);
-        }
         return Rows.granted(request, token);
     }
 
@@ -190,8 +183,6 @@ final class RowHold {
                 state = State.ENDED;
             } else {
                 state = State.LOCKED;
-                confirmedNanos = System.nanoTime();
-                locks.watch(this, leaseMillis);
             }
         } finally {
             leave();
@@ -216,31 +207,10 @@ final class RowHold {
                 drop(State.ENDED);
                 return new Beat(0, "the connection that held its row has ended: " + e.getMessage());
             }
-            confirmedNanos = System.nanoTime();
             return new Beat(sentNanos, null);
         } finally {
             leave();
         }
-    }
-
-    /** Where the server does not end what has fallen silent, this process does; returns the milliseconds to the next look. */
-    long lapse() {
-        long left = TimeUnit.NANOSECONDS.toMillis(confirmedNanos - System.nanoTime()) + leaseMillis;
-        if (left > 0 || !turn.tryLock()) {
-            return Math.max(1, left);
-        }
-        try {
-            if (state == State.HELD || state == State.LOCKED) {
-                drop(State.ENDED);
-            }
-            return 0;
-        } finally {
-            leave();
-        }
-    }
-
-    boolean isEnded() {
-        return ended || state == State.ENDED;
     }
 
     /** Whether it was held. */

@@ -12,7 +12,6 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -90,11 +89,6 @@ final class RowLocks implements AutoCloseable {
                 statement.setBytes(1, name);
                 statement.setBytes(2, name);
                 return statement.executeUpdate();
-            } catch (SQLException e) {
-                if (!"23505".equals(e.getSQLState())) {
-                    throw e;
-                }
-                return 0; // H2: somebody else was faster
             }
         });
     }
@@ -138,19 +132,6 @@ final class RowLocks implements AutoCloseable {
                 }
             }
         });
-    }
-
-    /** Ends a hold that nobody confirms, where the server would not: in H2, which lives in this process or trusts it. */
-    void watch(RowHold hold, long leaseMillis) {
-        if (database.dialect() == Dialect.H2) {
-            CompletableFuture.delayedExecutor(leaseMillis, TimeUnit.MILLISECONDS, executor)
-                    .execute(() -> {
-                        long left = hold.isEnded() ? 0 : hold.lapse();
-                        if (left > 0) {
-                            watch(hold, left);
-                        }
-                    });
-        }
     }
 
     @Override

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The server ends it when it has heard nothing for the length of a lease: PostgreSQL by
  * {@code idle_in_transaction_session_timeout}, which ends with the transaction; MySQL and MariaDB by {@code wait_timeout}, in
- * whole seconds, which is put back before the connection is. H2 has no such thing.
+ * whole seconds, which is put back before the connection is.
  *
  * <p>On MySQL and MariaDB the transaction reads what is committed: at the stricter levels InnoDB turns the lock of a record
  * into one of the gap before it when a page splits, and nobody could insert another name there until the lock is released.
@@ -199,9 +199,7 @@ final class RowSession {
     /** For a transaction that the server would take for a read-only one. */
     void liftReadOnly() throws SQLException {
         rollback();
-        if (dialect != Dialect.H2) {
-            execute("SET TRANSACTION READ WRITE");
-        }
+        execute("SET TRANSACTION READ WRITE");
     }
 
     private void execute(String statement) throws SQLException {

@@ -19,9 +19,6 @@ record RowStatements(String tryLock, String waitLock, String mint, String insert
     /** How long one statement waits: the time after which a waiter finds out that its connection is dead. */
     static final int SLICE_SECONDS = 5;
 
-    /** Embedded, and deaf to being cancelled. */
-    private static final String H2_SLICE_SECONDS = "0.2";
-
     private static final String BOUNDED = """
             WITH bounded AS MATERIALIZED (SELECT set_config('idle_in_transaction_session_timeout', ?, true) AS idle,
               set_config('lock_timeout', '%d s', true) AS waiting)
@@ -57,14 +54,7 @@ record RowStatements(String tryLock, String waitLock, String mint, String insert
                         "INSERT IGNORE INTO " + table + columns + rows,
                         info,
                         probe);
-            case H2 ->
-                new RowStatements(
-                        "SELECT SESSION_ID()" + lockRow + " FOR UPDATE NOWAIT",
-                        "SELECT SESSION_ID()" + lockRow + " FOR UPDATE WAIT " + H2_SLICE_SECONDS,
-                        "SELECT token FROM FINAL TABLE (" + update.formatted("token + 1") + ")",
-                        "INSERT INTO " + table + columns + rows,
-                        info,
-                        probe);
+            case H2 -> throw new IllegalArgumentException("not on H2");
         };
     }
 }

@@ -39,7 +39,6 @@ final class ContentionIT {
                 Arguments.of("MARIADB", JdbcStrategy.UNIQUE_INDEX),
                 Arguments.of("MYSQL_DRIVER", JdbcStrategy.VERSION),
                 Arguments.of("MYSQL_DRIVER", JdbcStrategy.UNIQUE_INDEX),
-                Arguments.of("H2", JdbcStrategy.ROW_LOCK),
                 Arguments.of("MARIADB", JdbcStrategy.ROW_LOCK),
                 Arguments.of("MYSQL_DRIVER", JdbcStrategy.ROW_LOCK));
         return FULL ? Stream.concat(bounded, more) : bounded;

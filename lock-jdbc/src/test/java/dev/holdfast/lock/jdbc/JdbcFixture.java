@@ -56,9 +56,6 @@ final class JdbcFixture implements LockFixture {
         if (!db.isServer()) {
             all.removeAll(EnumSet.of(Capability.PAUSE, Capability.RESTART, Capability.PARTITION));
         }
-        if (strategy == JdbcStrategy.ROW_LOCK && db.dialect == Dialect.H2) {
-            all.remove(Capability.EXPIRE); // H2 closes the database if a session is aborted within its transaction
-        }
         return all;
     }
 

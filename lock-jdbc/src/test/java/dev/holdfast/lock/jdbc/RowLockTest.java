@@ -34,7 +34,7 @@ final class RowLockTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void attemptAndRelease_uncontended_twoStatementsAndOne(SharedDb shared) throws Exception {
         AtomicLong count = new AtomicLong();
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
@@ -79,7 +79,7 @@ final class RowLockTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void release_waiterOfAnotherClient_isServedByTheDatabase(SharedDb shared) throws Exception {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config -> {});
@@ -99,7 +99,7 @@ final class RowLockTest {
     }
 
     @ParameterizedTest
-    @EnumSource
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void attempt_allConnectionsInUse_tellsSo_andGoesOnAfterARelease(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(4))) {
             LockBackend backend = builder(pool).backend(ClientOptions.defaults());
@@ -138,10 +138,19 @@ final class RowLockTest {
 
     @Test
     void build_poolOfOne_refused() throws Exception {
-        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> config.setMaximumPoolSize(1))) {
+        try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> config.setMaximumPoolSize(1))) {
             assertThatThrownBy(() -> builder(pool).backend(ClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("ROW_LOCK");
+        }
+    }
+
+    @Test
+    void build_h2_refused() throws Exception {
+        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {})) {
+            assertThatThrownBy(() -> builder(pool).backend(ClientOptions.defaults()))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("not for H2");
         }
     }
 
