@@ -101,7 +101,7 @@ abstract class ServerFaults {
         try {
             lease.close();
         } catch (LeaseLostException e) {
-            assertThat(e.reason()).isEqualTo(LossReason.SESSION_LOST);
+            assertThat(e.reason()).isIn(LossReason.SESSION_LOST, LossReason.REVOKED);
         }
     }
 
