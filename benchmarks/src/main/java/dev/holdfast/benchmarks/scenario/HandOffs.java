@@ -10,14 +10,16 @@ import java.util.Map;
 
 /** How a lock went from process to process. */
 final class HandOffs {
+    private static final long NANOS_PER_MILLI = 1_000_000;
+
     private HandOffs() {}
 
     /**
-     * Compares neighbours.
+     * Compares neighbours; counts those within {@code millis} after {@code from}.
      *
      * @throws IllegalStateException if two sections overlap
      */
-    static Map<Metric, Double> of(List<Section> sections, long millis) {
+    static Map<Metric, Double> of(List<Section> sections, long from, long millis) {
         List<Double> micros = new ArrayList<>();
         int overlaps = 0;
         for (int i = 1; i < sections.size(); i++) {
@@ -26,7 +28,8 @@ final class HandOffs {
             if (after.acquired() < before.releasing()) {
                 overlaps++;
             }
-            if (before.process() != after.process()) {
+            long at = after.acquired() - from;
+            if (before.process() != after.process() && at >= 0 && at < millis * NANOS_PER_MILLI) {
                 micros.add((after.acquired() - before.releasing()) / 1e3);
             }
         }

@@ -101,7 +101,8 @@ public final class Kills {
 
     private void prepare(Store store, Contender contender, String name, List<Pair> pairs) throws InterruptedException {
         progress.accept("(" + ID + ") " + store.name() + " " + contender.name());
-        Fields order = new Fields("hold").with("name", name);
+        // Contenders of one library share their keys, so each has a name of its own.
+        Fields order = new Fields("hold").with("name", contender.name() + "-" + name);
         try {
             WorkerProcess holder = start(store, contender);
             Pair pair;

@@ -9,9 +9,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 
 /** Threads of several processes on one name; with hold and think time it is a game of ping-pong. */
 final class ManyProcesses implements Scenario {
+    /** Time for all processes to get going before anything counts. */
+    private static final long START_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
     private final String id;
     private final int processes;
     private final int threads;
@@ -49,19 +53,21 @@ final class ManyProcesses implements Scenario {
 
     @Override
     public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
+        crew.workers(processes);
+        long from = System.nanoTime() + START_NANOS;
         List<Fields> orders = new ArrayList<>();
         List<Path> files = new ArrayList<>();
         for (int i = 0; i < processes; i++) {
             Path file = Files.createTempFile(crew.folder(), "sections-", ".bin");
             files.add(file);
-            orders.add(Loads.order("shared", threads, millis)
+            orders.add(Loads.order(crew.contender().name() + "-shared", threads, millis)
                     .with("one-name", 1)
                     .with("sections", 1)
                     .with("hold-micros", holdMicros)
                     .with("think-micros", holdMicros)
+                    .with("from", from)
                     .with("file", file));
         }
-        crew.workers(processes);
         long before = crew.commands();
         List<Fields> answers = crew.call(orders);
         Map<Metric, Double> figures = Loads.figures(answers, crew.commands() - before);
@@ -77,7 +83,7 @@ final class ManyProcesses implements Scenario {
                                 .mapToLong(answer -> answer.number("in-time"))
                                 .min()
                                 .orElse(0)));
-        figures.putAll(HandOffs.of(Sections.read(files), millis));
+        figures.putAll(HandOffs.of(Sections.read(files), from, millis));
         for (Path file : files) {
             Files.deleteIfExists(file);
         }

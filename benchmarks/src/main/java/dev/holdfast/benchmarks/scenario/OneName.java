@@ -40,7 +40,8 @@ final class OneName implements Scenario {
     public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
         crew.workers(1);
         long before = crew.commands();
-        Fields answer = crew.call(Loads.order("shared", threads, millis).with("one-name", 1));
+        Fields answer = crew.call(Loads.order(crew.contender().name() + "-shared", threads, millis)
+                .with("one-name", 1));
         Map<Metric, Double> figures = Loads.figures(List.of(answer), crew.commands() - before);
         figures.keySet().retainAll(List.of(Metric.OPS, Metric.WAIT_P99, Metric.LONGEST_WAIT, Metric.COMMANDS));
         figures.put(Metric.THREAD_SPREAD, Loads.spread(answer.number("most"), answer.number("least")));

@@ -41,7 +41,7 @@ final class UncontendedPair implements Scenario {
     public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
         crew.workers(1);
         long before = crew.commands();
-        Fields answer = crew.call(Loads.order("own", threads, millis));
+        Fields answer = crew.call(Loads.order(crew.contender().name() + "-own", threads, millis));
         Map<Metric, Double> figures = Loads.figures(List.of(answer), crew.commands() - before);
         figures.keySet().retainAll(List.of(Metric.OPS, Metric.PAIR_P50, Metric.PAIR_P99, Metric.COMMANDS));
         return figures;

@@ -59,7 +59,7 @@ final class Load {
 
     Fields run() throws Exception {
         Sections sections = order.number("sections", 0) == 1 ? new Sections() : null;
-        CyclicBarrier start = new CyclicBarrier(threads, () -> countFrom = System.nanoTime() + RAMP_NANOS);
+        CyclicBarrier start = new CyclicBarrier(threads, this::setCountFrom);
         ExecutorService executor = Executors.newFixedThreadPool(threads);
         try {
             List<Future<Count>> futures = new ArrayList<>();
@@ -78,6 +78,12 @@ final class Load {
         } finally {
             executor.shutdownNow();
         }
+    }
+
+    /** Together with other processes, it is the time that they were all given. */
+    private void setCountFrom() {
+        long ready = System.nanoTime() + RAMP_NANOS;
+        countFrom = Math.max(ready, order.number("from", ready));
     }
 
     private Count cycle(String name, CyclicBarrier start, @org.jspecify.annotations.Nullable Sections sections)
