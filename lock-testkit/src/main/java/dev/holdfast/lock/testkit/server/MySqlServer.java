@@ -71,6 +71,8 @@ public final class MySqlServer implements AutoCloseable {
                 "--init-file=" + place.folder().resolve("setup.sql"),
                 "--innodb-redo-log-capacity=32M",
                 "--mysqlx=OFF",
+                "--secure-file-priv=NULL",
+                "--tmpdir=" + place.folder(),
                 "--max-connections=300",
                 "--skip-name-resolve"));
         for (String setting : settings) {
