@@ -38,6 +38,7 @@ public final class LossCheck implements Check {
                 violations.add(operation + " was lost, and its release said nothing");
             }
             boolean invalidForLong = operation.invalid != Operation.NEVER
+                    && operation.release != Operation.NEVER
                     && operation.confirmed < operation.invalid
                     && operation.release - operation.invalid > TOLD_NANOS;
             if (invalidForLong

@@ -170,6 +170,10 @@ final class ChecksTest {
         untold.invalid = 10 * Claims.MILLI;
         assertThat(found(new LossCheck(), untold)).hasSize(1);
 
+        Operation cutShort = claim(1, 0, 1, 5);
+        cutShort.invalid = 10 * Claims.MILLI;
+        assertThat(found(new LossCheck(), cutShort)).isEmpty();
+
         assertThat(found(new LossCheck(), released(claim(1, 0, 1, 5), 6))).isEmpty();
     }
 
