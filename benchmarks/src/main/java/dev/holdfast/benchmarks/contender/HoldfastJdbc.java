@@ -36,6 +36,10 @@ final class HoldfastJdbc implements Contender {
         return new HoldfastJdbc("holdfast-unique-index", JdbcStrategy.UNIQUE_INDEX, ClientOptions.defaults());
     }
 
+    static HoldfastJdbc rowLock() {
+        return new HoldfastJdbc("holdfast-row-lock", JdbcStrategy.ROW_LOCK, ClientOptions.defaults());
+    }
+
     @Override
     public String name() {
         return name;

@@ -6,6 +6,7 @@ import com.zaxxer.hikari.HikariDataSource;
 /** The connection pool of an application: the same for all that work through a database. */
 final class Pools {
     private static final int CONNECTIONS = 20;
+    private static final int IDLE = 2;
 
     private Pools() {}
 
@@ -13,6 +14,7 @@ final class Pools {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(url);
         config.setMaximumPoolSize(CONNECTIONS);
+        config.setMinimumIdle(IDLE); // or the processes of all contenders together exceed what a server takes
         return new HikariDataSource(config);
     }
 }

@@ -33,7 +33,9 @@ final class DatabaseStore implements Store {
 
     static DatabaseStore postgresql() throws IOException, InterruptedException {
         PostgresServer server = PostgresServer.start(
-                "shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track_utility=on");
+                "max_connections=1000",
+                "shared_preload_libraries=pg_stat_statements",
+                "pg_stat_statements.track_utility=on");
         try {
             DatabaseStore store = new DatabaseStore(
                     "postgresql",
@@ -51,7 +53,7 @@ final class DatabaseStore implements Store {
     }
 
     static DatabaseStore mariaDb() throws IOException, InterruptedException {
-        MariaDbServer server = MariaDbServer.start();
+        MariaDbServer server = MariaDbServer.start("max-connections=1000");
         try {
             DatabaseStore store = new DatabaseStore(
                     "mariadb",
