@@ -9,7 +9,13 @@ final class BackOff {
     private static final long LAST_RETRY_NANOS = 1_000_000_000;
 
     private final BackendInfo info;
-    private int polls;
+    /** The latest wait between two polls; zero before the first. */
+    private long pollNanos;
+    /** When the lock was last seen taken, and until when it seemed to be. */
+    private long seenNanos;
+
+    private long seenEndNanos;
+    private boolean seen;
     private int failures;
     private long failingSinceNanos;
 
@@ -34,10 +40,17 @@ final class BackOff {
         return delay / 2 + random.nextLong(delay / 2);
     }
 
-    /** Doubling with jitter between the backend's bounds, but no longer than the holder's lease still runs. */
-    long pollDelayNanos(long holderRemainingMillis, RandomGenerator random) {
+    /**
+     * Doubling with jitter between the backend's bounds, but no longer than the holder's lease still runs. It is halved
+     * while the lock changes hands: one that is held for long is asked for ever less often, but among busy clients, who
+     * leave it free for moments only, a waiter has to look often enough to meet such a moment.
+     */
+    long pollDelayNanos(long nowNanos, long holderRemainingMillis, RandomGenerator random) {
+        long least = info.pollMinMillis() * 1_000_000;
         long most = info.pollMaxMillis() * 1_000_000;
-        long delay = Math.min(most, info.pollMinMillis() * 1_000_000 << Math.min(polls++, 20));
+        boolean changesHands = changesHands(nowNanos, holderRemainingMillis);
+        long delay = pollNanos == 0 || changesHands ? Math.max(least, pollNanos / 2) : Math.min(most, pollNanos * 2);
+        pollNanos = delay;
         long jittered = delay - random.nextLong(delay / 4 + 1);
         if (holderRemainingMillis < 0) {
             return jittered;
@@ -46,8 +59,21 @@ final class BackOff {
         return Math.min(jittered, afterLease);
     }
 
+    /** Whether the end of the lease has moved on with the time since it was last seen, as it does when it is always a new one. */
+    private boolean changesHands(long nowNanos, long holderRemainingMillis) {
+        if (holderRemainingMillis < 0) {
+            return false;
+        }
+        long endNanos = nowNanos + holderRemainingMillis * 1_000_000;
+        boolean moved = seen && endNanos - seenEndNanos > (nowNanos - seenNanos) / 2;
+        seen = true;
+        seenNanos = nowNanos;
+        seenEndNanos = endNanos;
+        return moved;
+    }
+
     /** Something happened: poll eagerly again. */
     void reset() {
-        polls = 0;
+        pollNanos = 0;
     }
 }

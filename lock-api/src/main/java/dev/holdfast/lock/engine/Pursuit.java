@@ -206,7 +206,7 @@ final class Pursuit {
             attempt();
         } else {
             awaitSignal();
-            long delay = backOff.pollDelayNanos(busy.remainingMillis(), client.random());
+            long delay = backOff.pollDelayNanos(client.ticker().nanos(), busy.remainingMillis(), client.random());
             timer = client.runtime().timer().after(delay, this::poll);
         }
     }

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.ClassOrderer;
 import org.junit.jupiter.api.DisplayName;
@@ -39,6 +40,7 @@ public abstract class LockContract {
     private @Nullable LockBackend firstBackend;
     private @Nullable LockBackend secondBackend;
 
+    private final ReentrantLock clients = new ReentrantLock();
     private ClientGroup.@Nullable CountedClient firstClient;
     private ClientGroup.@Nullable CountedClient secondClient;
 
@@ -119,19 +121,31 @@ public abstract class LockContract {
     }
 
     final ClientGroup.CountedClient firstClient() {
-        if (firstClient == null) {
-            firstClient =
-                    ClientGroup.CountedClient.open(fixture(), clientOptions().build());
+        clients.lock(); // the threads of a test may all ask first
+        try {
+            if (firstClient == null) {
+                firstClient = openClient();
+            }
+            return firstClient;
+        } finally {
+            clients.unlock();
         }
-        return firstClient;
     }
 
     final ClientGroup.CountedClient secondClient() {
-        if (secondClient == null) {
-            secondClient =
-                    ClientGroup.CountedClient.open(fixture(), clientOptions().build());
+        clients.lock();
+        try {
+            if (secondClient == null) {
+                secondClient = openClient();
+            }
+            return secondClient;
+        } finally {
+            clients.unlock();
         }
-        return secondClient;
+    }
+
+    private ClientGroup.CountedClient openClient() {
+        return ClientGroup.CountedClient.open(fixture(), clientOptions().build());
     }
 
     private static <T> T started(@Nullable T part) {
