@@ -38,6 +38,9 @@ public class EngineLincheckTest {
                 possession -> new Simulation.SimLease(possession));
         callers.set(caller, waiter);
         client.submit("n", waiter);
+        while (waiter.state == Waiter.State.WAITING && !client.requests().isIdle()) {
+            Thread.onSpinWait(); // an attempt that another thread is about to make may decide it
+        }
         if (waiter.state == Waiter.State.BUSY) {
             callers.set(caller, null);
             return false;
