@@ -1,12 +1,15 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
 
 /** Signals a process together with its children: PostgreSQL answers its clients in processes of their own. */
 final class ProcessTree {
@@ -22,6 +25,34 @@ final class ProcessTree {
         List<ProcessHandle> children = root.descendants().toList();
         if (!children.isEmpty()) {
             send(signal, children);
+        }
+    }
+
+    /** Stops the process and its descendants, and waits until each of their threads has: until then one may still answer. */
+    static void stop(ProcessHandle root) {
+        signal(root, "STOP");
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SIGNAL_SECONDS);
+        List<ProcessHandle> all = new ArrayList<>(root.descendants().toList());
+        all.add(root);
+        while (!all.stream().allMatch(ProcessTree::isStopped) && System.nanoTime() - deadlineNanos < 0) {
+            LockSupport.parkNanos(2_000_000);
+        }
+    }
+
+    /** Whether all threads have stopped or ended; where there is no /proc, it is taken for granted. */
+    private static boolean isStopped(ProcessHandle process) {
+        try (DirectoryStream<Path> threads =
+                Files.newDirectoryStream(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+            for (Path thread : threads) {
+                String stat = Files.readString(thread.resolve("stat"));
+                char state = stat.charAt(stat.lastIndexOf(')') + 2);
+                if ("TtZX".indexOf(state) < 0) {
+                    return false;
+                }
+            }
+            return true;
+        } catch (IOException gone) {
+            return true;
         }
     }
 

@@ -84,7 +84,7 @@ enum ThisMachine implements ServerHost {
 
         @Override
         public void pause() {
-            ProcessTree.signal(process.toHandle(), "STOP");
+            ProcessTree.stop(process.toHandle());
         }
 
         @Override
