@@ -7,6 +7,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
@@ -170,8 +171,8 @@ final class RowHold {
             if (ended) {
                 mine.unlock(locks.timeoutMillis());
             }
-        } catch (SQLException e) {
-            broken = true;
+        } catch (SQLException | RuntimeException e) {
+            broken = true; // whatever a driver throws: who abandons waits for the end of this wait
         }
         turn.lock();
         try {
@@ -268,7 +269,10 @@ final class RowHold {
                 if (System.nanoTime() - deadlineNanos > 0) {
                     throw new SQLException("the wait has not ended yet", "08000", e);
                 }
-            } catch (InterruptedException | java.util.concurrent.ExecutionException e) {
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new SQLException("interrupted before the wait had ended", "08000", e);
+            } catch (ExecutionException e) {
                 throw new SQLException("the wait has not ended yet", "08000", e);
             }
         }
