@@ -21,7 +21,8 @@ public interface LockClient extends AutoCloseable {
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme; the message lists the
      *     schemes that are served
      * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
-     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()};
+     *     etcd's first connection of a process, which loads much, may take five times as long
      */
     static LockClient connect(String uri) {
         return connect(uri, ClientOptions.defaults());
@@ -35,7 +36,8 @@ public interface LockClient extends AutoCloseable {
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme
      * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
-     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()};
+     *     etcd's first connection of a process, which loads much, may take five times as long
      */
     static LockClient connect(String uri, ClientOptions options) {
         return Providers.select(uri).connect(uri, options);

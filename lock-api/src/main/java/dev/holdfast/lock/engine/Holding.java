@@ -198,14 +198,19 @@ final class Holding {
             outcome.complete(result);
         }));
         if (client.info().ordered()) {
-            transitions.effect(() -> transitions.run(() -> {
-                if (released.equals(releasing)) {
-                    releaseSent = true;
-                    contender.kick();
-                }
-            }));
+            transitions.effect(() -> sent(released)); // effects run in order: the release has been sent by then
         }
         return new Release(possession, outcome);
+    }
+
+    /** A transition: a release has been sent; on an ordered store the next attempt may go right behind it. */
+    private void sent(Acquisition released) {
+        transitions.run(() -> {
+            if (released.equals(releasing)) {
+                releaseSent = true;
+                contender.kick();
+            }
+        });
     }
 
     private void released(Possession possession, @Nullable ReleaseResult result) {
