@@ -5,6 +5,9 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.testkit.fault.ForwardingClient;
+import dev.holdfast.lock.testkit.fault.ForwardingLease;
+import dev.holdfast.lock.testkit.fault.ForwardingLock;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -68,7 +71,7 @@ final class BrokenClients {
             }
 
             @Override
-            Lease wrap(Lease lease) {
+            protected Lease wrap(Lease lease) {
                 return new ForwardingLease(lease) {
                     @Override
                     public void close() {
@@ -123,7 +126,7 @@ final class BrokenClients {
     private static LockClient withLocks(LockClient client, UnaryOperator<DistributedLock> wrap) {
         return new ForwardingClient(client) {
             @Override
-            DistributedLock wrap(DistributedLock lock) {
+            protected DistributedLock wrap(DistributedLock lock) {
                 return wrap.apply(lock);
             }
         };
@@ -132,7 +135,7 @@ final class BrokenClients {
     private static LockClient withLeases(LockClient client, BiFunction<DistributedLock, Lease, Lease> wrap) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
-            Lease wrap(Lease lease) {
+            protected Lease wrap(Lease lease) {
                 return wrap.apply(lock, lease);
             }
         });

@@ -6,6 +6,9 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.testkit.fault.ForwardingClient;
+import dev.holdfast.lock.testkit.fault.ForwardingLease;
+import dev.holdfast.lock.testkit.fault.ForwardingLock;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -171,7 +174,7 @@ final class BrokenClients {
     private static LockClient withLocks(LockClient client, UnaryOperator<DistributedLock> wrap) {
         return new ForwardingClient(client) {
             @Override
-            DistributedLock wrap(DistributedLock lock) {
+            protected DistributedLock wrap(DistributedLock lock) {
                 return wrap.apply(lock);
             }
         };
@@ -180,7 +183,7 @@ final class BrokenClients {
     private static LockClient withLeases(LockClient client, BiFunction<DistributedLock, Lease, Lease> wrap) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
             @Override
-            Lease wrap(Lease lease) {
+            protected Lease wrap(Lease lease) {
                 return wrap.apply(lock, lease);
             }
         });

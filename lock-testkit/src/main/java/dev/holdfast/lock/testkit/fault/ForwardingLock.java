@@ -1,4 +1,4 @@
-package dev.holdfast.chaos.mutant;
+package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
@@ -8,15 +8,26 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** A lock that passes everything on, with leases that may be wrapped. */
-class ForwardingLock implements DistributedLock {
+/** A lock that passes everything on, with leases that may be wrapped: for locks that are wrong on purpose. Thread-safe if what it wraps is. */
+public class ForwardingLock implements DistributedLock {
     private final DistributedLock delegate;
 
-    ForwardingLock(DistributedLock delegate) {
+    /**
+     * Wraps a lock.
+     *
+     * @param delegate the lock
+     */
+    public ForwardingLock(DistributedLock delegate) {
         this.delegate = delegate;
     }
 
-    Lease wrap(Lease lease) {
+    /**
+     * Returns what is given out for a lease.
+     *
+     * @param lease of the wrapped lock
+     * @return the same, unless overridden
+     */
+    protected Lease wrap(Lease lease) {
         return lease;
     }
 

@@ -1,15 +1,20 @@
-package dev.holdfast.chaos.mutant;
+package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LossReason;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
-/** A lease that passes everything on. */
-class ForwardingLease implements Lease {
+/** A lease that passes everything on: for leases that are wrong on purpose. Thread-safe if what it wraps is. */
+public class ForwardingLease implements Lease {
     private final Lease delegate;
 
-    ForwardingLease(Lease delegate) {
+    /**
+     * Wraps a lease.
+     *
+     * @param delegate the lease, closed with this one
+     */
+    public ForwardingLease(Lease delegate) {
         this.delegate = delegate;
     }
 

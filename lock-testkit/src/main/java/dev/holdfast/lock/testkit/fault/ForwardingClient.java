@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.mutant;
+package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
@@ -7,15 +7,26 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import java.util.Optional;
 
-/** A client that passes everything on, with locks that may be wrapped. */
-class ForwardingClient implements LockClient {
+/** A client that passes everything on, with locks that may be wrapped: for clients that are wrong on purpose. Thread-safe if what it wraps is. */
+public class ForwardingClient implements LockClient {
     private final LockClient delegate;
 
-    ForwardingClient(LockClient delegate) {
+    /**
+     * Wraps a client.
+     *
+     * @param delegate the client, closed with this one
+     */
+    public ForwardingClient(LockClient delegate) {
         this.delegate = delegate;
     }
 
-    DistributedLock wrap(DistributedLock lock) {
+    /**
+     * Returns what is given out for a lock.
+     *
+     * @param lock of the wrapped client
+     * @return the same, unless overridden
+     */
+    protected DistributedLock wrap(DistributedLock lock) {
         return lock;
     }
 
