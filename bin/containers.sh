@@ -24,34 +24,25 @@ image_keys() {
 }
 
 # use_engine FOLDER: makes sure that a container engine answers. Where there is none it installs and starts one, which
-# listens in that folder only and ends with stop_engine.
+# listens in that folder only and ends with stop_engine. Containers and builds share this machine's network, so that it
+# needs no bridge, no iptables and no forwarding, and changes nothing of them.
 use_engine() {
-  local folder=$1 packages policy='' installed=true i
+  local folder=$1 i
+  export HOLDFAST_RUN=${folder##*/} # a label of this run's containers
   if command -v docker >/dev/null 2>&1 && docker info >/dev/null 2>&1; then
+    echo "verify: using the container engine that answers: $(docker version --format '{{.Server.Version}}')"
     return
   fi
+  [ -z "${DOCKER_HOST:-}" ] ||
+    fail "no container engine answers at DOCKER_HOST=$DOCKER_HOST. Start it, or unset DOCKER_HOST"
   [ "$(uname -s)" = Linux ] && [ "$(id -u)" -eq 0 ] ||
     fail "no container engine answers ('docker info'). Start one that this user may use, and run it again;" \
       "or run this on Linux as root, which installs and starts one"
-  if ! command -v dockerd >/dev/null 2>&1 || ! command -v docker >/dev/null 2>&1; then
-    command -v apt-get >/dev/null 2>&1 || fail "no container engine, and no apt-get to install one: install Docker"
-    echo "verify: installing a container engine"
-    apt-get -o DPkg::Lock::Timeout=300 update -qq || true
-    packages=(docker.io)
-    ! apt-cache show docker-cli >/dev/null 2>&1 || packages+=(docker-cli)
-    # As in bin/install-servers: nothing is started by its package.
-    if [ ! -e /usr/sbin/policy-rc.d ]; then
-      printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
-      chmod +x /usr/sbin/policy-rc.d
-      policy=/usr/sbin/policy-rc.d
-    fi
-    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends \
-      "${packages[@]}" >/dev/null || installed=false
-    [ -z "$policy" ] || rm -f "$policy"
-    "$installed" || fail "cannot install a container engine: ${packages[*]}"
-  fi
+  install_engine
   export DOCKER_HOST=unix://$folder/engine.sock
-  dockerd --host "$DOCKER_HOST" --pidfile "$folder/engine.pid" >"$folder/engine.log" 2>&1 &
+  # In a session of its own, so that Ctrl-C leaves it to stop_engine.
+  setsid dockerd --host "$DOCKER_HOST" --pidfile "$folder/engine.pid" --bridge none --iptables=false --ip6tables=false \
+    --ip-forward=false --ip-masq=false >"$folder/engine.log" 2>&1 &
   engine_pid=$!
   for ((i = 0; i < 120; i++)); do
     docker info >/dev/null 2>&1 && break
@@ -60,18 +51,38 @@ use_engine() {
   done
   if ! docker info >/dev/null 2>&1; then
     tail -n 20 "$folder/engine.log" >&2
-    fail "dockerd does not answer; it needs a kernel with overlay, cgroups and iptables, and the right to use them." \
-      "Start an engine otherwise and set DOCKER_HOST"
+    fail "dockerd does not answer; it needs a kernel with overlay and cgroups, the right to use them, and no other dockerd" \
+      "on its data (/var/lib/docker). Start an engine otherwise and set DOCKER_HOST"
   fi
-  echo "verify: started a container engine of its own"
+  echo "verify: started a container engine of its own: $(docker version --format '{{.Server.Version}}')"
 }
 
-# stop_engine: ends the engine that use_engine has started, and what is left in it.
+install_engine() {
+  local packages=(docker.io) policy='' installed=true
+  if command -v dockerd >/dev/null 2>&1 && command -v docker >/dev/null 2>&1; then return; fi
+  command -v apt-get >/dev/null 2>&1 || fail "no container engine, and no apt-get to install one: install Docker"
+  echo "verify: installing a container engine"
+  apt-get -o DPkg::Lock::Timeout=300 update -qq || true
+  ! apt-cache show docker-cli >/dev/null 2>&1 || packages+=(docker-cli)
+  # As in bin/install-servers: nothing is started by its package.
+  if [ ! -e /usr/sbin/policy-rc.d ]; then
+    printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+    chmod +x /usr/sbin/policy-rc.d
+    policy=/usr/sbin/policy-rc.d
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends \
+    "${packages[@]}" >/dev/null || installed=false
+  [ -z "$policy" ] || rm -f "$policy"
+  "$installed" || fail "cannot install a container engine: ${packages[*]}"
+}
+
+# stop_engine: removes the containers of this run that are left, and ends the engine that use_engine has started.
 stop_engine() {
   local left
-  [ -n "$engine_pid" ] || return 0
-  left=$(docker ps -aq --filter label=org.testcontainers=true 2>/dev/null) || true
+  [ -n "${HOLDFAST_RUN:-}" ] || return 0
+  left=$(docker ps -aq --filter "label=holdfast.run=$HOLDFAST_RUN" 2>/dev/null) || true
   [ -z "$left" ] || docker rm -f $left >/dev/null 2>&1 || true
+  [ -n "$engine_pid" ] || return 0
   kill "$engine_pid" 2>/dev/null || true
   wait "$engine_pid" 2>/dev/null || true
   engine_pid=''
@@ -80,23 +91,23 @@ stop_engine() {
 # use_images PATTERN: makes sure that the engine has the images whose keys match an extended regular expression: it pulls
 # those that are missing, or builds them from packages where no registry can be reached.
 use_images() {
-  local key image missing=() pull=true
+  local key image error missing=() pull=true
   while IFS='=' read -r key image; do
     docker image inspect "$image" >/dev/null 2>&1 && continue
     if "$pull"; then
       echo "verify: pulling $image"
-      timeout 600 docker pull -q "$image" >/dev/null 2>&1 && continue
-      echo "verify: no registry gives $image; building what is missing from packages (bin/build-images)"
+      error=$(timeout 600 docker pull -q "$image" 2>&1 </dev/null) && continue
+      echo "verify: no registry gives it ($(tail -n 1 <<<"$error" | cut -c 1-200)); building what is missing from packages"
       pull=false
     fi
     missing+=("$key")
   done < <(grep -E "^($1)-[0-9.]+=" "$image_list")
   if [ "${#missing[@]}" -gt 0 ]; then
-    "$root/bin/build-images" "${missing[@]}"
+    "$root/bin/build-images" "${missing[@]}" ||
+      fail "images are missing: ${missing[*]}. Make a registry reachable ('docker pull redis:8'), or build them where" \
+        "bin/build-images can run, and bring them with 'docker save' and 'docker load'"
   fi
-  # Testcontainers' own cleaner is an image as well. Without it, the tests and stop_engine clean up.
-  if [ -n "$engine_pid" ] || ! "$pull"; then
-    export TESTCONTAINERS_RYUK_DISABLED=true
-  fi
+  # stop_engine cleans up; Testcontainers' own cleaner (Ryuk) would be one more image to pull.
+  export TESTCONTAINERS_RYUK_DISABLED=true
   export TESTCONTAINERS_HOST_OVERRIDE=localhost # the containers share this machine's network
 }

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 /** A database for tests: where it is, how to log in, how to disturb it. */
 final class Db implements AutoCloseable {
     final String name;
+    final String origin;
     final Dialect dialect;
     private final String url;
     private final String user;
@@ -35,6 +36,7 @@ final class Db implements AutoCloseable {
 
     private Db(
             String name,
+            @Nullable ServerImage image,
             Dialect dialect,
             String url,
             String user,
@@ -42,6 +44,7 @@ final class Db implements AutoCloseable {
             @Nullable ServerProcess process,
             Runnable close) {
         this.name = name;
+        this.origin = image == null ? "" : ", in " + image;
         this.dialect = dialect;
         this.url = url;
         this.user = user;
@@ -62,7 +65,8 @@ final class Db implements AutoCloseable {
     static Db postgres(@Nullable ServerImage image, String... settings) throws Exception {
         PostgresServer server = PostgresServer.start(image, settings);
         return new Db(
-                "PostgreSQL" + in(image),
+                "PostgreSQL",
+                image,
                 Dialect.POSTGRESQL,
                 server.url(),
                 PostgresServer.USER,
@@ -79,7 +83,8 @@ final class Db implements AutoCloseable {
     static Db mariadb(@Nullable ServerImage image, String driver, String... settings) throws Exception {
         MariaDbServer server = MariaDbServer.start(image, settings);
         return new Db(
-                "MariaDB" + in(image) + ", " + driver + " driver",
+                "MariaDB (" + driver + " driver)",
+                image,
                 Dialect.MARIADB,
                 server.url(driver),
                 MariaDbServer.USER,
@@ -91,7 +96,8 @@ final class Db implements AutoCloseable {
     static Db mysql(ServerImage image, String... settings) throws Exception {
         MySqlServer server = MySqlServer.start(image, settings);
         return new Db(
-                "MySQL" + in(image),
+                "MySQL",
+                image,
                 Dialect.MYSQL,
                 server.url(),
                 MySqlServer.USER,
@@ -100,26 +106,22 @@ final class Db implements AutoCloseable {
                 server::close);
     }
 
-    private static String in(@Nullable ServerImage image) {
-        return image == null ? "" : " in " + image;
-    }
-
     static Db h2Memory() throws SQLException {
         String url = "jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1";
-        return new Db("H2 in memory", Dialect.H2, url, "sa", "canary-h2", null, () -> {});
+        return new Db("H2 in memory", null, Dialect.H2, url, "sa", "canary-h2", null, () -> {});
     }
 
     static Db h2File() throws IOException {
         Path folder = Files.createTempDirectory("holdfast-h2-");
         String url = "jdbc:h2:" + folder.resolve("db") + ";WRITE_DELAY=0;DB_CLOSE_DELAY=-1";
-        return new Db("H2 in a file", Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
+        return new Db("H2 in a file", null, Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
     }
 
     /** A file that several processes open: the first one serves the others. */
     static Db h2Shared() throws IOException {
         Path folder = Files.createTempDirectory("holdfast-h2-");
         String url = "jdbc:h2:" + folder.resolve("db") + ";WRITE_DELAY=0;AUTO_SERVER=TRUE";
-        return new Db("H2, shared file", Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
+        return new Db("H2, shared file", null, Dialect.H2, url, "sa", "canary-h2", null, () -> delete(folder));
     }
 
     private static void delete(Path folder) {

@@ -32,7 +32,7 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public String name() {
-        return db.name + " " + product + ", " + strategy;
+        return db.name + " " + product + ", " + strategy + db.origin;
     }
 
     @Override

@@ -20,6 +20,7 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.GenericContainer;
@@ -38,6 +39,8 @@ final class ContainerHost implements ServerHost {
 
     private static final Duration RUN_PATIENCE = Duration.ofMinutes(2);
     private static final long POLL_MILLIS = 20;
+    private static final String RUN_LABEL = "holdfast.run";
+    private static final String RUN_VARIABLE = "HOLDFAST_RUN";
     private static final Map<ServerImage, Boolean> AT_HAND = new ConcurrentHashMap<>();
 
     private final ServerImage image;
@@ -74,7 +77,7 @@ final class ContainerHost implements ServerHost {
             container.stop();
             throw new IOException(place + ": cannot run image '" + image + "'; its log:\n" + log, e);
         }
-        return new Run(container);
+        return new Run(container, place.folder());
     }
 
     @Override
@@ -102,6 +105,8 @@ final class ContainerHost implements ServerHost {
         GenericContainer<?> container = new GenericContainer<>(DockerImageName.parse(image.name()));
         String user = user(place);
         container.withEnv(place.environment());
+        // What bin/verify finds those by that a killed JVM has left behind.
+        container.withLabel(RUN_LABEL, System.getenv().getOrDefault(RUN_VARIABLE, ""));
         container.withNetworkMode("host");
         container.withWorkingDirectory(place.folder().toString());
         List<Bind> binds = new ArrayList<>();
@@ -153,12 +158,25 @@ final class ContainerHost implements ServerHost {
         private final GenericContainer<?> container;
         private final String id;
         private final long pid;
+        private final @Nullable Process guard;
 
-        Run(GenericContainer<?> container) {
+        Run(GenericContainer<?> container, Path folder) throws IOException {
             this.container = container;
             this.id = container.getContainerId();
             Long known = container.getCurrentContainerInfo().getState().getPidLong();
             this.pid = known == null ? 0 : known;
+            ProcessHandle main = ProcessHandle.of(pid).orElse(null);
+            this.guard = main == null || !isOfThisMachine() ? null : ProcessTree.guard(main, folder);
+        }
+
+        /** In a desktop engine's virtual machine the number may be that of another process here. */
+        private boolean isOfThisMachine() {
+            try {
+                return Files.readString(Path.of("/proc", Long.toString(pid), "cgroup"))
+                        .contains(id);
+            } catch (IOException e) {
+                return false;
+            }
         }
 
         private static DockerClient engine() {
@@ -218,6 +236,9 @@ final class ContainerHost implements ServerHost {
         @Override
         public void kill() {
             container.stop();
+            if (guard != null) {
+                guard.destroyForcibly();
+            }
         }
     }
 }
