@@ -1,36 +1,29 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ServerImage;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** One server behind a proxy. */
-final class RedisFixture implements LockFixture {
+/** One server without TLS. */
+final class RedisFixture extends OneRedisFixture {
     private static final String PASSWORD = "canary-5ecret";
 
     private final String name;
-    private final RedisServer server;
-    private final FaultProxy proxy;
     private final String login;
     private final UnaryOperator<RedisLocks.Builder> settings;
 
     private RedisFixture(String name, RedisServer server, String login, UnaryOperator<RedisLocks.Builder> settings)
             throws IOException {
+        super(server, FaultProxy.to(server.process()));
         this.name =
                 server.product() + server.image().map(image -> " in " + image).orElse("") + ", " + name;
-        this.server = server;
-        this.proxy = FaultProxy.to(server.process());
         this.login = login;
         this.settings = settings;
     }
@@ -72,16 +65,8 @@ final class RedisFixture implements LockFixture {
                 "standalone without persistence, notified", RedisServer.start(), "", builder -> builder);
     }
 
-    RedisServer server() {
-        return server;
-    }
-
-    FaultProxy proxy() {
-        return proxy;
-    }
-
     String uri() {
-        return "redis://" + login + proxy.host() + ":" + proxy.port();
+        return "redis://" + login + proxy().host() + ":" + proxy().port();
     }
 
     @Override
@@ -95,68 +80,7 @@ final class RedisFixture implements LockFixture {
                 .backend();
     }
 
-    @Override
-    public Duration shortLease() {
-        return Duration.ofSeconds(1);
-    }
-
-    @Override
-    public Set<Capability> capabilities() {
-        return EnumSet.allOf(Capability.class);
-    }
-
-    /** As an administrator who does not wait for the holder: the lock and the guard of its record. */
-    @Override
-    public void expire(String lock) throws IOException {
-        RedisKeys keys = RedisKeys.of("holdfast", lock);
-        server.command("DEL", keys.lock(), keys.record());
-    }
-
-    @Override
-    public long entries(String lock) throws IOException {
-        RedisKeys keys = RedisKeys.of("holdfast", lock);
-        return server.number("EXISTS", keys.lock())
-                + server.number("ZCARD", keys.queue())
-                + server.number("HLEN", keys.waiters());
-    }
-
-    @Override
-    public void pause() {
-        server.process().pause();
-    }
-
-    @Override
-    public void resume() {
-        server.process().resume();
-    }
-
-    @Override
-    public void restart() throws Exception {
-        server.process().restart();
-    }
-
-    @Override
-    public void partition() {
-        proxy.cut();
-    }
-
-    @Override
-    public void heal() {
-        proxy.pass();
-    }
-
-    @Override
-    public long commands() throws IOException {
-        return server.lockCommands();
-    }
-
     List<?> list(String... command) throws IOException {
-        return server.list(command);
-    }
-
-    @Override
-    public void close() {
-        proxy.close();
-        server.close();
+        return server().list(command);
     }
 }

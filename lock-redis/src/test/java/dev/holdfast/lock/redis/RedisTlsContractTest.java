@@ -6,6 +6,6 @@ import dev.holdfast.lock.testkit.LockFixture;
 final class RedisTlsContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {
-        return new RedisTlsFixture();
+        return RedisTlsFixture.start();
     }
 }

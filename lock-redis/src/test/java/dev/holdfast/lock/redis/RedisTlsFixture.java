@@ -1,8 +1,6 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
@@ -15,36 +13,24 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.EnumSet;
-import java.util.Set;
 
 /**
  * A server with TLS and a password, which writes nothing to disk, behind a proxy; and the application's own client for
  * it, which trusts a private authority and outlives all backends.
  */
-final class RedisTlsFixture implements LockFixture {
+final class RedisTlsFixture extends OneRedisFixture {
     private static final String PASSWORD = "canary-5ecret";
     private static final Duration TIMEOUT = Duration.ofSeconds(3);
 
-    private final RedisServer server;
-    private final FaultProxy proxy;
     private final RedisClient client;
     private final String version;
 
-    RedisTlsFixture() throws IOException, InterruptedException {
-        Path folder = Files.createTempDirectory("holdfast-tls-");
-        Path certificate = folder.resolve("server.pem");
-        SelfSignedCertificate.make(folder, "server", "IP:127.0.0.1");
-        folder.toFile().deleteOnExit();
-        for (String file : new String[] {"server.pem", "server.key", "server-openssl.log"}) {
-            folder.resolve(file).toFile().deleteOnExit();
-        }
-        server = RedisServer.startTlsWithPassword(certificate, folder.resolve("server.key"), PASSWORD);
+    private RedisTlsFixture(RedisServer server, Path certificate) throws IOException {
+        super(server, FaultProxy.to(server.host(), server.tlsPort()));
         version = server.version();
-        proxy = FaultProxy.to(server.host(), server.tlsPort());
         client = RedisClient.create(RedisURI.builder()
-                .withHost(proxy.host())
-                .withPort(proxy.port())
+                .withHost(proxy().host())
+                .withPort(proxy().port())
                 .withPassword(PASSWORD.toCharArray())
                 .withSsl(true)
                 .withTimeout(TIMEOUT)
@@ -59,6 +45,18 @@ final class RedisTlsFixture implements LockFixture {
                 .build());
     }
 
+    static RedisTlsFixture start() throws IOException, InterruptedException {
+        Path folder = Files.createTempDirectory("holdfast-tls-");
+        Path certificate = folder.resolve("server.pem");
+        SelfSignedCertificate.make(folder, "server", "IP:127.0.0.1");
+        folder.toFile().deleteOnExit();
+        for (String file : new String[] {"server.pem", "server.key", "server-openssl.log"}) {
+            folder.resolve(file).toFile().deleteOnExit();
+        }
+        return new RedisTlsFixture(
+                RedisServer.startTlsWithPassword(certificate, folder.resolve("server.key"), PASSWORD), certificate);
+    }
+
     @Override
     public String name() {
         return "redis " + version + ", TLS, password, no persistence, own client";
@@ -70,63 +68,8 @@ final class RedisTlsFixture implements LockFixture {
     }
 
     @Override
-    public Duration shortLease() {
-        return Duration.ofSeconds(1);
-    }
-
-    @Override
-    public Set<Capability> capabilities() {
-        return EnumSet.allOf(Capability.class);
-    }
-
-    @Override
-    public void expire(String lock) throws IOException {
-        RedisKeys keys = RedisKeys.of("holdfast", lock);
-        server.command("DEL", keys.lock(), keys.record());
-    }
-
-    @Override
-    public long entries(String lock) throws IOException {
-        RedisKeys keys = RedisKeys.of("holdfast", lock);
-        return server.number("EXISTS", keys.lock())
-                + server.number("ZCARD", keys.queue())
-                + server.number("HLEN", keys.waiters());
-    }
-
-    @Override
-    public void pause() {
-        server.process().pause();
-    }
-
-    @Override
-    public void resume() {
-        server.process().resume();
-    }
-
-    @Override
-    public void restart() throws Exception {
-        server.process().restart();
-    }
-
-    @Override
-    public void partition() {
-        proxy.cut();
-    }
-
-    @Override
-    public void heal() {
-        proxy.pass();
-    }
-
-    @Override
-    public long commands() throws IOException {
-        return server.lockCommands();
-    }
-
-    @Override
     public void close() {
         client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
-        proxy.close();
-        server.close();
+        super.close();
     }
 }

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,12 +17,6 @@ public final class MariaDbServer implements AutoCloseable {
 
     /** Its password. */
     public static final String PASSWORD = "canary-my-8c2d";
-
-    private static final String SETUP = """
-            CREATE DATABASE IF NOT EXISTS holdfast;
-            CREATE USER IF NOT EXISTS %1$s@'%%' IDENTIFIED BY '%2$s';
-            GRANT ALL PRIVILEGES ON *.* TO %1$s@'%%' WITH GRANT OPTION;
-            """.formatted(USER, PASSWORD);
 
     private final ServerProcess process;
 
@@ -60,43 +53,19 @@ public final class MariaDbServer implements AutoCloseable {
                 .image(image)
                 .unprivileged()
                 .prepare(place -> {
-                    place.write("setup.sql", SETUP);
+                    MySqlFamily.prepare(place, USER, PASSWORD);
                     place.run(
                             place.program("mariadb-install-db"),
                             "--no-defaults",
-                            "--datadir=" + place.folder().resolve("data"),
-                            temporaryFiles(place),
+                            MySqlFamily.data(place),
+                            MySqlFamily.temporaryFiles(place),
                             "--innodb-log-file-size=16M",
                             "--auth-root-authentication-method=normal",
                             "--skip-test-db");
                 })
-                .command(place -> command(place, settings))
+                .command(place ->
+                        MySqlFamily.command(place, "mariadbd", List.of("--innodb-log-file-size=16M"), settings))
                 .start());
-    }
-
-    /** Not where other servers have theirs: MariaDB removes all temporary tables of that place when it starts. */
-    private static String temporaryFiles(ServerPlace place) {
-        return "--tmpdir=" + place.folder();
-    }
-
-    private static List<String> command(ServerPlace place, String... settings) {
-        List<String> command = new ArrayList<>(List.of(
-                place.program("mariadbd"),
-                "--no-defaults",
-                "--datadir=" + place.folder().resolve("data"),
-                temporaryFiles(place),
-                "--bind-address=" + place.host(),
-                "--port=" + place.port(),
-                "--socket=" + place.folder().resolve("socket"),
-                "--pid-file=" + place.folder().resolve("pid"),
-                "--init-file=" + place.folder().resolve("setup.sql"),
-                "--innodb-log-file-size=16M",
-                "--max-connections=300",
-                "--skip-name-resolve"));
-        for (String setting : settings) {
-            command.add("--" + setting);
-        }
-        return command;
     }
 
     /**

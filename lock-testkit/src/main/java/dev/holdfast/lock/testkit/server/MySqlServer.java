@@ -1,7 +1,6 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,12 +17,6 @@ public final class MySqlServer implements AutoCloseable {
 
     /** Its password. */
     public static final String PASSWORD = "canary-ms-3e7a";
-
-    private static final String SETUP = """
-            CREATE DATABASE IF NOT EXISTS holdfast;
-            CREATE USER IF NOT EXISTS %1$s@'%%' IDENTIFIED BY '%2$s';
-            GRANT ALL PRIVILEGES ON *.* TO %1$s@'%%' WITH GRANT OPTION;
-            """.formatted(USER, PASSWORD);
 
     private final ServerProcess process;
 
@@ -47,38 +40,20 @@ public final class MySqlServer implements AutoCloseable {
                 .image(image)
                 .unprivileged()
                 .prepare(place -> {
-                    place.write("setup.sql", SETUP);
+                    MySqlFamily.prepare(place, USER, PASSWORD);
                     place.run(
                             place.program("mysqld"),
                             "--no-defaults",
                             "--initialize-insecure",
-                            "--datadir=" + place.folder().resolve("data"),
+                            MySqlFamily.data(place),
                             "--innodb-redo-log-capacity=32M");
                 })
-                .command(place -> command(place, settings))
+                .command(place -> MySqlFamily.command(
+                        place,
+                        "mysqld",
+                        List.of("--innodb-redo-log-capacity=32M", "--mysqlx=OFF", "--secure-file-priv=NULL"),
+                        settings))
                 .start());
-    }
-
-    private static List<String> command(ServerPlace place, String... settings) {
-        List<String> command = new ArrayList<>(List.of(
-                place.program("mysqld"),
-                "--no-defaults",
-                "--datadir=" + place.folder().resolve("data"),
-                "--bind-address=" + place.host(),
-                "--port=" + place.port(),
-                "--socket=" + place.folder().resolve("socket"),
-                "--pid-file=" + place.folder().resolve("pid"),
-                "--init-file=" + place.folder().resolve("setup.sql"),
-                "--innodb-redo-log-capacity=32M",
-                "--mysqlx=OFF",
-                "--secure-file-priv=NULL",
-                "--tmpdir=" + place.folder(),
-                "--max-connections=300",
-                "--skip-name-resolve"));
-        for (String setting : settings) {
-            command.add("--" + setting);
-        }
-        return command;
     }
 
     /**

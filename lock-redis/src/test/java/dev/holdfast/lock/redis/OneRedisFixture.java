@@ -1,0 +1,90 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
+
+/** One server behind a proxy, and how the contract looks into it and disturbs it. */
+abstract class OneRedisFixture implements LockFixture {
+    private final RedisServer server;
+    private final FaultProxy proxy;
+
+    OneRedisFixture(RedisServer server, FaultProxy proxy) {
+        this.server = server;
+        this.proxy = proxy;
+    }
+
+    final RedisServer server() {
+        return server;
+    }
+
+    final FaultProxy proxy() {
+        return proxy;
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    /** As an administrator who does not wait for the holder: the lock and the guard of its record. */
+    @Override
+    public void expire(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        server.command("DEL", keys.lock(), keys.record());
+    }
+
+    @Override
+    public long entries(String lock) throws IOException {
+        RedisKeys keys = RedisKeys.of("holdfast", lock);
+        return server.number("EXISTS", keys.lock())
+                + server.number("ZCARD", keys.queue())
+                + server.number("HLEN", keys.waiters());
+    }
+
+    @Override
+    public void pause() {
+        server.process().pause();
+    }
+
+    @Override
+    public void resume() {
+        server.process().resume();
+    }
+
+    @Override
+    public void restart() throws Exception {
+        server.process().restart();
+    }
+
+    @Override
+    public void partition() {
+        proxy.cut();
+    }
+
+    @Override
+    public void heal() {
+        proxy.pass();
+    }
+
+    @Override
+    public long commands() throws IOException {
+        return server.lockCommands();
+    }
+
+    @Override
+    public void close() {
+        proxy.close();
+        server.close();
+    }
+}
