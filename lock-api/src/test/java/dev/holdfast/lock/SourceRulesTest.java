@@ -57,22 +57,37 @@ class SourceRulesTest {
         assertThat(found).isEmpty();
     }
 
+    /** Tests share the package of what they test, which is described once, in the main sources. */
+    @Test
+    void packages_areDescribedOnce() throws IOException {
+        for (Path info : sources("src/test/java")) {
+            if (info.endsWith("package-info.java")) {
+                Path main = Path.of(info.toString().replace("src/test/java", "src/main/java"));
+                assertThat(main).as("described in %s as well", info).doesNotExist();
+            }
+        }
+    }
+
     /** The published modules' main sources; this test runs in one module's folder. */
     private static List<Path> mainSources() throws IOException {
+        List<Path> published = sources("src/main/java").stream()
+                .filter(file -> file.getName(1).toString().startsWith("lock-"))
+                .toList();
+        assertThat(published).as("main sources").hasSizeGreaterThan(30);
+        return published;
+    }
+
+    private static List<Path> sources(String folder) throws IOException {
         List<Path> sources = new ArrayList<>();
         try (Stream<Path> modules = Files.list(Path.of(".."))) {
-            for (Path module : modules.filter(
-                            path -> path.getFileName().toString().startsWith("lock-"))
-                    .toList()) {
-                Path main = module.resolve("src/main/java");
-                if (Files.isDirectory(main)) {
-                    try (Stream<Path> files = Files.walk(main)) {
+            for (Path module : modules.toList()) {
+                if (Files.isDirectory(module.resolve(folder))) {
+                    try (Stream<Path> files = Files.walk(module.resolve(folder))) {
                         files.filter(file -> file.toString().endsWith(".java")).forEach(sources::add);
                     }
                 }
             }
         }
-        assertThat(sources).as("main sources").hasSizeGreaterThan(30);
         return sources;
     }
 

@@ -1,2 +1,0 @@
-/** Tests of the checks. */
-package dev.holdfast.chaos.check;

@@ -1,2 +1,0 @@
-/** Tests of the history's files. */
-package dev.holdfast.chaos.history;

@@ -1,2 +1,0 @@
-/** Tests of the harness, and the smoke run. */
-package dev.holdfast.chaos;

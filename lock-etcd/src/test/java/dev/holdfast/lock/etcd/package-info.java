@@ -1,3 +1,0 @@
-/** Tests of the etcd backend on real servers. */
-@org.jspecify.annotations.NullMarked
-package dev.holdfast.lock.etcd;
