@@ -17,61 +17,19 @@ import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInfo;
-import org.junit.jupiter.api.TestInstance;
 
-/** The backend by itself, on one server, with notified waiters. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class RedisLockBackendTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
-
-    private RedisFixture fixture;
-    private LockBackend a;
-    private LockBackend b;
-    private String name;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = RedisFixture.notified();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    @BeforeEach
-    void connect(TestInfo test) {
-        name = test.getDisplayName();
-        a = fixture.newBackend();
-        b = fixture.newBackend();
-    }
-
-    @AfterEach
-    void disconnect() {
-        a.close();
-        b.close();
-    }
-
+/** The backend by itself: grants, keys and failures. */
+final class RedisLockBackendTest extends TwoBackends {
     @Test
     void attempt_free_grantsWithRisingTokens() throws Exception {
         long last = 0;
@@ -239,167 +197,6 @@ final class RedisLockBackendTest {
     }
 
     @Test
-    void release_callsTheFirstWaiterOnly() throws Exception {
-        withoutPause(this::releaseCallsTheFirstWaiterOnly);
-        assertThat(fixture.entries(name)).isZero();
-    }
-
-    private void releaseCallsTheFirstWaiterOnly() throws Exception {
-        Grant grant = grant(a, acquisition());
-        CountDownLatch first = new CountDownLatch(1);
-        AtomicInteger second = new AtomicInteger();
-        Acquisition one = acquisition();
-        Acquisition two = acquisition();
-        Ticket ticketOne = busy(a, one, 60_000, false, null).ticket();
-        Ticket ticketTwo = busy(b, two, 60_000, false, null).ticket();
-        awaitSubscribed(2);
-        awaken(a, one, ticketOne);
-        awaken(b, two, ticketTwo);
-        try (var x = a.signal(ticketOne, first::countDown);
-                var y = b.signal(ticketTwo, second::incrementAndGet)) {
-            // Both have been called by the new subscriptions at most; from now on only releases call.
-            int before = second.get();
-            release(a, grant);
-            assertThat(first.await(60, TimeUnit.SECONDS)).isTrue();
-            Grant next = ((Attempt.Granted) attempt(a, one, 60_000, false, ticketOne)).grant();
-            assertThat(second.get()).isEqualTo(before);
-            release(a, next);
-            await().atMost(PATIENCE).until(() -> second.get() == before + 1);
-            release(b, ((Attempt.Granted) attempt(b, two, 60_000, false, ticketTwo)).grant());
-        }
-    }
-
-    @Test
-    void fair_nobodyPassesALiveWaiter() throws Exception {
-        withoutPause(() -> {
-            Grant grant = grant(a, acquisition());
-            Acquisition one = acquisition();
-            Ticket ticket = busy(a, one, 60_000, true, null).ticket();
-            Acquisition two = acquisition();
-            busy(b, two, 60_000, true, null);
-            release(a, grant);
-            busy(b, two, 60_000, true, null);
-            busy(b, acquisition(), 0, true, null);
-            Grant first = ((Attempt.Granted) attempt(a, one, 60_000, true, ticket)).grant();
-            release(a, first);
-            assertThat(attempt(b, two, 60_000, true, null)).isInstanceOf(Attempt.Granted.class);
-        });
-    }
-
-    @Test
-    void deadWaiter_delaysTheNextByLessThanASecond() throws Exception {
-        withoutPause(() -> {
-            Grant grant = grant(a, acquisition());
-            busy(a, acquisition(), 60_000, true, null);
-            Acquisition two = acquisition();
-            busy(b, two, 60_000, true, null);
-            release(a, grant);
-            Attempt.Busy behind = busy(b, two, 60_000, true, null);
-            assertThat(behind.remainingMillis()).isBetween(1L, 700L);
-            await().atMost(PATIENCE).until(() -> attempt(b, two, 60_000, true, null) instanceof Attempt.Granted);
-        });
-    }
-
-    @Test
-    void notFair_newcomerPassesAFreshWaiterButNotAnOldOne() throws Exception {
-        withoutPause(() -> {
-            Grant grant = grant(a, acquisition());
-            Acquisition waiting = acquisition();
-            busy(a, waiting, 60_000, false, null);
-            long longAgo = grant.token() - 200_000; // µs
-            fixture.server()
-                    .command(
-                            "ZADD",
-                            keys().queue(),
-                            Long.toString(longAgo),
-                            waiting.owner().toString());
-            release(a, grant);
-            busy(b, acquisition(), 60_000, false, null);
-            Grant tried = ((Attempt.Granted) attempt(b, acquisition(), 0, false, null)).grant();
-            release(b, tried);
-        });
-    }
-
-    @FunctionalInterface
-    private interface Steps {
-        void run() throws Exception;
-    }
-
-    /**
-     * Runs steps that only hold if the machine does not pause between them: a waiter that was called has 700 ms to come. A
-     * failure counts if they took less than that.
-     */
-    private void withoutPause(Steps steps) throws Exception {
-        for (int i = 0; ; i++) {
-            long start = System.nanoTime();
-            try {
-                steps.run();
-                return;
-            } catch (AssertionError | Exception e) {
-                if (i == 9 || System.nanoTime() - start < 500_000_000) {
-                    throw e;
-                }
-                fixture.server().command("FLUSHALL");
-            }
-        }
-    }
-
-    /** A waiter shows that it lives, as waiters do each second. */
-    private static void awaken(LockBackend backend, Acquisition waiting, Ticket ticket) throws Exception {
-        busy(backend, waiting, 60_000, false, ticket);
-    }
-
-    @Test
-    void abandon_endsGrantAndPlaceAndCallsTheNext() throws Exception {
-        Acquisition mine = acquisition();
-        grant(a, mine);
-        Acquisition one = acquisition();
-        busy(a, one, 60_000, false, null);
-        Acquisition two = acquisition();
-        CountDownLatch called = new CountDownLatch(1);
-        Ticket ticket = busy(b, two, 60_000, false, null).ticket();
-        awaitSubscribed(2);
-        awaken(b, two, ticket);
-        try (var x = b.signal(ticket, called::countDown)) {
-            get(a.abandon(mine, TIMEOUT));
-            get(a.abandon(one, TIMEOUT));
-            assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
-        }
-        get(b.abandon(two, TIMEOUT));
-        assertThat(fixture.entries(name)).isZero();
-    }
-
-    @Test
-    void signal_afterTheCall_isDeliveredAllTheSame() throws Exception {
-        Grant grant = grant(a, acquisition());
-        Acquisition one = acquisition();
-        Ticket ticket = busy(b, one, 60_000, false, null).ticket();
-        awaitSubscribed(1);
-        awaken(b, one, ticket);
-        release(a, grant);
-        CountDownLatch called = new CountDownLatch(1);
-        try (var x = b.signal(ticket, called::countDown)) {
-            assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
-        }
-    }
-
-    @Test
-    void killedSubscription_rechecksEveryWaiter() throws Exception {
-        Grant grant = grant(a, acquisition());
-        Acquisition one = acquisition();
-        Ticket ticket = busy(b, one, 60_000, false, null).ticket();
-        awaitSubscribed(1);
-        AtomicInteger calls = new AtomicInteger();
-        try (var x = b.signal(ticket, calls::incrementAndGet)) {
-            await().atMost(PATIENCE).until(() -> calls.get() >= 1); // by the new subscription
-            int before = calls.get();
-            fixture.server().command("CLIENT", "KILL", "TYPE", "pubsub");
-            release(a, grant);
-            await().atMost(PATIENCE).until(() -> calls.get() > before);
-        }
-    }
-
-    @Test
     void names_thatLookAlike_neverInteract() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (String each : List.of("a", "a ", "A", "{a}", "a}", "a:t", "a}:t", "a/b", "a%2Fb", "ä", "a\u0308", "日本語")) {
@@ -460,18 +257,5 @@ final class RedisLockBackendTest {
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining("another prefix");
         fixture.server().command("DEL", keys().lock());
-    }
-
-    private RedisKeys keys() {
-        return RedisKeys.of("holdfast", name);
-    }
-
-    private Acquisition acquisition() {
-        return new Acquisition(name, OwnerId.random());
-    }
-
-    private void awaitSubscribed(int processes) {
-        await().atMost(PATIENCE)
-                .until(() -> fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == processes);
     }
 }

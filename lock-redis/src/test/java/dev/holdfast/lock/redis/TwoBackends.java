@@ -1,0 +1,54 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestInstance;
+
+/** For tests of two backends by themselves on one server, with notified waiters; each test has a name of its own. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class TwoBackends {
+    static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    RedisFixture fixture;
+    LockBackend a;
+    LockBackend b;
+    String name;
+
+    @BeforeAll
+    final void start() throws Exception {
+        fixture = RedisFixture.notified();
+    }
+
+    @AfterAll
+    final void stop() {
+        fixture.close();
+    }
+
+    @BeforeEach
+    final void connect(TestInfo test) {
+        name = test.getDisplayName();
+        a = fixture.newBackend();
+        b = fixture.newBackend();
+    }
+
+    @AfterEach
+    final void disconnect() {
+        a.close();
+        b.close();
+    }
+
+    final RedisKeys keys() {
+        return RedisKeys.of("holdfast", name);
+    }
+
+    final Acquisition acquisition() {
+        return new Acquisition(name, OwnerId.random());
+    }
+}
