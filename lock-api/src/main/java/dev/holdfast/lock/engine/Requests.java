@@ -63,6 +63,7 @@ final class Requests {
     }
 
     /** Runs what has stalled; returns the nanoseconds until the next one may. */
+    @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // a concurrent set: its iterators allow for removals
     long sweep(long nowNanos) {
         long next = Pulse.NEVER;
         for (Request request : underWay) {

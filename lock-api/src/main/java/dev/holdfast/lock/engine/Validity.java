@@ -36,9 +36,4 @@ record Validity(long untilNanos, long untilWallMillis) {
     Validity or(Validity other) {
         return other.untilNanos - untilNanos > 0 ? other : this;
     }
-
-    /** Ends no later than that monotonic time. */
-    Validity cappedAt(long nanos) {
-        return untilNanos - nanos > 0 ? new Validity(nanos, untilWallMillis) : this;
-    }
 }

@@ -24,7 +24,7 @@ final class JdbcUri {
         boolean first = false;
         int end = 0;
         while (matcher.find()) {
-            rest.append(uri, end, matcher.start());
+            rest.append(uri, /* start= */ end, /* end= */ matcher.start());
             first |= matcher.group(1).equals("?");
             String key = matcher.group(2).toLowerCase(Locale.ROOT);
             if (parameters.put(key, matcher.group(3)) != null) {

@@ -15,9 +15,6 @@ import java.util.stream.Stream;
 /** What a strategy keeps in the database, as described by the schema file of its dialect. */
 record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
-    /** The columns that the statements use, to see at the start whether the table is the right one. */
-    private static final String PROBE = "SELECT %s FROM %s WHERE 1 = 0";
-
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
         String defaultTable = strategy.defaultTable().text();
@@ -51,7 +48,7 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     boolean probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement
-                    .executeQuery(String.format(PROBE, strategy.columns(dialect), table))
+                    .executeQuery(String.format("SELECT %s FROM %s WHERE 1 = 0", strategy.columns(dialect), table))
                     .close();
             return true;
         }

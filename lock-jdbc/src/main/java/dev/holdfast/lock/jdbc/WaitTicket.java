@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.spi.Ticket;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** One acquisition that waits for a name, and how long it is going to poll where nobody calls it. Thread-safe. */
@@ -13,7 +14,7 @@ final class WaitTicket implements Ticket {
     private final String name;
     private volatile @Nullable Runnable maybeFree;
     private volatile long announcedNanos;
-    private volatile int polls;
+    private final AtomicInteger polls = new AtomicInteger();
 
     WaitTicket(String name) {
         this.name = name;
@@ -51,8 +52,7 @@ final class WaitTicket implements Ticket {
 
     /** Doubles, with jitter, from 10 ms to 1 s. */
     long nextPollNanos() {
-        long delay = Math.min(LAST_POLL_NANOS, FIRST_POLL_NANOS << Math.min(polls, 10));
-        polls++;
+        long delay = Math.min(LAST_POLL_NANOS, FIRST_POLL_NANOS << Math.min(polls.getAndIncrement(), 10));
         return delay - ThreadLocalRandom.current().nextLong(delay / 4 + 1);
     }
 }

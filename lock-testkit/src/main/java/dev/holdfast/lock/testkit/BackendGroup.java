@@ -122,7 +122,7 @@ abstract class BackendGroup extends ContractGroup {
     }
 
     /** One acquisition through one backend. Thread-safe as far as the backend is. */
-    final class Contender implements AutoCloseable {
+    static final class Contender implements AutoCloseable {
         final LockBackend backend;
         final Acquisition acquisition;
         final long leaseMillis;

@@ -129,8 +129,7 @@ abstract class ReentryContract extends ClientGroup {
     void reentry_otherOptions_keepLease() throws Exception {
         String name = newName();
         LockOptions shorter = shortLease(Renewal.NONE);
-        LockOptions longer =
-                LockOptions.builder().lease(Duration.ofSeconds(120)).build();
+        LockOptions longer = LockOptions.builder().lease(Duration.ofMinutes(2)).build();
         try (Lease outer = first().lock(name).acquire()) {
             Duration floor = outer.remaining().minusSeconds(10);
             try (Lease inner = first().lock(name, shorter).acquire()) {

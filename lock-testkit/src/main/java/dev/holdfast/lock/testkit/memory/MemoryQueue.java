@@ -37,7 +37,7 @@ final class MemoryQueue {
     }
 
     long entries() {
-        return places.size() + (holding == null ? 0 : 1);
+        return places.size() + (holding == null ? 0L : 1L);
     }
 
     Attempt attempt(AttemptRequest request, MemoryLockBackend backend, long now, LongSupplier nextToken) {
