@@ -30,7 +30,8 @@ final class Failures {
         while (cause instanceof CompletionException && cause.getCause() != null) {
             cause = cause.getCause();
         }
-        String text = "lock '" + name + "': " + (cause == null ? "no answer" : cause.getMessage());
+        String seen = cause == null ? "no answer" : String.valueOf(cause.getMessage());
+        String text = seen.startsWith("lock '" + name + "'") ? seen : "lock '" + name + "': " + seen;
         if (cause instanceof LockUnavailableException) {
             return new LockUnavailableException(text, cause);
         }

@@ -69,6 +69,8 @@ enum Failure {
             case "42P01", "42703", "42S02", "42S22", "42S03", "42S04", "3F000" -> NO_TABLE;
             case "42501" -> NO_PERMISSION;
             case "3D000" -> NO_ACCESS;
+            // PostgreSQL's driver: no password was given. With a code it is MySQL's or MariaDB's: too many connections.
+            case "08004" -> e.getErrorCode() == 0 ? NO_ACCESS : UNAVAILABLE;
             default -> ofClass(state, e);
         };
     }

@@ -157,6 +157,15 @@ final class BadInputTest {
     }
 
     @Test
+    void connect_noPasswordForPostgres_isTheUsersToMend() throws Exception {
+        String uri = SharedDb.POSTGRESQL.db().url() + "?user=holdfast";
+
+        assertThat(thrownBy(() -> new JdbcLockProvider().connect(uri, TWO_SECONDS)))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("check the user");
+    }
+
+    @Test
     void connect_wrongPasswordOfH2_isTheUsersToMend() throws Exception {
         String uri = SharedDb.H2.db().url() + ";USER=sa;PASSWORD=canary-wrong-78";
 

@@ -1,0 +1,23 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockUnavailableException;
+import java.util.concurrent.CompletionException;
+import org.junit.jupiter.api.Test;
+
+class FailuresTest {
+    @Test
+    void of_messageWithoutTheLock_isGivenIt() {
+        assertThat(Failures.of("a", new CompletionException(new LockUnavailableException("no answer from it"))))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("lock 'a': no answer from it");
+    }
+
+    @Test
+    void of_messageWithTheLock_namesItOnce() {
+        assertThat(Failures.of("a", new LockUnavailableException("lock 'a' release: no answer")))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("lock 'a' release: no answer");
+    }
+}
