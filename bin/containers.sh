@@ -27,10 +27,13 @@ image_keys() {
 # listens in that folder only and ends with stop_engine. Containers and builds share this machine's network, so that it
 # needs no bridge, no iptables and no forwarding, and changes nothing of them.
 use_engine() {
-  local folder=$1 i
+  local folder=$1 context i
   export HOLDFAST_RUN=${folder##*/} # a label of this run's containers
   if command -v docker >/dev/null 2>&1 && docker info >/dev/null 2>&1; then
     echo "verify: using the container engine that answers: $(docker version --format '{{.Server.Version}}')"
+    # Testcontainers does not know the contexts of the docker command.
+    context=$(docker context inspect --format '{{.Endpoints.docker.Host}}' 2>/dev/null) || context=''
+    case ${DOCKER_HOST:-$context} in unix://*) export DOCKER_HOST=${DOCKER_HOST:-$context} ;; esac
     return
   fi
   [ -z "${DOCKER_HOST:-}" ] ||

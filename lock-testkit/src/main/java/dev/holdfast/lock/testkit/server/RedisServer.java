@@ -39,7 +39,7 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer start(String... options) throws IOException, InterruptedException {
-        return start(chosenImage(), options);
+        return start(ServerImage.chosen("redis").orElse(null), options);
     }
 
     /**
@@ -53,10 +53,8 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer start(@Nullable ServerImage image, String... options)
             throws IOException, InterruptedException {
-        ServerProcess process = describe(image, place -> List.of(options))
-                .ready(place -> ping(place.host(), place.port()))
-                .start();
-        return new RedisServer(process, image);
+        return new RedisServer(
+                RedisProgram.server(image, place -> List.of(options)).start(), image);
     }
 
     /**
@@ -72,10 +70,9 @@ public final class RedisServer implements AutoCloseable {
             throws IOException, InterruptedException {
         List<String> all = new ArrayList<>(List.of("--requirepass", password));
         all.addAll(List.of(options));
-        ServerImage image = chosenImage();
-        ServerProcess process = describe(image, place -> all)
-                .ready(place -> ping(place.host(), place.port(), "AUTH", password))
-                .start();
+        ServerImage image = ServerImage.chosen("redis").orElse(null);
+        ServerProcess process =
+                RedisProgram.server(image, place -> all, "AUTH", password).start();
         return new RedisServer(process, image, "AUTH", password);
     }
 
@@ -88,21 +85,19 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer startClusterNode(String... options) throws IOException, InterruptedException {
-        ServerImage image = chosenImage();
-        ServerProcess process = describe(image, place -> {
-                    List<String> all = new ArrayList<>(List.of(
-                            "--cluster-enabled",
-                            "yes",
-                            "--cluster-port",
-                            "" + place.port(1),
-                            "--cluster-node-timeout",
-                            "2000"));
-                    all.addAll(List.of(options));
-                    return all;
-                })
-                .ready(place -> ping(place.host(), place.port()))
-                .start();
-        return new RedisServer(process, image);
+        ServerImage image = ServerImage.chosen("redis").orElse(null);
+        ServerProcess.Command all = place -> {
+            List<String> command = new ArrayList<>(List.of(
+                    "--cluster-enabled",
+                    "yes",
+                    "--cluster-port",
+                    "" + place.port(1),
+                    "--cluster-node-timeout",
+                    "2000"));
+            command.addAll(List.of(options));
+            return command;
+        };
+        return new RedisServer(RedisProgram.server(image, all).start(), image);
     }
 
     /**
@@ -115,11 +110,10 @@ public final class RedisServer implements AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     public static RedisServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
-        ServerImage image = chosenImage();
-        ServerProcess process = describe(image, place -> tls(place, certificate, key))
+        ServerImage image = ServerImage.chosen("redis").orElse(null);
+        ServerProcess process = RedisProgram.server(image, place -> RedisProgram.tls(place, certificate, key))
                 .reads(certificate)
                 .reads(key)
-                .ready(place -> ping(place.host(), place.port()))
                 .start();
         return new RedisServer(process, image);
     }
@@ -136,26 +130,17 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startTlsWithPassword(Path certificate, Path key, String password)
             throws IOException, InterruptedException {
-        ServerImage image = chosenImage();
-        ServerProcess process = describe(image, place -> {
-                    List<String> all = new ArrayList<>(tls(place, certificate, key));
-                    all.addAll(List.of("--requirepass", password));
-                    return all;
-                })
+        ServerImage image = ServerImage.chosen("redis").orElse(null);
+        ServerProcess.Command options = place -> {
+            List<String> all = new ArrayList<>(RedisProgram.tls(place, certificate, key));
+            all.addAll(List.of("--requirepass", password));
+            return all;
+        };
+        ServerProcess process = RedisProgram.server(image, options, "AUTH", password)
                 .reads(certificate)
                 .reads(key)
-                .ready(place -> ping(place.host(), place.port(), "AUTH", password))
                 .start();
         return new RedisServer(process, image, "AUTH", password);
-    }
-
-    private static List<String> tls(ServerPlace place, Path certificate, Path key) {
-        return List.of(
-                "--tls-port", "" + place.port(1),
-                "--tls-cert-file", certificate.toString(),
-                "--tls-key-file", key.toString(),
-                "--tls-ca-cert-file", certificate.toString(),
-                "--tls-auth-clients", "no");
     }
 
     /**
@@ -186,71 +171,8 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startSentinel(String group, RedisServer master, int quorum, Duration silence)
             throws IOException, InterruptedException {
-        String config = "sentinel monitor " + group + " " + master.host() + " " + master.port() + " " + quorum
-                + "\nsentinel down-after-milliseconds " + group + " " + silence.toMillis()
-                + "\nsentinel failover-timeout " + group + " 3000\nsentinel parallel-syncs " + group + " 1\n";
-        ServerProcess process = ServerProcess.builder("sentinel")
-                .image(master.image)
-                .prepare(place -> java.nio.file.Files.writeString(place.folder().resolve("sentinel.conf"), config))
-                .command(place -> List.of(
-                        program(master.image, place),
-                        place.folder().resolve("sentinel.conf").toString(),
-                        "--sentinel",
-                        "--port",
-                        "" + place.port(),
-                        "--bind",
-                        place.host(),
-                        "--dir",
-                        place.folder().toString()))
-                .ready(place -> ping(place.host(), place.port()))
-                .start();
-        return new RedisServer(process, master.image);
-    }
-
-    private static ServerProcess.Builder describe(@Nullable ServerImage image, ServerProcess.Command options) {
-        return ServerProcess.builder("redis").image(image).ports(2).command(place -> {
-            List<String> command = new ArrayList<>(List.of(
-                    program(image, place),
-                    "--port",
-                    "" + place.port(),
-                    "--bind",
-                    place.host(),
-                    "--dir",
-                    place.folder().toString(),
-                    "--save",
-                    "",
-                    "--repl-diskless-sync-delay",
-                    "0",
-                    "--daemonize",
-                    "no"));
-            command.addAll(options.of(place));
-            return command;
-        });
-    }
-
-    private static @Nullable ServerImage chosenImage() {
-        return ServerImage.chosen("redis").orElse(null);
-    }
-
-    /** The environment variable HOLDFAST_REDIS_SERVER selects another program of this machine. */
-    private static String program(@Nullable ServerImage image, ServerPlace place) {
-        if (image != null) {
-            return image.name().contains("valkey") ? "valkey-server" : "redis-server";
-        }
-        String chosen = System.getenv("HOLDFAST_REDIS_SERVER");
-        if (chosen != null && !chosen.isEmpty()) {
-            return chosen;
-        }
-        return place.program(List.of("redis-server", "valkey-server"));
-    }
-
-    private static void ping(String host, int port, String... login) throws IOException {
-        try (RespConnection connection = new RespConnection(host, port)) {
-            if (login.length > 0) {
-                connection.command(login);
-            }
-            connection.command("PING");
-        }
+        String config = RedisProgram.watching(group, master.host(), master.port(), quorum, silence);
+        return new RedisServer(RedisProgram.sentinel(master.image, config).start(), master.image);
     }
 
     /**

@@ -1,0 +1,96 @@
+package dev.holdfast.lock.testkit.server;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The command lines of Redis and Valkey, and the probe that tells when they answer. */
+final class RedisProgram {
+
+    private RedisProgram() {}
+
+    /** A server without persistence, with two ports. */
+    static ServerProcess.Builder server(@Nullable ServerImage image, ServerProcess.Command options, String... login) {
+        return ServerProcess.builder("redis")
+                .image(image)
+                .ports(2)
+                .ready(place -> ping(place, login))
+                .command(place -> {
+                    List<String> command = new ArrayList<>(List.of(
+                            program(image, place),
+                            "--port",
+                            "" + place.port(),
+                            "--bind",
+                            place.host(),
+                            "--dir",
+                            place.folder().toString(),
+                            "--save",
+                            "",
+                            "--repl-diskless-sync-delay",
+                            "0",
+                            "--daemonize",
+                            "no"));
+                    command.addAll(options.of(place));
+                    return command;
+                });
+    }
+
+    /** A Sentinel with that configuration. */
+    static ServerProcess.Builder sentinel(@Nullable ServerImage image, String config) {
+        return ServerProcess.builder("sentinel")
+                .image(image)
+                .prepare(place -> place.write("sentinel.conf", config))
+                .ready(RedisProgram::ping)
+                .command(place -> List.of(
+                        program(image, place),
+                        place.folder().resolve("sentinel.conf").toString(),
+                        "--sentinel",
+                        "--port",
+                        "" + place.port(),
+                        "--bind",
+                        place.host(),
+                        "--dir",
+                        place.folder().toString()));
+    }
+
+    /** Takes the master for dead after that silence. */
+    static String watching(String group, String host, int port, int quorum, Duration silence) {
+        return "sentinel monitor " + group + " " + host + " " + port + " " + quorum
+                + "\nsentinel down-after-milliseconds " + group + " " + silence.toMillis()
+                + "\nsentinel failover-timeout " + group + " 3000\nsentinel parallel-syncs " + group + " 1\n";
+    }
+
+    /** Options of an encrypted port next to the plain one. */
+    static List<String> tls(ServerPlace place, Path certificate, Path key) {
+        return List.of(
+                "--tls-port", "" + place.port(1),
+                "--tls-cert-file", certificate.toString(),
+                "--tls-key-file", key.toString(),
+                "--tls-ca-cert-file", certificate.toString(),
+                "--tls-auth-clients", "no");
+    }
+
+    /** The environment variable HOLDFAST_REDIS_SERVER selects another program of this machine. */
+    private static String program(@Nullable ServerImage image, ServerPlace place) {
+        if (image != null) {
+            return image.name().contains("valkey") ? "valkey-server" : "redis-server";
+        }
+        String chosen = System.getenv("HOLDFAST_REDIS_SERVER");
+        if (chosen != null && !chosen.isEmpty()) {
+            return chosen;
+        }
+        return place.program(List.of("redis-server", "valkey-server"));
+    }
+
+    private static void ping(ServerPlace place, String... login) throws IOException {
+        try (RespConnection connection = new RespConnection(place.host(), place.port())) {
+            if (login.length > 0) {
+                connection.command(login);
+            }
+            connection.command("PING");
+        }
+    }
+}
