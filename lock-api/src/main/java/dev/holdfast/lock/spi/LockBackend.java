@@ -55,7 +55,9 @@ public interface LockBackend extends AutoCloseable {
     /**
      * Calls back when the lock may have become free for the ticket's acquisition. It may call too often, too late or,
      * after trouble with the server, not at all: the engine tries again from time to time in any case. If the lock
-     * became free between the attempt that gave the ticket and this call, it calls back all the same.
+     * became free between the attempt that gave the ticket and this call, it calls back all the same. The engine listens
+     * once to a ticket: as long as attempts answer with an equal one, also when its place in the queue has changed, the
+     * backend sees to it that the same callback is called.
      *
      * @param ticket from {@link Attempt.Busy}
      * @param maybeFree cheap and non-blocking; starts the next attempt on the calling thread

@@ -11,7 +11,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -154,6 +156,39 @@ abstract class BackendQueuesContract extends BackendGroup {
 
         assertCalled(called, "after the release and the leave of the waiter before it");
         waiter.await(PATIENCE);
+    }
+
+    @TestIf(Need.PROMPT_SIGNAL)
+    @DisplayName("calls a waiter whose place has changed: the one before it gave up, and later the lock is released")
+    void signal_placeChanged_calls() throws Exception {
+        String name = newName();
+        Grant grant = granted(first(), name);
+        Contender before = contender(second(), name);
+        before.queueUp();
+        Contender waiter = contender(first(), name);
+        Semaphore calls = new Semaphore(0);
+        Ticket listeningTo = listening(waiter, calls, null);
+
+        before.abandon();
+        listeningTo = listening(waiter, calls, listeningTo);
+        while (calls.tryAcquire(1, TimeUnit.SECONDS)) {
+            listeningTo = listening(waiter, calls, listeningTo);
+        }
+        release(first(), grant);
+
+        assertThat(calls.tryAcquire(PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
+                .as("called after the release, having asked again since the waiter before it left")
+                .isTrue();
+        waiter.await(PATIENCE);
+    }
+
+    /** Asks again and, like the engine, listens once to a ticket, however often the same one is given. */
+    private Ticket listening(Contender waiter, Semaphore calls, @Nullable Ticket listeningTo) {
+        Ticket ticket = ticket(waiter);
+        if (!ticket.equals(listeningTo)) {
+            closing(waiter.backend.signal(ticket, calls::release)::close);
+        }
+        return ticket;
     }
 
     @TestIf(Need.PROMPT_SIGNAL)

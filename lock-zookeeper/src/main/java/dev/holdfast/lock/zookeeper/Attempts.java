@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
@@ -33,7 +34,8 @@ import org.apache.zookeeper.data.Stat;
  * <p><b>Hand-off.</b> If the node before ours was the lowest, its deletion makes ours the lowest, since a node created
  * later sorts behind. No listing is needed, and no request at all if a recent acknowledged write (anyone's of this
  * session) proves that the session lives and the watch of our own node, which tells of deletions in their order, has not
- * fired. Otherwise one write asks a quorum whether our node is still there.
+ * fired. Otherwise one write asks a quorum whether our node is still there. If a waiter in the middle gives up, the one
+ * behind it lists the queue and watches the node that is before it now.
  *
  * <p><b>A lost reply.</b> The node bears the owner's id, so that a later attempt, of the same session only, finds it. A
  * node of another session is never taken over (CURATOR-604): it is about to go.
@@ -47,13 +49,22 @@ final class Attempts {
     private final Removals removals;
     private final Timer timer;
     private final Map<OwnerId, QueueNode> nodes;
+    private final Consumer<QueueNode> listen;
 
-    Attempts(LockTree tree, Sessions sessions, Removals removals, Timer timer, Map<OwnerId, QueueNode> nodes) {
+    /** Makes it; {@code listen} is called for a waiter that listens already when it has somebody else before it. */
+    Attempts(
+            LockTree tree,
+            Sessions sessions,
+            Removals removals,
+            Timer timer,
+            Map<OwnerId, QueueNode> nodes,
+            Consumer<QueueNode> listen) {
         this.tree = tree;
         this.sessions = sessions;
         this.removals = removals;
         this.timer = timer;
         this.nodes = nodes;
+        this.listen = listen;
     }
 
     /** One attempt under way. */
@@ -228,6 +239,9 @@ final class Attempts {
         Predecessor found = new Predecessor(before, index == 1);
         if (!found.equals(known)) {
             run.node.predecessor = found;
+            if (run.node.maybeFree != null) {
+                listen.accept(run.node);
+            }
         }
         return CompletableFuture.completedFuture(new Attempt.Busy(-1, run.node));
     }

@@ -72,7 +72,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         this.sessions = new Sessions(client, this);
         this.timer = new Timer(this::endOverdue);
         this.removals = new Removals(tree, nodes, timer, this::stopIfDone);
-        this.attempts = new Attempts(tree, sessions, removals, timer, nodes);
+        this.attempts = new Attempts(tree, sessions, removals, timer, nodes, this::listen);
         this.renewals = new Renewals(sessions, timer, this::watchOwn);
         sessions.start();
     }
@@ -102,16 +102,25 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     @Override
     public Subscription signal(Ticket ticket, Runnable maybeFree) {
         QueueNode node = (QueueNode) ticket;
+        node.maybeFree = maybeFree;
+        listen(node);
+        return () -> {
+            node.maybeFree = null;
+            node.predecessorWatch.close();
+        };
+    }
+
+    /** Watches what an acquisition waits for; called again whenever that has changed. */
+    private void listen(QueueNode node) {
         Place place = node.place;
         Predecessor predecessor = node.predecessor;
-        node.maybeFree = maybeFree;
         if (place == null
                 || predecessor == null
                 || predecessor.equals(node.gone)
                 || node.phase() != Phase.QUEUED
                 || !place.session().isAlive()) {
-            maybeFree.run();
-            return Subscription.NONE;
+            node.wake();
+            return;
         }
         watchOwn(node, place);
         node.predecessorWatch.close();
@@ -119,10 +128,6 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             node.gone = predecessor;
             node.wake();
         });
-        return () -> {
-            node.maybeFree = null;
-            node.predecessorWatch.close();
-        };
     }
 
     @Override
