@@ -3,6 +3,8 @@ package dev.holdfast.lock.jdbc;
 import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;
+import java.sql.SQLSyntaxErrorException;
+import java.sql.SQLTransientException;
 import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
@@ -79,7 +81,16 @@ enum Failure {
         if (state.startsWith("28") || e instanceof SQLInvalidAuthorizationSpecException) {
             return NO_ACCESS;
         }
-        return state.startsWith("42") || state.startsWith("0A") || state.startsWith("22") ? REFUSED : UNAVAILABLE;
+        boolean refusal = state.startsWith("42") || state.startsWith("0A") || state.startsWith("22");
+        return refusal && !isMadeHere(e) ? REFUSED : UNAVAILABLE;
+    }
+
+    /**
+     * Whether no server said it: MariaDB's driver says 42000, without a code, to a call on a connection that it has lost, and
+     * a pool that got no connection in time repeats the state of its last try.
+     */
+    private static boolean isMadeHere(SQLException e) {
+        return e instanceof SQLTransientException || e instanceof SQLSyntaxErrorException && e.getErrorCode() <= 0;
     }
 
     /** Codes of MySQL, MariaDB and H2 whose SQL state says too little. Their ranges do not meet. */
