@@ -140,9 +140,16 @@ public final class ChaosMain implements Callable<Integer> {
                 verdict.unguarded()[1]);
         for (Result result : verdict.results()) {
             out.printf(
-                    "%-22s %d violations %s%n",
-                    result.check(), result.violations().size(), result.facts());
+                    "%-22s %d violations%s %s%n",
+                    result.check(),
+                    result.violations().size(),
+                    verdict.isPromised(result) ? "" : " (over a failover this store does not promise it)",
+                    result.facts());
             show(result.violations(), out);
+        }
+        if (!verdict.exclusive()) {
+            out.println("failures, failovers aside: " + verdict.failures().size());
+            show(verdict.failures(), out);
         }
         if (!verdict.invalid().isEmpty()) {
             out.println("this run proves nothing:");

@@ -76,6 +76,7 @@ final class ChaosRun {
         } catch (Exception e) {
             problems.add("after the last fault: " + e);
         }
+        long stopped = now();
         clients.stopAll().forEach(late -> problems.add("client " + late + " did not end when it was told to"));
         long end = now();
         List<String> leftovers = leftovers(cluster);
@@ -86,6 +87,7 @@ final class ChaosRun {
                 List.copyOf(stalls),
                 register.accesses(),
                 plan.profile().leaseMillis(),
+                stopped,
                 end,
                 leftovers);
         List<Result> results = new ArrayList<>();
@@ -116,6 +118,7 @@ final class ChaosRun {
                 return false;
             }
             lookedNanos = nanos;
+            long looked = now();
             try {
                 Evidence evidence = new Evidence(
                         History.read(plan.folder(), originNanos),
@@ -123,7 +126,8 @@ final class ChaosRun {
                         List.copyOf(stalls),
                         java.util.Map.of(),
                         plan.profile().leaseMillis(),
-                        now(),
+                        looked,
+                        looked,
                         List.of());
                 return (undisturbed ? Checks.all(fifo) : Checks.quick())
                         .stream()

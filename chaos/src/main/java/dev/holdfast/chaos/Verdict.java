@@ -1,6 +1,8 @@
 package dev.holdfast.chaos;
 
+import dev.holdfast.chaos.check.Check;
 import dev.holdfast.chaos.check.Evidence;
+import dev.holdfast.chaos.check.LinearizabilityCheck;
 import dev.holdfast.chaos.check.OverlapCheck;
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.cluster.Cluster;
@@ -42,6 +44,8 @@ record Verdict(
     private static final long LEAST_BEFORE = 2;
 
     private static final long LEAST = 5;
+
+    private static final List<Check> EXCLUSION = List.of(new OverlapCheck(), new LinearizabilityCheck());
 
     static Verdict of(
             RunPlan plan,
@@ -138,17 +142,33 @@ record Verdict(
         return failed || lost || slow;
     }
 
-    /** All violations but those of a promise that the store does not make. */
+    /** All violations but those of a promise that the store does not make: exclusion over a failover. */
     List<String> failures() {
         List<String> failures = new ArrayList<>();
         for (Result result : results) {
-            if (exclusive
-                    || !(result.check().equals(OverlapCheck.NAME)
-                            || result.check().startsWith("C4"))) {
+            if (isPromised(result)) {
                 result.violations().forEach(violation -> failures.add(result.check() + ": " + violation));
             }
         }
+        failures.addAll(awayFromFailovers());
         return failures;
+    }
+
+    /** Whether the store promises it under all of these faults. */
+    boolean isPromised(Result result) {
+        return exclusive || EXCLUSION.stream().noneMatch(check -> check.name().equals(result.check()));
+    }
+
+    /** Without a failover, every store promises exclusion. */
+    private List<String> awayFromFailovers() {
+        if (exclusive) {
+            return List.of();
+        }
+        Evidence steady = evidence.withoutFailovers();
+        return EXCLUSION.stream()
+                .flatMap(check -> check.check(steady).violations().stream()
+                        .map(violation -> check.name() + " without a failover: " + violation))
+                .toList();
     }
 
     boolean good() {

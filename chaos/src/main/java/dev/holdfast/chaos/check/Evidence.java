@@ -18,7 +18,8 @@ import java.util.Map;
  * @param hiccups when the controller stood still, because the machine did
  * @param accesses what the register saw, a lock's number
  * @param leaseMillis the lease
- * @param lengthNanos when the run was over, since its origin
+ * @param stoppedNanos when the clients were told to stop, since the run's origin
+ * @param lengthNanos when the run was over
  * @param leftovers what was still on the server after all clients had closed
  */
 public record Evidence(
@@ -27,8 +28,11 @@ public record Evidence(
         List<Interval> hiccups,
         Map<Integer, List<Register.Access>> accesses,
         long leaseMillis,
+        long stoppedNanos,
         long lengthNanos,
         List<String> leftovers) {
+    /** A master that was paused takes writes until somebody tells it that it has a successor. */
+    private static final long FAILOVER_NANOS = 15_000_000_000L;
 
     /**
      * When nothing may be expected of the locks: during faults, and for as long after them as clients and servers may need
@@ -57,6 +61,51 @@ public record Evidence(
     }
 
     /**
+     * Tells until when somebody waited: until the answer, or until the process was killed.
+     *
+     * @param operation who asked
+     * @return the instant, or {@link Long#MAX_VALUE} if neither came
+     */
+    long endOfWait(Operation operation) {
+        long death = injections.stream()
+                .filter(injection -> injection.fault().kind() == FaultKind.CLIENT_KILL
+                        && injection.client() == operation.process.client())
+                .mapToLong(Injection::start)
+                .filter(start -> start > operation.invoked)
+                .min()
+                .orElse(Long.MAX_VALUE);
+        return Math.min(death, operation.answered());
+    }
+
+    /**
+     * What is left of the evidence without the times in which a server was stopped or killed, and a failover might follow.
+     *
+     * @return the same, without the acquisitions that were held at such a time
+     */
+    public Evidence withoutFailovers() {
+        List<Interval> failovers = injections.stream()
+                .filter(injection -> injection.fault().kind().where() == FaultKind.Where.SERVER)
+                .map(injection -> new Interval(
+                        "failover", injection.start(), injection.end() + FAILOVER_NANOS + leaseMillis * 1_000_000))
+                .toList();
+        List<Operation> steady = history.operations().stream()
+                .filter(operation -> operation.acquired != Operation.NEVER)
+                .filter(operation -> failovers.stream()
+                        .noneMatch(failover -> failover.overlaps(
+                                operation.acquired, Math.max(operation.acquired, operation.confirmed))))
+                .toList();
+        return new Evidence(
+                new History(steady, history.hiccups(), history.suspects(), history.ends()),
+                injections,
+                hiccups,
+                accesses,
+                leaseMillis,
+                stoppedNanos,
+                lengthNanos,
+                leftovers);
+    }
+
+    /**
      * Evidence of operations alone, for checks that look at nothing else.
      *
      * @param operations what was done
@@ -69,6 +118,7 @@ public record Evidence(
                 List.of(),
                 Map.of(),
                 2_000,
+                0,
                 Long.MAX_VALUE,
                 List.of());
     }

@@ -7,7 +7,10 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 
-/** C6: while somebody waits, a released lock is not left free for longer than two undisturbed seconds. */
+/**
+ * C6: while somebody waits, a released lock is not left free for longer than two undisturbed seconds, neither until the next
+ * grant nor, if there is none, until the clients are told to stop.
+ */
 public final class WakeUpCheck implements Check {
     /** The name. */
     public static final String NAME = "C6 wake-up";
@@ -39,22 +42,24 @@ public final class WakeUpCheck implements Check {
                     .toList();
             int doubts = 0;
             long free = Long.MIN_VALUE;
-            for (int i = 0; i + 1 < granted.size(); i++) {
+            for (int i = 0; i < granted.size(); i++) {
                 free = Math.max(free, freedBy(granted.get(i), evidence.leaseMillis()));
-                long next = granted.get(i + 1).acquired;
+                boolean last = i + 1 == granted.size();
+                long next = last ? evidence.stoppedNanos() : granted.get(i + 1).acquired;
                 while (doubts < doubtful.size() && doubtful.get(doubts).failed < next) {
                     free = Math.max(free, forgotten(doubtful.get(doubts++).failed, evidence.leaseMillis()));
                 }
                 long waited = 0;
                 for (Operation waiter : waiters) {
-                    if (waiter.answered() >= next && waiter.invoked < next) {
+                    long until = evidence.endOfWait(waiter);
+                    if (until >= next && waiter.invoked < next) {
                         waited = Math.max(waited, calm.longest(Math.max(free, waiter.invoked), next));
                     }
                 }
                 longest = Math.max(longest, waited);
                 if (waited > BOUND_NANOS) {
-                    violations.add("free for " + waited / 1_000_000 + " undisturbed ms while somebody waited, until "
-                            + granted.get(i + 1));
+                    violations.add("free for " + waited / 1_000_000 + " undisturbed ms while somebody waited, "
+                            + (last ? "from then to the stop: " + granted.get(i) : "until " + granted.get(i + 1)));
                 }
             }
         }

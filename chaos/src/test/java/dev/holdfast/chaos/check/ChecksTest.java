@@ -33,6 +33,25 @@ final class ChecksTest {
     }
 
     @Test
+    void overlap_withoutFailovers() {
+        Operation held = claim(1, 0, 30_000, 31_000);
+        Operation second = claim(2, 0, 30_500, 30_600);
+        Evidence master =
+                evidence(List.of(held, second), List.of(fault(FaultKind.LEADER_STOP, -1, 20_000, 25_000)), List.of());
+        assertThat(new OverlapCheck().check(master).violations()).hasSize(1);
+        assertThat(new OverlapCheck().check(master.withoutFailovers()).violations())
+                .isEmpty();
+        Evidence longAgo =
+                evidence(List.of(held, second), List.of(fault(FaultKind.LEADER_STOP, -1, 5_000, 10_000)), List.of());
+        assertThat(new OverlapCheck().check(longAgo.withoutFailovers()).violations())
+                .hasSize(1);
+        Evidence network =
+                evidence(List.of(held, second), List.of(fault(FaultKind.NET_CUT, 0, 29_000, 30_000)), List.of());
+        assertThat(new OverlapCheck().check(network.withoutFailovers()).violations())
+                .hasSize(1);
+    }
+
+    @Test
     void overlap_neverFoundValid_claimsNothing() {
         Operation late = claim(1, 0, 6, 6);
         late.confirmed = Operation.NEVER;
@@ -84,6 +103,7 @@ final class ChecksTest {
                 Map.of(1, List.of(accesses)),
                 2_000,
                 0,
+                0,
                 List.of());
         return new RegisterCheck().check(evidence).violations();
     }
@@ -134,6 +154,35 @@ final class ChecksTest {
                 List.of(),
                 List.of(new Interval("busy", 1_500 * Claims.MILLI, 2_500 * Claims.MILLI)));
         assertThat(new WakeUpCheck().check(busy).violations()).isEmpty();
+    }
+
+    @Test
+    void wakeUp_atTheEndOfTheRun() {
+        Operation held = released(claim(0, OpKind.LOCK, 1, 96_000, 96_100, 97_000), 97_001);
+        assertThat(found(new WakeUpCheck(), held, call(1, OpKind.LOCK, 97_500)))
+                .as("waited until the stop at 100 s")
+                .hasSize(1);
+        assertThat(found(new WakeUpCheck(), held, call(1, OpKind.LOCK, 98_500)))
+                .as("did not wait for long")
+                .isEmpty();
+        Operation gaveUp = call(1, OpKind.TIMED, 97_500);
+        gaveUp.failed = 98_500 * Claims.MILLI;
+        gaveUp.failure = Outcome.BUSY;
+        assertThat(found(new WakeUpCheck(), held, gaveUp)).isEmpty();
+        Operation stillHeld = claim(0, OpKind.LOCK, 1, 96_000, 96_100, 99_990);
+        assertThat(found(new WakeUpCheck(), stillHeld, call(1, OpKind.LOCK, 97_500)))
+                .isEmpty();
+    }
+
+    @Test
+    void wakeUp_theDeadDoNotWait() {
+        Operation held = released(claim(0, OpKind.LOCK, 1, 0, 100, 1_000), 1_001);
+        Operation dead = call(1, OpKind.LOCK, 500);
+        Operation muchLater = released(claim(2, OpKind.LOCK, 2, 49_990, 50_000, 50_100), 50_101);
+        Evidence killed = evidence(
+                List.of(held, dead, muchLater), List.of(fault(FaultKind.CLIENT_KILL, 1, 1_010, 1_020)), List.of());
+        assertThat(new WakeUpCheck().check(killed).violations()).isEmpty();
+        assertThat(found(new WakeUpCheck(), held, dead, muchLater)).hasSize(2);
     }
 
     @Test
@@ -199,6 +248,7 @@ final class ChecksTest {
                 List.of(),
                 Map.of(),
                 2_000,
+                0,
                 0,
                 List.of("something"));
         assertThat(new LeakCheck().check(evidence).violations()).hasSize(2);

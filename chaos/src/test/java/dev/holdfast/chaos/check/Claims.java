@@ -58,6 +58,7 @@ final class Claims {
                 Map.of(),
                 2_000,
                 100_000 * MILLI,
+                100_000 * MILLI,
                 List.of());
     }
 }
