@@ -3,6 +3,7 @@ package dev.holdfast.lock.etcd;
 import dev.holdfast.lock.LockUnavailableException;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Response;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.Watch;
 import io.etcd.jetcd.kv.GetResponse;
@@ -20,6 +21,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * jetcd as this backend uses it. A call never throws and never blocks; {@link #bounded} ends the wait for its result.
@@ -33,6 +35,7 @@ final class EtcdCalls {
 
     private final Client client;
     private final ScheduledExecutorService executor;
+    private final AtomicLong latestTerm = new AtomicLong();
 
     EtcdCalls(Client client, ScheduledExecutorService executor) {
         this.client = client;
@@ -41,6 +44,16 @@ final class EtcdCalls {
 
     ScheduledExecutorService executor() {
         return executor;
+    }
+
+    /** Notes the Raft term of a reply. */
+    void seen(Response reply) {
+        latestTerm.accumulateAndGet(reply.getHeader().getRaftTerm(), Math::max);
+    }
+
+    /** The latest Raft term that a reply has borne; it rises with each change of leaders. */
+    long latestTerm() {
+        return latestTerm.get();
     }
 
     Txn txn() {

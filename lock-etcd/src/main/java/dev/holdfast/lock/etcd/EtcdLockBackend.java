@@ -111,6 +111,9 @@ final class EtcdLockBackend implements LockBackend {
         CompletableFuture<TxnResponse> call = EtcdCalls.guarded(
                         () -> protocol.attempt(calls.txn(), place, lease).commit())
                 .whenComplete((reply, failure) -> {
+                    if (failure == null) {
+                        calls.seen(reply);
+                    }
                     if (failure == null || EtcdErrors.isRefusal(failure)) {
                         place.settled(lease);
                     }

@@ -96,6 +96,17 @@ final class EtcdPlace {
         }
     }
 
+    /** A grant's key is on another lease now; unless it is being released, which then knows its lease no more. */
+    void moveTo(SharedLease next) {
+        if (isEnding()) {
+            return;
+        }
+        enter(next);
+        if (isEnded()) {
+            next.members().remove(this);
+        }
+    }
+
     void seen(long createRevision) {
         revision = createRevision;
     }

@@ -4,6 +4,7 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
@@ -23,6 +24,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Renews grants: for each distinct lease one keep-alive and, beside it, one question for the keys on it, however many
  * locks there are. The keep-alive alone would not notice that somebody has deleted a key: the lease goes on without it.
+ *
+ * <p>After a change of leaders each key is written again, once, on a lease that the old leader does not know ({@link
+ * SharedLeases} tells why). The new lease is confirmed no earlier than the old one before that, so what was promised holds
+ * on whichever of the two the key is, also if there is no answer.
  */
 final class EtcdRenewal {
     private final EtcdCalls calls;
@@ -97,7 +102,38 @@ final class EtcdRenewal {
             return CompletableFuture.completedFuture(
                     new RenewResult.Unknown(lease + " was not renewed in time", checked.failure()));
         }
-        return CompletableFuture.completedFuture(renewed(place, lease, deadline));
+        return leases.isOutdated(lease)
+                ? move(place, lease, deadline)
+                : CompletableFuture.completedFuture(renewed(place, lease, deadline));
+    }
+
+    private CompletableFuture<RenewResult> move(EtcdPlace place, SharedLease lease, Deadline deadline) {
+        long ttlSeconds = TimeUnit.NANOSECONDS.toSeconds(lease.ttlNanos());
+        return leases.obtain(ttlSeconds, deadline.leftMillis())
+                .thenCompose(next -> asFresh(next, lease, deadline)
+                        .thenCompose(ok -> write(place, next, deadline))
+                        .thenApply(reply -> moved(place, next, reply, deadline))
+                        .whenComplete((moved, failure) -> {
+                            if (failure != null && EtcdErrors.isLeaseGone(failure)) {
+                                leases.gone(next, "etcd refused to put a key on it");
+                            }
+                        }))
+                .exceptionally(failure -> renewed(place, lease, deadline));
+    }
+
+    private CompletableFuture<Void> asFresh(SharedLease next, SharedLease lease, Deadline deadline) {
+        long now = System.nanoTime();
+        return next.ageNanos(now) <= lease.ageNanos(now)
+                ? CompletableFuture.completedFuture(null)
+                : calls.bounded(leases.renew(next, deadline.leftMillis()), deadline.leftMillis());
+    }
+
+    private RenewResult moved(EtcdPlace place, SharedLease next, TxnResponse reply, Deadline deadline) {
+        if (!reply.isSucceeded()) {
+            return lost(place, "its key was deleted");
+        }
+        place.moveTo(next);
+        return renewed(place, next, deadline);
     }
 
     private static RenewResult renewed(EtcdPlace place, SharedLease lease, Deadline deadline) {
@@ -110,13 +146,7 @@ final class EtcdRenewal {
 
     /** A key that seems to be missing: writes it again if it is there, which no stale node can answer. */
     private CompletableFuture<RenewResult> confirm(EtcdPlace place, SharedLease lease, Deadline deadline) {
-        Grant grant = java.util.Objects.requireNonNull(place.grant());
-        PutOption onLease = PutOption.builder().withLeaseId(lease.id()).build();
-        var call = EtcdCalls.guarded(() -> calls.txn()
-                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token())))
-                .Then(Op.put(place.key(), place.value(), onLease))
-                .commit());
-        return calls.bounded(call, deadline.leftMillis()).handle((reply, failure) -> {
+        return write(place, lease, deadline).handle((reply, failure) -> {
             if (failure != null) {
                 return new RenewResult.Unknown(place.acquisition().name() + ": its key seems to be deleted", failure);
             }
@@ -124,6 +154,17 @@ final class EtcdRenewal {
                     ? renewed(place, lease, deadline)
                     : lost(place, "its key was deleted, although " + lease + " goes on");
         });
+    }
+
+    /** Writes a grant's key again if it is there, on that lease. */
+    private CompletableFuture<TxnResponse> write(EtcdPlace place, SharedLease lease, Deadline deadline) {
+        Grant grant = java.util.Objects.requireNonNull(place.grant());
+        PutOption onLease = PutOption.builder().withLeaseId(lease.id()).build();
+        var call = EtcdCalls.guarded(() -> calls.txn()
+                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token())))
+                .Then(Op.put(place.key(), place.value(), onLease))
+                .commit());
+        return calls.bounded(call, deadline.leftMillis());
     }
 
     private RenewResult lost(EtcdPlace place, String detail) {

@@ -73,6 +73,7 @@ final class KeepAlive {
     private void answered(long sent, @Nullable LeaseKeepAliveResponse reply, @Nullable Throwable failure) {
         boolean lastOne = pending.decrementAndGet() == 0;
         if (failure == null && reply != null) {
+            calls.seen(reply);
             lease.confirmed(sent);
             done.complete(null);
         } else if (failure != null && EtcdErrors.isLeaseGone(failure)) {

@@ -19,15 +19,17 @@ final class SharedLease {
 
     private final long id;
     private final long ttlNanos;
+    private final long term;
     private final AtomicLong confirmedNanos;
     private final Set<EtcdPlace> members = ConcurrentHashMap.newKeySet();
     private final AtomicInteger tombstones = new AtomicInteger();
     private final AtomicBoolean upkeep = new AtomicBoolean();
     private volatile boolean gone;
 
-    SharedLease(long id, long ttlSeconds, long sentNanos) {
+    SharedLease(long id, long ttlSeconds, long sentNanos, long term) {
         this.id = id;
         this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
+        this.term = term;
         this.confirmedNanos = new AtomicLong(sentNanos);
     }
 
@@ -37,6 +39,11 @@ final class SharedLease {
 
     long ttlNanos() {
         return ttlNanos;
+    }
+
+    /** The Raft term in which it was granted. */
+    long term() {
+        return term;
     }
 
     Set<EtcdPlace> members() {

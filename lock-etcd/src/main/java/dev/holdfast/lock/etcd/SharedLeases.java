@@ -17,6 +17,11 @@ import org.slf4j.LoggerFactory;
  * grants, by a task of its own while a key waits on it, and by an acquisition that finds it older than a twentieth of
  * its TTL. A lease that nobody uses lapses by itself, so that an idle client sends nothing.
  *
+ * <p><b>Leaders that wake up.</b> A leader that was paused may, when it wakes up, have all leases revoked that it believes to
+ * have run out, although its successor has renewed them (etcd-io/etcd#15247; the check that 3.4.31 and 3.5.13 brought is
+ * left out for a moment after a tick). It cannot know of leases that were granted since. So a lease of an older Raft
+ * term takes no more acquisitions, and {@link EtcdRenewal} moves what is held to a new one.
+ *
  * <p>Thread-safe.
  */
 final class SharedLeases {
@@ -59,14 +64,24 @@ final class SharedLeases {
         }
     }
 
-    private static boolean isWorthKeeping(CompletableFuture<SharedLease> present) {
-        return !present.isDone()
-                || !present.isCompletedExceptionally() && present.join().isUsable(System.nanoTime());
+    private boolean isWorthKeeping(CompletableFuture<SharedLease> present) {
+        if (!present.isDone()) {
+            return true;
+        }
+        return !present.isCompletedExceptionally()
+                && present.join().isUsable(System.nanoTime())
+                && !isOutdated(present.join());
+    }
+
+    /** Whether there was another leader since the lease was granted. */
+    boolean isOutdated(SharedLease lease) {
+        return lease.term() < calls.latestTerm();
     }
 
     private void make(long ttlSeconds, long timeoutMillis, CompletableFuture<SharedLease> fresh) {
         prune();
         long sent = System.nanoTime();
+        long known = calls.latestTerm();
         var call = calls.grant(ttlSeconds, timeoutMillis);
         calls.bounded(call, timeoutMillis).whenComplete((reply, failure) -> {
             if (failure != null) {
@@ -74,7 +89,9 @@ final class SharedLeases {
                 call.thenAccept(late -> calls.revoke(late.getID()));
                 return;
             }
-            SharedLease lease = new SharedLease(reply.getID(), reply.getTTL(), sent);
+            calls.seen(reply);
+            long term = Math.max(known, reply.getHeader().getRaftTerm());
+            SharedLease lease = new SharedLease(reply.getID(), reply.getTTL(), sent, term);
             all.add(lease);
             if (closed) {
                 calls.revoke(lease.id());

@@ -147,6 +147,33 @@ final class EtcdClusterFaultTest {
         }
     }
 
+    /** The rest of etcd-io/etcd#15247: an old leader can have only those leases revoked that it knows. */
+    @Test
+    void leader_changed_locksAreOnALeaseThatTheOldOneDoesNotKnow() throws Exception {
+        String name = newName();
+        String later = newName();
+        try (LockClient client = client(Duration.ofSeconds(9))) {
+            Lease lease = eventually(() -> client.lock(name).acquire());
+            long before = leaseOf(name);
+            changeLeader();
+
+            await().atMost(PATIENCE).until(() -> leaseOf(name) != before);
+            assertThat(lease.isValid()).isTrue();
+            Lease next = eventually(() -> client.lock(later).acquire());
+            assertThat(leaseOf(later)).isEqualTo(leaseOf(name));
+            pass(Duration.ofSeconds(10));
+            assertThat(lease.isValid()).isTrue();
+
+            next.close();
+            lease.close();
+            assertThat(fixture.entries(name)).isZero();
+        }
+    }
+
+    private long leaseOf(String name) throws Exception {
+        return fixture.find(name, 1).get(0).getLease();
+    }
+
     @Test
     void leader_killed_costsNoLeaseAndTokensRise() throws Exception {
         String name = newName();
