@@ -64,13 +64,14 @@ final class ChaosRun {
     }
 
     private Verdict run(Cluster cluster, Register register, Clients clients) throws IOException, InterruptedException {
-        clients.startAll();
-        long sections = warmUp(register);
-        say("%d critical sections before the first fault", sections);
         List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
+        BooleanSupplier enough = enough(cluster.fifo(), faults.isEmpty());
+        clients.startAll();
+        long sections = warmUp(register, enough);
+        say("%d critical sections before the first fault", sections);
         Injector injector = new Injector(cluster, clients, plan, originNanos);
         long faultsFrom = now();
-        injector.inject(faults, plan.length().toMillis(), enough(cluster.fifo(), faults.isEmpty()));
+        injector.inject(faults, plan.length().toMillis(), enough);
         try {
             cluster.awaitHealthy();
         } catch (Exception e) {
@@ -98,10 +99,10 @@ final class ChaosRun {
     }
 
     /** The clients work undisturbed until there is something to disturb. */
-    private long warmUp(Register register) throws InterruptedException {
+    private long warmUp(Register register, BooleanSupplier enough) throws InterruptedException {
         long start = System.nanoTime();
         long wanted = 10L * plan.profile().clients();
-        while (register.reads() < wanted && System.nanoTime() - start < WARM_UP_NANOS) {
+        while (register.reads() < wanted && System.nanoTime() - start < WARM_UP_NANOS && !enough.getAsBoolean()) {
             Thread.sleep(50);
         }
         return register.reads();

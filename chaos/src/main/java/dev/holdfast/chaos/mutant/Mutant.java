@@ -33,7 +33,10 @@ public record Mutant(
         int longPercent,
         FaultKind... faults) {
     private static final long LEASE_MILLIS = 1_500;
-    private static final int SECONDS = 40;
+
+    /** A run is over as soon as the mutant is caught. */
+    private static final int SECONDS = 150;
+
     private static final int LONG = 3;
 
     static Mutant ofServer(String name, Function<MemoryStore, Supplier<LockBackend>> server, FaultKind... faults) {
