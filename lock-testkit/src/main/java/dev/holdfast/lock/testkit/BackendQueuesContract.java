@@ -171,7 +171,7 @@ abstract class BackendQueuesContract extends BackendGroup {
 
         before.abandon();
         listeningTo = listening(waiter, calls, listeningTo);
-        while (calls.tryAcquire(1, TimeUnit.SECONDS)) {
+        for (int i = 0; i < 10 && calls.tryAcquire(1, TimeUnit.SECONDS); i++) {
             listeningTo = listening(waiter, calls, listeningTo);
         }
         release(first(), grant);
