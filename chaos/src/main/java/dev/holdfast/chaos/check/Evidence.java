@@ -70,8 +70,8 @@ public record Evidence(
         long death = injections.stream()
                 .filter(injection -> injection.fault().kind() == FaultKind.CLIENT_KILL
                         && injection.client() == operation.process.client())
-                .mapToLong(Injection::start)
-                .filter(start -> start > operation.invoked)
+                .mapToLong(Injection::end)
+                .filter(dead -> dead >= operation.invoked)
                 .min()
                 .orElse(Long.MAX_VALUE);
         return Math.min(death, operation.answered());

@@ -177,7 +177,7 @@ final class ChecksTest {
     @Test
     void wakeUp_theDeadDoNotWait() {
         Operation held = released(claim(0, OpKind.LOCK, 1, 0, 100, 1_000), 1_001);
-        Operation dead = call(1, OpKind.LOCK, 500);
+        Operation dead = call(1, OpKind.LOCK, 1_015);
         Operation muchLater = released(claim(2, OpKind.LOCK, 2, 49_990, 50_000, 50_100), 50_101);
         Evidence killed = evidence(
                 List.of(held, dead, muchLater), List.of(fault(FaultKind.CLIENT_KILL, 1, 1_010, 1_020)), List.of());
