@@ -26,7 +26,8 @@ final class JdbcFixture implements LockFixture {
         this.db = db;
         this.strategy = strategy;
         try (Connection connection = db.connect()) {
-            product = connection.getMetaData().getDatabaseProductVersion();
+            // "11.8.6-MariaDB-0+deb13u1 from Debian" is 11.8.6.
+            product = connection.getMetaData().getDatabaseProductVersion().replaceFirst("^([0-9.]+).*", "$1");
         }
     }
 
