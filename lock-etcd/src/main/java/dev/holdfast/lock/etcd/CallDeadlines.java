@@ -21,7 +21,13 @@ final class CallDeadlines implements ClientInterceptor {
     @Override
     public <ReqT, RespT> ClientCall<ReqT, RespT> interceptCall(
             MethodDescriptor<ReqT, RespT> method, CallOptions options, Channel next) {
-        boolean bounded = options.getDeadline() != null || WATCHES.equals(method.getServiceName());
-        return next.newCall(method, bounded ? options : options.withDeadlineAfter(millis, TimeUnit.MILLISECONDS));
+        return next.newCall(
+                method,
+                isBounded(method, options) ? options : options.withDeadlineAfter(millis, TimeUnit.MILLISECONDS));
+    }
+
+    /** Whether a call has a deadline already, or is not to have one. */
+    static boolean isBounded(MethodDescriptor<?, ?> method, CallOptions options) {
+        return options.getDeadline() != null || WATCHES.equals(method.getServiceName());
     }
 }

@@ -41,8 +41,8 @@ final class DeletionWatch implements Subscription {
             .withCreateNotify(true)
             .withRequireLeader(true)
             .build();
-    private static final GetOption EXISTS =
-            GetOption.builder().withCountOnly(true).build();
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
 
     private final EtcdCalls calls;
     private final EtcdTicket ticket;
@@ -95,13 +95,13 @@ final class DeletionWatch implements Subscription {
     }
 
     private void recheck(int from) {
-        calls.bounded(calls.get(ticket.before(), EXISTS), READ_TIMEOUT_MILLIS).whenComplete((reply, failure) -> {
+        calls.bounded(calls.get(ticket.before(), KEY_ONLY), READ_TIMEOUT_MILLIS).whenComplete((reply, failure) -> {
             if (closed || from != generation.get()) {
                 return;
             }
             if (failure != null) {
                 broken(from, failure);
-            } else if (reply.getCount() == 0) {
+            } else if (reply.getKvs().stream().noneMatch(key -> key.getCreateRevision() == ticket.created())) {
                 onDeleted.run();
             }
         });

@@ -23,14 +23,13 @@ record EtcdBurial(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, SharedL
             EtcdPlace place, long revision, Deadline deadline, List<SharedLease> open, boolean wasThere) {
         SharedLease lease = open.isEmpty() ? null : open.remove(0);
         List<Op> tombstone = lease == null ? List.of() : List.of(tombstone(place, lease));
-        var call = EtcdCalls.guarded(
-                () -> protocol.remove(calls.txn(), place, tombstone).commit());
+        var call = EtcdCalls.guarded(() -> protocol.remove(calls, place, revision, tombstone));
         return calls.bounded(call, deadline.leftMillis())
-                .thenApply(reply -> {
+                .thenApply(removed -> {
                     if (lease != null) {
                         lease.buried();
                     }
-                    return wasThere || protocol.removed(reply, revision);
+                    return wasThere || removed;
                 })
                 .exceptionallyCompose(failure -> {
                     if (lease != null && EtcdErrors.isLeaseGone(failure)) {

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Deadlines;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
@@ -16,11 +16,8 @@ import io.etcd.jetcd.options.WatchOption;
 import io.grpc.Context;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
@@ -36,6 +33,7 @@ final class EtcdCalls {
     private final Client client;
     private final ScheduledExecutorService executor;
     private final AtomicLong latestTerm = new AtomicLong();
+    private final Deadlines deadlines = new Deadlines();
 
     EtcdCalls(Client client, ScheduledExecutorService executor) {
         this.client = client;
@@ -87,23 +85,14 @@ final class EtcdCalls {
     }
 
     /**
-     * The same result, or a TimeoutException after that time; the call itself goes on. A result comes on jetcd's thread,
+     * The same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself goes on. A result comes on jetcd's thread,
      * where short code that never blocks is allowed, and another hop would cost as much as a tenth of a transaction.
      */
     <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        Future<?> timer;
-        try {
-            timer = executor.schedule(
-                    () -> result.completeExceptionally(
-                            new TimeoutException("no answer within " + timeoutMillis + " ms")),
-                    Math.max(1, timeoutMillis),
-                    TimeUnit.MILLISECONDS);
-        } catch (RejectedExecutionException e) {
-            return CompletableFuture.failedFuture(new LockUnavailableException("the etcd backend is closed", e));
-        }
+        deadlines.end(result, Math.max(1, timeoutMillis));
         call.whenComplete((value, failure) -> {
-            timer.cancel(false);
+            deadlines.ended(result);
             if (failure == null) {
                 result.complete(value);
             } else {

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
 import io.etcd.jetcd.ByteSequence;
@@ -20,8 +19,8 @@ record EtcdKeys(String prefix) {
     }
 
     /** The key of one contender. */
-    ByteSequence place(Acquisition acquisition) {
-        return bytes(prefix + LockName.percentEncoded(acquisition.name()) + "/" + acquisition.owner());
+    ByteSequence place(String name, QueueSlots.Slot slot) {
+        return bytes(prefix + LockName.percentEncoded(name) + "/" + slot);
     }
 
     /** The one key of a name in {@link EtcdMode#SINGLE_KEY}. */

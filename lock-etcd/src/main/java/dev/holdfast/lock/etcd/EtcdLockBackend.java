@@ -15,7 +15,12 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.DeleteOption;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -44,6 +49,7 @@ final class EtcdLockBackend implements LockBackend {
     private final EtcdCalls calls;
     private final SharedLeases leases;
     private final EtcdRenewal renewal;
+    private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdPlace> places = new ConcurrentHashMap<>();
     private volatile @Nullable GrantObserver observer;
 
@@ -74,11 +80,15 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        EtcdPlace place = places.computeIfAbsent(
-                request.acquisition().owner(),
-                owner -> new EtcdPlace(request.acquisition(), protocol.key(request.acquisition()), request.identity()));
+        EtcdPlace place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
         return translated(request.acquisition(), attempt(place, request, deadline, true));
+    }
+
+    private EtcdPlace newPlace(AttemptRequest request) {
+        String name = request.acquisition().name();
+        QueueSlots.Slot slot = slots.take(name);
+        return new EtcdPlace(request.acquisition(), slot, protocol.key(name, slot), request.identity());
     }
 
     private CompletableFuture<Attempt> attempt(
@@ -141,6 +151,14 @@ final class EtcdLockBackend implements LockBackend {
         if (place.isEnding() || outcome instanceof Outcome.Ended) {
             return CompletableFuture.failedFuture(ended(place));
         }
+        if (outcome instanceof Outcome.Taken taken) {
+            move(place, taken.value());
+        }
+        if (!(outcome instanceof Outcome.Queued)) {
+            return deadline.leftMillis() > 0
+                    ? attempt(place, request, deadline, true)
+                    : CompletableFuture.failedFuture(new TimeoutException("no time left to try again"));
+        }
         EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
         if (request.waitMillis() == 0) {
             return leave(place, deadline).thenApply(gone -> new Attempt.Busy(-1, null));
@@ -151,6 +169,22 @@ final class EtcdLockBackend implements LockBackend {
             leases.lookAfter(lease);
         }
         return CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket));
+    }
+
+    /**
+     * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
+     * deleted, and not used again.
+     */
+    private void move(EtcdPlace place, ByteSequence value) {
+        ByteSequence key = place.key();
+        String name = place.acquisition().name();
+        QueueSlots.Slot slot = slots.take(name);
+        place.move(slot, protocol.key(name, slot));
+        EtcdCalls.guarded(() -> calls.txn()
+                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.value(value)))
+                        .Then(Op.delete(key, DeleteOption.DEFAULT))
+                        .commit())
+                .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));
     }
 
     /**
@@ -229,6 +263,7 @@ final class EtcdLockBackend implements LockBackend {
         place.ending();
         EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
         return burial.of(place, revision, place.unsettledLeases(), deadline).thenApply(there -> {
+            place.buried();
             forget(place);
             return there;
         });
@@ -248,7 +283,10 @@ final class EtcdLockBackend implements LockBackend {
 
     private void forget(EtcdPlace place) {
         place.ended();
-        places.remove(place.acquisition().owner(), place);
+        if (places.remove(place.acquisition().owner(), place)
+                && place.unsettledLeases().isEmpty()) {
+            slots.giveBack(place.acquisition().name(), place.slot());
+        }
         SharedLease lease = place.lease();
         if (lease != null) {
             leases.left(lease);

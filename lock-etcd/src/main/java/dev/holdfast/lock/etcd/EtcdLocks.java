@@ -63,19 +63,23 @@ public final class EtcdLocks {
     }
 
     static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
+        return settings(builder).interceptor(new CallDeadlines(callTimeout));
+    }
+
+    private static ClientBuilder settings(ClientBuilder builder) {
         return builder.waitForReady(false)
                 .retryMaxAttempts(1)
                 .retryDelay(50)
                 .connectTimeout(Duration.ofSeconds(3))
                 .keepaliveTime(Duration.ofSeconds(10))
                 .keepaliveTimeout(Duration.ofSeconds(3))
-                .keepaliveWithoutCalls(false)
-                .interceptor(new CallDeadlines(callTimeout));
+                .keepaliveWithoutCalls(false);
     }
 
-    /** The same, for a client that serves locks only: see {@link OnArrival}. */
+    /** The same, for a client that serves locks only: see {@link OnArrival} and {@link SharedCallDeadlines}. */
     static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
-        return recommended(builder, callTimeout)
+        return settings(builder)
+                .interceptor(new SharedCallDeadlines(callTimeout))
                 .interceptor(new OnArrival())
                 .executorService(MoreExecutors.newDirectExecutorService());
     }

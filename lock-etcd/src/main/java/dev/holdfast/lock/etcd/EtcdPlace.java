@@ -27,8 +27,8 @@ final class EtcdPlace {
     }
 
     private final Acquisition acquisition;
-    private final ByteSequence key;
-    private final Identity identity;
+    private volatile QueueSlots.Slot slot;
+    private volatile ByteSequence key;
     private final ByteSequence value;
     private final Map<SharedLease, AtomicInteger> unsettled = new ConcurrentHashMap<>();
     private volatile State state = State.CONTENDING;
@@ -39,11 +39,11 @@ final class EtcdPlace {
     private volatile long requestedMillis;
     private volatile boolean ending;
 
-    EtcdPlace(Acquisition acquisition, ByteSequence key, Identity identity) {
+    EtcdPlace(Acquisition acquisition, QueueSlots.Slot slot, ByteSequence key, Identity identity) {
         this.acquisition = acquisition;
+        this.slot = slot;
         this.key = key;
-        this.identity = identity;
-        this.value = valueNow();
+        this.value = EtcdValue.of(acquisition.owner(), identity);
     }
 
     /** The place behind a grant, or null if the grant is not that place's owner's. */
@@ -61,17 +61,23 @@ final class EtcdPlace {
         return key;
     }
 
-    /** What the key holds, the same at each call. */
+    /** Takes another key, whose number is that. */
+    void move(QueueSlots.Slot next, ByteSequence nextKey) {
+        slot = next;
+        key = nextKey;
+        revision = 0;
+    }
+
+    QueueSlots.Slot slot() {
+        return slot;
+    }
+
+    /** What the key holds, unique to the acquisition. */
     ByteSequence value() {
         return value;
     }
 
-    /** What the key holds if it is written now. */
-    ByteSequence valueNow() {
-        return EtcdValue.of(acquisition.owner(), identity);
-    }
-
-    /** The create revision of the key when it was last seen, 0 before. */
+    /** The create revision of the key when it was last seen, 0 if it was not there or was not seen yet. */
     long revision() {
         return revision;
     }
@@ -181,6 +187,11 @@ final class EtcdPlace {
         if (count != null) {
             count.decrementAndGet();
         }
+    }
+
+    /** Tombstones keep out whatever may still arrive. */
+    void buried() {
+        unsettled.clear();
     }
 
     /** The leases on which an attempt may still arrive. */

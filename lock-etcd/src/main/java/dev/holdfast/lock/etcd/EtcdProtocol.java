@@ -6,24 +6,26 @@ import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /** What the two {@linkplain EtcdMode modes} do differently. Stateless. */
 interface EtcdProtocol {
 
     /** The key of an acquisition. */
-    ByteSequence key(dev.holdfast.lock.spi.Acquisition acquisition);
+    ByteSequence key(String name, QueueSlots.Slot slot);
 
-    /** The transaction of one attempt. */
+    /** The transaction of one attempt, according to the revision that the place has seen. */
     Txn attempt(Txn txn, EtcdPlace place, SharedLease lease);
 
     /** Reads its reply. */
     Outcome outcome(EtcdPlace place, TxnResponse reply);
 
-    /** The transaction that removes the acquisition's key, if it is there, and does the rest in any case. */
-    Txn remove(Txn txn, EtcdPlace place, List<Op> rest);
-
-    /** Reads its reply: whether the key was there with that create revision. */
-    boolean removed(TxnResponse reply, long revision);
+    /**
+     * Removes the acquisition's key, if it is there, and does the rest in any case.
+     *
+     * @return whether the key was there with that create revision
+     */
+    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest);
 
     /** The key or range whose first entry is the holder's. */
     ByteSequence holderKey(String name);

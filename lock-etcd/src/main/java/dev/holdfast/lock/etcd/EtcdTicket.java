@@ -8,6 +8,7 @@ import io.etcd.jetcd.ByteSequence;
  *
  * @param place whose it is
  * @param before the key whose deletion may make the lock free for it
+ * @param created that key's create revision: one with another is not the one that is waited for
  * @param revision the store's revision at which that key was there
  */
-record EtcdTicket(EtcdPlace place, ByteSequence before, long revision) implements Ticket {}
+record EtcdTicket(EtcdPlace place, ByteSequence before, long created, long revision) implements Ticket {}

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.etcd;
 
+import io.etcd.jetcd.ByteSequence;
+
 /** What the reply to an attempt says. */
 sealed interface Outcome {
 
@@ -17,6 +19,16 @@ sealed interface Outcome {
      * @param ticket what to watch
      */
     record Queued(EtcdTicket ticket) implements Outcome {}
+
+    /** The key is not as the attempt expected, which is known now: the attempt is to be repeated. */
+    record Changed() implements Outcome {}
+
+    /**
+     * The key that nobody should be using has another acquisition's value.
+     *
+     * @param value what it holds
+     */
+    record Taken(ByteSequence value) implements Outcome {}
 
     /** A tombstone was there: the acquisition has ended. */
     record Ended() implements Outcome {}

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.Acquisition;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
@@ -14,30 +13,26 @@ import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.PutOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The fair queue. Invariant: among the keys below a lock's name, the one with the lowest create revision holds the lock.
  * A create revision is unique and rises with every transaction, so it is also the fencing token.
  *
- * <p>Every attempt, the first and each later one, is the same transaction: put the own key, then read it, the first key
- * and the one before the own. Because it writes, it goes through Raft, and what it reads is never stale, unlike a read,
- * even a "linearizable" one, on a paused and resumed leader (etcd-io/etcd#20418). Putting again what is there keeps its
- * create revision, so a repeated attempt changes nothing; and a waiter whose key was lost with its lease gets a new one
- * at the end of the queue, never a grant on the strength of the old one (etcd-io/etcd#11456, #19597).
+ * <p>An attempt is one transaction: if the own key is as this process knows it (not there yet, or there with a known create
+ * revision), put it on the lease, and read it with the one before it. Because it writes, it goes through Raft, and what it
+ * reads is never stale, unlike a read, even a "linearizable" one, on a paused and resumed leader (etcd-io/etcd#20418).
+ * Putting again what is there keeps its create revision, so a repeated attempt changes nothing; and a waiter whose key was
+ * lost with its lease gets a new one at the end of the queue, never a grant on the strength of the old one
+ * (etcd-io/etcd#11456, #19597). If the key is not as expected, the reply says how it is, and the attempt is repeated.
  *
- * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply, and keys that
- * are unique to the acquisition, not to the lease, so that a repeated release cannot delete a later acquisition's key
- * (#22082).
+ * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
+ * again by the same client ({@link QueueSlots}), and values are unique to the acquisition: a repeated release deletes no
+ * later acquisition's key (#22082), because it deletes only what bears its own value.
  */
 final class QueueProtocol implements EtcdProtocol {
-    private static final GetOption OWN = GetOption.builder().withKeysOnly(true).build();
-    private static final GetOption FIRST = GetOption.builder()
-            .isPrefix(true)
-            .withKeysOnly(true)
-            .withSortField(GetOption.SortTarget.CREATE)
-            .withSortOrder(GetOption.SortOrder.ASCEND)
-            .withLimit(1)
-            .build();
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
     private static final GetOption HOLDER = GetOption.builder()
             .isPrefix(true)
             .withSortField(GetOption.SortTarget.CREATE)
@@ -54,24 +49,24 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public ByteSequence key(Acquisition acquisition) {
-        return keys.place(acquisition);
+    public ByteSequence key(String name, QueueSlots.Slot slot) {
+        return keys.place(name, slot);
     }
 
     @Override
     public Txn attempt(Txn txn, EtcdPlace place, SharedLease lease) {
-        ByteSequence queue = keys.queue(place.acquisition().name());
         ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
         PutOption onLease = PutOption.builder().withLeaseId(lease.id()).build();
-        return txn.If(new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)))
+        return txn.If(
+                        new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
+                        new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(place.revision())))
                 .Then(
-                        Op.put(place.key(), place.valueNow(), onLease),
-                        Op.get(place.key(), OWN),
-                        Op.get(queue, FIRST),
-                        Op.get(queue, upTo(place.revision())));
+                        Op.put(place.key(), place.value(), onLease),
+                        Op.get(keys.queue(place.acquisition().name()), upTo(place.revision())))
+                .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT));
     }
 
-    /** The own key, if it is the newest, and the one before it; or the one before a known own key. */
+    /** The own key and the one before it: a new one is the newest, an older one has a known revision. */
     private static GetOption upTo(long ownRevision) {
         GetOption.Builder option = GetOption.builder()
                 .isPrefix(true)
@@ -86,39 +81,52 @@ final class QueueProtocol implements EtcdProtocol {
 
     @Override
     public Outcome outcome(EtcdPlace place, TxnResponse reply) {
-        if (!reply.isSucceeded()) {
+        return reply.isSucceeded() ? place(place, reply) : changed(place, reply);
+    }
+
+    private static Outcome place(EtcdPlace place, TxnResponse reply) {
+        List<KeyValue> last = reply.getGetResponses().get(0).getKvs();
+        long own = last.get(0).getCreateRevision();
+        place.seen(own);
+        if (last.size() == 1) {
+            return new Outcome.Held(own, 0);
+        }
+        KeyValue before = last.get(1);
+        return new Outcome.Queued(new EtcdTicket(
+                place,
+                before.getKey(),
+                before.getCreateRevision(),
+                reply.getHeader().getRevision()));
+    }
+
+    /** An earlier attempt has arrived after all, or the key has been lost with its lease. */
+    private static Outcome changed(EtcdPlace place, TxnResponse reply) {
+        if (reply.getGetResponses().get(0).getCount() > 0) {
             return new Outcome.Ended();
         }
-        KeyValue own = reply.getGetResponses().get(0).getKvs().get(0);
-        KeyValue first = reply.getGetResponses().get(1).getKvs().get(0);
-        place.seen(own.getCreateRevision());
-        if (first.getKey().equals(own.getKey())) {
-            return new Outcome.Held(own.getCreateRevision(), 0);
+        List<KeyValue> found = reply.getGetResponses().get(1).getKvs();
+        if (!found.isEmpty() && !found.get(0).getValue().equals(place.value())) {
+            return new Outcome.Taken(found.get(0).getValue());
         }
-        List<KeyValue> last = reply.getGetResponses().get(2).getKvs();
-        boolean adjacent = last.size() == 2 && last.get(0).getKey().equals(own.getKey());
-        KeyValue before = adjacent ? last.get(1) : first;
-        return new Outcome.Queued(
-                new EtcdTicket(place, before.getKey(), reply.getHeader().getRevision()));
+        place.seen(found.isEmpty() ? 0 : found.get(0).getCreateRevision());
+        return new Outcome.Changed();
     }
 
     @Override
-    public Txn remove(Txn txn, EtcdPlace place, List<Op> rest) {
+    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
         ops.add(Op.delete(place.key(), WITH_PREVIOUS));
-        return txn.Then(ops.toArray(new Op[0]));
+        Txn conditional = calls.txn()
+                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value())))
+                .Then(ops.toArray(new Op[0]));
+        return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
+                .commit()
+                .thenApply(
+                        reply -> reply.getDeleteResponses().stream().anyMatch(deleted -> isThere(deleted, revision)));
     }
 
-    @Override
-    public boolean removed(TxnResponse reply, long revision) {
-        for (DeleteResponse deleted : reply.getDeleteResponses()) {
-            for (KeyValue previous : deleted.getPrevKvs()) {
-                if (previous.getCreateRevision() == revision) {
-                    return true;
-                }
-            }
-        }
-        return false;
+    private static boolean isThere(DeleteResponse deleted, long revision) {
+        return deleted.getPrevKvs().stream().anyMatch(previous -> previous.getCreateRevision() == revision);
     }
 
     @Override

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.Acquisition;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
@@ -13,6 +12,7 @@ import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.PutOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * The plain form: the lock is held while its one key exists, and the key's value names the owner. An attempt creates the
@@ -27,8 +27,8 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public ByteSequence key(Acquisition acquisition) {
-        return keys.single(acquisition.name());
+    public ByteSequence key(String name, QueueSlots.Slot slot) {
+        return keys.single(name);
     }
 
     @Override
@@ -58,21 +58,19 @@ final class SingleKeyProtocol implements EtcdProtocol {
             place.seen(present.getCreateRevision());
             return new Outcome.Held(present.getCreateRevision(), present.getLease());
         }
-        return new Outcome.Queued(new EtcdTicket(place, place.key(), revision));
+        return new Outcome.Queued(new EtcdTicket(place, place.key(), present.getCreateRevision(), revision));
     }
 
     @Override
-    public Txn remove(Txn txn, EtcdPlace place, List<Op> rest) {
+    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
         ops.add(Op.delete(place.key(), DeleteOption.DEFAULT));
-        Txn conditional = txn.If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value())))
+        Txn conditional = calls.txn()
+                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value())))
                 .Then(ops.toArray(new Op[0]));
-        return rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0]));
-    }
-
-    @Override
-    public boolean removed(TxnResponse reply, long revision) {
-        return reply.isSucceeded();
+        return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
+                .commit()
+                .thenApply(TxnResponse::isSucceeded);
     }
 
     @Override

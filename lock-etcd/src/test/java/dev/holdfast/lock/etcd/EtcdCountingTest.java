@@ -15,7 +15,9 @@ import dev.holdfast.lock.spi.Ticket;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +54,31 @@ final class EtcdCountingTest {
 
     private long watches() throws IOException {
         return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
+    }
+
+    /** etcd reads a queue past all keys that were ever deleted from it, until it is compacted. */
+    @Test
+    void acquisitions_oneAfterTheOther_useTheSameKey() throws Exception {
+        String name = newName();
+        Set<String> keys = new HashSet<>();
+        List<Long> tokens = new ArrayList<>();
+        try (LockBackend backend = fixture.newBackend()) {
+            for (int i = 0; i < 20; i++) {
+                Grant grant = Spi.grant(backend, name, 120_000);
+                tokens.add(grant.token());
+                keys.add(fixture.find(name, 1).get(0).getKey().toString());
+                Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS));
+            }
+            assertThat(keys).hasSize(1);
+            assertThat(tokens).isSorted().doesNotHaveDuplicates();
+
+            Grant held = Spi.grant(backend, name, 120_000);
+            Spi.queueUp(backend, Spi.acquisition(name), 120_000);
+            assertThat(fixture.entries(name))
+                    .as("two at a time have a key each")
+                    .isEqualTo(2);
+            Spi.answer(backend.release(held, Spi.TIMEOUT_MILLIS));
+        }
     }
 
     @Test

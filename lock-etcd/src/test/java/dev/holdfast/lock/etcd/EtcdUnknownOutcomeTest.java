@@ -14,6 +14,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.grpc.Context;
@@ -21,6 +22,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
@@ -90,6 +92,21 @@ final class EtcdUnknownOutcomeTest {
             assertThat(fixture.entries(name)).isEqualTo(1);
             assertThat(Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
             assertThat(fixture.entries(name)).isZero();
+        }
+    }
+
+    @Test
+    void call_withoutAnswer_endsLikeOneWithAGrpcDeadline() throws Exception {
+        try (Client client = fixture.newEtcdClient()) {
+            ByteSequence key = EtcdKeys.bytes(newName());
+            eventually(() -> client.getKVClient().get(key).get());
+            fixture.proxy().blackHole(Direction.TO_CLIENT);
+
+            Throwable failure =
+                    catchThrowable(() -> client.getKVClient().get(key).get(3, TimeUnit.MINUTES));
+
+            assertThat(failure).isInstanceOf(ExecutionException.class);
+            assertThat(EtcdErrors.isTimeout(failure)).as("%s", failure).isTrue();
         }
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.redis;
+package dev.holdfast.lock.spi;
 
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -8,21 +8,33 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Fails what takes too long. A timer for each command would wake the timer's thread twice a command; instead there is one
- * task while anything is under way, which is set for the earliest deadline that was known when it was set. A command that
- * ends in time costs an entry in a map. Thread-safe.
+ * Fails what takes too long, for backends whose client has no cheap time-outs of its own. A timer for each request would
+ * wake the timer's thread twice a request; instead there is one task while anything is under way, which is set for the
+ * earliest deadline that was known when it was set. A request that ends in time costs an entry in a map.
  *
- * <p>No deadline is missed: a command is entered before it is looked whether an early enough task is set, and a task is
+ * <p>No deadline is missed: a request is entered before it is looked whether an early enough task is set, and a task is
  * no longer set when it begins to look at the entries.
+ *
+ * <p>Thread-safe; never blocks. Futures are failed on a thread that all users of {@link CompletableFuture}'s own time-outs
+ * share, so what depends on them must be short.
  */
-final class Deadlines {
+public final class Deadlines {
     private final Map<CompletableFuture<?>, Long> underWay = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private volatile boolean set;
     private volatile long dueNanos;
 
-    /** Fails the future with {@link TimeoutException} if it does not end by itself in that time. */
-    void end(CompletableFuture<?> future, long timeoutMillis) {
+    /** Creates an empty set of deadlines. */
+    public Deadlines() {}
+
+    /**
+     * Fails the future with {@link TimeoutException} if it does not end by itself in that time. Whoever gives a future a
+     * deadline calls {@link #ended} when it has ended.
+     *
+     * @param future has it ended already, this does nothing
+     * @param timeoutMillis from now, in milliseconds
+     */
+    public void end(CompletableFuture<?> future, long timeoutMillis) {
         if (!future.isDone()) {
             long due = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
             underWay.put(future, due);
@@ -30,8 +42,12 @@ final class Deadlines {
         }
     }
 
-    /** The future has ended. Idempotent; may come before {@link #end} has returned. */
-    void ended(CompletableFuture<?> future) {
+    /**
+     * The future has ended, and its deadline is forgotten. Idempotent; may come before {@link #end} has returned.
+     *
+     * @param future the same that was given to {@link #end}
+     */
+    public void ended(CompletableFuture<?> future) {
         underWay.remove(future);
     }
 
@@ -70,7 +86,7 @@ final class Deadlines {
             if (left > 0) {
                 earliest = Math.min(earliest, left);
             } else if (underWay.remove(each.getKey()) != null) {
-                each.getKey().completeExceptionally(new TimeoutException());
+                each.getKey().completeExceptionally(new TimeoutException("no answer in time"));
             }
         }
         if (earliest != Long.MAX_VALUE) {
