@@ -1,7 +1,10 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
+import java.nio.charset.StandardCharsets;
 import java.util.BitSet;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
@@ -13,16 +16,21 @@ import java.util.concurrent.ConcurrentMap;
  * <p>A key is given back when nothing that its acquisition sent can arrive any more. Thread-safe.
  */
 final class QueueSlots {
-    /** Part of the keys, so that no two clients share any. */
+    /** Part of what makes the keys unique, so that no two clients share any. */
     private final OwnerId client = OwnerId.random();
 
     private final ConcurrentMap<String, BitSet> used = new ConcurrentHashMap<>();
 
-    /** One key's number, unique in the queue. */
-    record Slot(OwnerId client, int number) {
+    /**
+     * The end of a key, unique among all queues, so that a key is known by it whatever a client's namespace puts before it.
+     *
+     * @param of the client's, for that name
+     * @param number which of them
+     */
+    record Slot(UUID of, int number) {
         @Override
         public String toString() {
-            return client + "-" + number;
+            return of + "-" + number;
         }
     }
 
@@ -34,7 +42,8 @@ final class QueueSlots {
             numbers.set(taken[0]);
             return numbers;
         });
-        return new Slot(client, taken[0]);
+        byte[] clientAndName = (client + LockName.percentEncoded(name)).getBytes(StandardCharsets.UTF_8);
+        return new Slot(UUID.nameUUIDFromBytes(clientAndName), taken[0]);
     }
 
     void giveBack(String name, Slot slot) {

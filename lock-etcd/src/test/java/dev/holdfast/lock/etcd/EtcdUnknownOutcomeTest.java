@@ -247,6 +247,24 @@ final class EtcdUnknownOutcomeTest {
         }
     }
 
+    /** A lease's keys come with whatever namespace the client puts before them. */
+    @Test
+    void holder_whoseKeyIsDeleted_isToldAlsoIfAnotherKeyOfTheClientEndsLikeIt() throws Exception {
+        Client client = fixture.newEtcdClient();
+        try (LockBackend backend = EtcdLocks.builder(new EtcdConnection(client, client::close))
+                .prefix("b")
+                .backend()) {
+            Grant shorter = Spi.grant(backend, "a", LEASE);
+            Grant longer = Spi.grant(backend, "bba", LEASE);
+            ByteSequence key =
+                    java.util.Objects.requireNonNull(EtcdPlace.of(shorter)).key();
+            client.getKVClient().delete(key).get(3, TimeUnit.MINUTES);
+
+            assertThat(Spi.renew(backend, shorter)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(Spi.renew(backend, longer)).isInstanceOf(RenewResult.Renewed.class);
+        }
+    }
+
     @Test
     void holder_whoseLeaseIsRevoked_isToldAtTheNextRenewal() throws Exception {
         String name = newName();
