@@ -3,7 +3,6 @@ package dev.holdfast.chaos.check;
 import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -15,9 +14,6 @@ public final class AnswerCheck implements Check {
     /** A shorter deadline may pass before a busy machine has answered. */
     private static final long PATIENCE_NANOS = 500_000_000L;
 
-    /** A new process on a busy machine is slow. */
-    private static final long WARM_UP_NANOS = 5_000_000_000L;
-
     @Override
     public String name() {
         return NAME;
@@ -27,13 +23,13 @@ public final class AnswerCheck implements Check {
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
         Calm calm = evidence.calm(true);
+        Map<Operation.Process, Long> begun = evidence.history().starts();
         long unavailable = 0;
-        Map<Operation.Process, Long> begun = new HashMap<>();
-        evidence.history().operations().forEach(each -> begun.merge(each.process, each.invoked, Math::min));
         for (Operation operation : evidence.history().operations()) {
             if (operation.failure == Outcome.UNAVAILABLE) {
                 unavailable++;
-                boolean warm = operation.invoked - begun.getOrDefault(operation.process, 0L) >= WARM_UP_NANOS;
+                boolean warm = operation.invoked - begun.getOrDefault(operation.process, Long.MIN_VALUE / 2)
+                        >= Evidence.WARM_UP_NANOS;
                 if (warm
                         && operation.failed - operation.invoked >= PATIENCE_NANOS
                         && calm.throughout(operation.invoked, operation.failed)

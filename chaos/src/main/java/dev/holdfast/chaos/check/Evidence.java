@@ -34,11 +34,14 @@ public record Evidence(
     /** A master that was paused takes writes until somebody tells it that it has a successor. */
     private static final long FAILOVER_NANOS = 15_000_000_000L;
 
+    /** A new process on a busy machine is slow. */
+    static final long WARM_UP_NANOS = 5_000_000_000L;
+
     /**
-     * When nothing may be expected of the locks: during faults, and for as long after them as clients and servers may need
+     * When nothing may be expected of the locks: while processes start, during faults, and for as long after them as clients and servers may need
      * to find each other again; and when the machine or a process stood still.
      *
-     * @param exceptKills true to leave out the deaths of clients
+     * @param exceptKills true to leave out the deaths and starts of clients
      * @return the times
      */
     Calm calm(boolean exceptKills) {
@@ -56,6 +59,9 @@ public record Evidence(
                         injection.start(),
                         injection.end() + recovery + 2_000_000_000L));
             }
+        }
+        if (!exceptKills) {
+            history.starts().values().forEach(start -> faults.add(new Interval("start", start, start + WARM_UP_NANOS)));
         }
         return new Calm(faults, stalls);
     }
@@ -95,7 +101,7 @@ public record Evidence(
                                 operation.acquired, Math.max(operation.acquired, operation.confirmed))))
                 .toList();
         return new Evidence(
-                new History(steady, history.hiccups(), history.suspects(), history.ends()),
+                new History(steady, history.starts(), history.hiccups(), history.suspects(), history.ends()),
                 injections,
                 hiccups,
                 accesses,
@@ -113,7 +119,7 @@ public record Evidence(
      */
     public static Evidence of(List<Operation> operations) {
         return new Evidence(
-                new History(operations, Map.of(), List.of(), Map.of()),
+                new History(operations, Map.of(), Map.of(), List.of(), Map.of()),
                 List.of(),
                 List.of(),
                 Map.of(),

@@ -17,12 +17,14 @@ import java.util.stream.Stream;
  * Everything that the clients of a run wrote. Instants are nanoseconds since the run's origin.
  *
  * @param operations in the order of their files, of which there is one a process
+ * @param starts when each process began
  * @param hiccups when a process stood still
  * @param suspects when renewals failed
  * @param ends how many threads stayed, a process that was closed in order
  */
 public record History(
         List<Operation> operations,
+        Map<Operation.Process, Long> starts,
         Map<Operation.Process, List<Interval>> hiccups,
         List<Long> suspects,
         Map<Operation.Process, Long> ends) {
@@ -54,7 +56,8 @@ public record History(
                     .sorted()
                     .toList();
         }
-        History history = new History(new ArrayList<>(), new TreeMap<>(ORDER), new ArrayList<>(), new TreeMap<>(ORDER));
+        History history = new History(
+                new ArrayList<>(), new TreeMap<>(ORDER), new TreeMap<>(ORDER), new ArrayList<>(), new TreeMap<>(ORDER));
         for (Path file : files) {
             Matcher name = FILE.matcher(file.getFileName().toString());
             if (name.matches()) {
@@ -93,7 +96,7 @@ public record History(
                             .add(new Interval("client " + process + " stood still", nanos, nanos + value));
                 case SUSPECT -> suspects.add(nanos);
                 case END -> ends.put(process, value);
-                case START -> {}
+                case START -> starts.put(process, nanos);
                 default -> {
                     Operation operation = byNumber.get(number);
                     if (operation != null) {

@@ -97,7 +97,7 @@ final class ChecksTest {
 
     private static List<String> accesses(Register.Access... accesses) {
         Evidence evidence = new Evidence(
-                new History(List.of(), Map.of(), List.of(), Map.of()),
+                new History(List.of(), Map.of(), Map.of(), List.of(), Map.of()),
                 List.of(),
                 List.of(),
                 Map.of(1, List.of(accesses)),
@@ -154,6 +154,22 @@ final class ChecksTest {
                 List.of(),
                 List.of(new Interval("busy", 1_500 * Claims.MILLI, 2_500 * Claims.MILLI)));
         assertThat(new WakeUpCheck().check(busy).violations()).isEmpty();
+    }
+
+    @Test
+    void wakeUp_aProcessThatHasJustStartedIsSlow() {
+        Operation held = released(claim(0, OpKind.LOCK, 1, 6_000, 6_100, 7_000), 7_001);
+        Operation late = released(claim(1, OpKind.LOCK, 2, 6_500, 9_500, 9_600), 9_601);
+        assertThat(new WakeUpCheck().check(started(List.of(held, late), 0)).violations())
+                .hasSize(1);
+        assertThat(new WakeUpCheck().check(started(List.of(held, late), 5_000)).violations())
+                .isEmpty();
+    }
+
+    /** With a process that starts then. */
+    private static Evidence started(List<Operation> operations, long millis) {
+        Map<Operation.Process, Long> starts = Map.of(new Operation.Process(1, 0), millis * Claims.MILLI);
+        return evidence(new History(operations, starts, Map.of(), List.of(), Map.of()), List.of(), List.of());
     }
 
     @Test
@@ -243,7 +259,7 @@ final class ChecksTest {
     @Test
     void leaks() {
         Evidence evidence = new Evidence(
-                new History(List.of(), Map.of(), List.of(), Map.of(new Operation.Process(0, 0), 2L)),
+                new History(List.of(), Map.of(), Map.of(), List.of(), Map.of(new Operation.Process(0, 0), 2L)),
                 List.of(),
                 List.of(),
                 Map.of(),

@@ -51,14 +51,10 @@ final class Claims {
     }
 
     static Evidence evidence(List<Operation> operations, List<Injection> injections, List<Interval> hiccups) {
-        return new Evidence(
-                new History(operations, Map.of(), List.of(), Map.of()),
-                injections,
-                hiccups,
-                Map.of(),
-                2_000,
-                100_000 * MILLI,
-                100_000 * MILLI,
-                List.of());
+        return evidence(new History(operations, Map.of(), Map.of(), List.of(), Map.of()), injections, hiccups);
+    }
+
+    static Evidence evidence(History history, List<Injection> injections, List<Interval> hiccups) {
+        return new Evidence(history, injections, hiccups, Map.of(), 2_000, 100_000 * MILLI, 100_000 * MILLI, List.of());
     }
 }
