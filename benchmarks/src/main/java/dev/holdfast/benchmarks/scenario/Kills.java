@@ -74,8 +74,15 @@ public final class Kills {
                 for (Contender contender : Contenders.of(store.name())) {
                     if (chosen.test(contender) && takes(contender)) {
                         results.enter(contender);
-                        prepare(store, contender, "killed-" + round, pairs);
+                        start(store, contender, pairs);
                     }
+                }
+            }
+            // Only then, since a lease that nobody renews must not end before its holder does.
+            for (Pair pair : List.copyOf(pairs)) {
+                if (!hold(pair, "killed-" + round)) {
+                    pairs.remove(pair);
+                    pair.close();
                 }
             }
             // So that whoever waits has settled down to it.
@@ -99,25 +106,32 @@ public final class Kills {
                 && !contender.outlives().isZero();
     }
 
-    private void prepare(Store store, Contender contender, String name, List<Pair> pairs) throws InterruptedException {
+    private void start(Store store, Contender contender, List<Pair> pairs) throws InterruptedException {
         progress.accept("(" + ID + ") " + store.name() + " " + contender.name());
-        // Contenders of one library share their keys, so each has a name of its own.
-        Fields order = new Fields("hold").with("name", contender.name() + "-" + name);
         try {
             WorkerProcess holder = start(store, contender);
-            Pair pair;
             try {
-                pair = new Pair(store, contender, holder, start(store, contender));
+                pairs.add(new Pair(store, contender, holder, start(store, contender)));
             } catch (IOException e) {
                 holder.close();
                 throw e;
             }
-            pairs.add(pair);
-            holder.call(order, PATIENCE);
-            pair.waiter().send(order);
         } catch (IOException e) {
             fail(store, contender, e);
-            pairs.removeIf(pair -> pair.store() == store && pair.contender() == contender);
+        }
+    }
+
+    /** Whether it has the lock, and the other one waits. */
+    private boolean hold(Pair pair, String name) throws InterruptedException {
+        // Contenders of one library share their keys, so each has a name of its own.
+        Fields order = new Fields("hold").with("name", pair.contender().name() + "-" + name);
+        try {
+            pair.holder().call(order, PATIENCE);
+            pair.waiter().send(order);
+            return true;
+        } catch (IOException e) {
+            fail(pair.store(), pair.contender(), e);
+            return false;
         }
     }
 

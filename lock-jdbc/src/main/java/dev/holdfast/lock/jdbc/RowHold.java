@@ -176,12 +176,8 @@ final class RowHold {
         }
         turn.lock();
         try {
-            if (broken) {
-                drop(State.ENDED);
-            } else if (ended) {
-                session = null;
-                locks.sessions().back(mine);
-                state = State.ENDED;
+            if (broken || ended) {
+                drop(State.ENDED); // a late cancellation must not hit another lock's statement
             } else {
                 state = State.LOCKED;
             }

@@ -7,6 +7,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 
 /**
  * A connection of the data source for as long as it keeps, or waits for, one row's lock.
@@ -184,12 +185,20 @@ final class RowSession {
         }
     }
 
-    /** Ends the wait of another thread, if the database is in it; may have to be repeated. */
+    /**
+     * Ends the wait of another thread, if the database is in it. It has to be repeated, as a server ignores what overtakes
+     * the statement; PostgreSQL's driver repeats it for a connection, but not for a statement. What comes too late may hit
+     * whatever is done next, so the connection is not to be used for anything else.
+     */
     void cancelWait() {
         Statement statement = waiting;
         if (statement != null) {
             try {
-                statement.cancel();
+                if (dialect == Dialect.POSTGRESQL && connection.isWrapperFor(PGConnection.class)) {
+                    connection.unwrap(PGConnection.class).cancelQuery();
+                } else {
+                    statement.cancel();
+                }
             } catch (SQLException e) {
                 // It ends by its own time-out.
             }

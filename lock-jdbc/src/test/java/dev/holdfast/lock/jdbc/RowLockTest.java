@@ -9,6 +9,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -19,6 +20,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -76,6 +78,28 @@ final class RowLockTest {
                 .strategy(JdbcStrategy.ROW_LOCK)
                 .table(table)
                 .createTable(true);
+    }
+
+    /** PostgreSQL's driver cancels a statement once, and a server ignores what overtakes the statement. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void abandon_whileTheWaitBegins_endsItBeforeItsTimeOut(SharedDb shared) throws Exception {
+        try (HikariDataSource pool = shared.db().pool(config -> {})) {
+            LockBackend backend = builder(pool).backend(ClientOptions.defaults());
+            Grant held = Spi.granted(backend, "abandoned");
+            long longestMillis = 0;
+            for (int i = 0; i < 60; i++) {
+                Acquisition waiter = Spi.acquisition("abandoned");
+                assertThat(Spi.queueUp(backend, waiter)).isInstanceOf(Attempt.Busy.class);
+                LockSupport.parkNanos(i * 20_000);
+                long startNanos = System.nanoTime();
+                backend.abandon(waiter, 10_000).toCompletableFuture().get(1, TimeUnit.MINUTES);
+                longestMillis = Math.max(longestMillis, (System.nanoTime() - startNanos) / 1_000_000);
+            }
+            assertThat(longestMillis).as("ms; a statement waits for 5 s").isLessThan(4_000);
+            Spi.release(backend, held);
+            backend.close();
+        }
     }
 
     @ParameterizedTest

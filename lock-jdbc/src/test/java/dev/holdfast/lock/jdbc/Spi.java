@@ -24,6 +24,12 @@ final class Spi {
                 acquisition, leaseMillis, 0, false, null, TIMEOUT_MILLIS, Identity.ofThisProcess("a test"));
     }
 
+    /** Announces to wait for as long as it takes. */
+    static Attempt queueUp(LockBackend backend, Acquisition acquisition) {
+        return answer(backend.attempt(new AttemptRequest(
+                acquisition, 60_000, 60_000, false, null, TIMEOUT_MILLIS, Identity.ofThisProcess("a test"))));
+    }
+
     static Acquisition acquisition(String name) {
         return new Acquisition(name, OwnerId.random());
     }
