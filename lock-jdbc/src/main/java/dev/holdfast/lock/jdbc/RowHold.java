@@ -170,16 +170,18 @@ final class RowHold {
             }
             if (ended) {
                 mine.unlock(locks.timeoutMillis());
+                locked = false;
             }
         } catch (SQLException | RuntimeException e) {
             broken = true; // whatever a driver throws: who abandons waits for the end of this wait
         }
         turn.lock();
         try {
-            if (broken || ended) {
+            if (broken || !locked) {
                 drop(State.ENDED); // a late cancellation must not hit another lock's statement
             } else {
-                state = State.LOCKED;
+                state = State.LOCKED; // given up in this moment, it is freed by abandon(), which waits for the end
+                // of the wait
             }
         } finally {
             leave();

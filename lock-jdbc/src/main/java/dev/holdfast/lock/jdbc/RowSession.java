@@ -188,7 +188,7 @@ final class RowSession {
     /**
      * Ends the wait of another thread, if the database is in it. It has to be repeated, as a server ignores what overtakes
      * the statement; PostgreSQL's driver repeats it for a connection, but not for a statement. What comes too late may hit
-     * whatever is done next, so the connection is not to be used for anything else.
+     * whatever is done next, so nothing but the end of its transaction is to be done with the connection first.
      */
     void cancelWait() {
         Statement statement = waiting;
