@@ -94,7 +94,7 @@ record RedisScript(String name, String body, String digest) {
                       last, guard = string.match(text, '^(%d+) (%d+)$')
                       last, guard = tonumber(last) or 0, tonumber(guard) or 0
                     end
-                    if not held and guard <= millis and not redis.call('ZRANGE', KEYS[3], 0, 0)[1] then
+                    if not held and guard <= millis and redis.call('ZCARD', KEYS[3]) == 0 then
                     """ + GRANT + """
                       return {1, token}
                     end
@@ -164,7 +164,7 @@ record RedisScript(String name, String body, String digest) {
                         redis.call('SET', KEYS[2], string.format('%.0f 0', token), 'PX', ARGV[3])
                       end
                     end
-                    if not redis.call('ZRANGE', KEYS[3], 0, 0)[1] then return {released} end
+                    if redis.call('ZCARD', KEYS[3]) == 0 then return {released} end
                     """ + CLOCK + NUMBERS + QUEUE + """
                     if what ~= 'grant' then leave(owner) end
                     if not held then
