@@ -22,12 +22,14 @@ import java.util.function.Function;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.Stat;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The way to a grant (ZooKeeper's recipe for locks, with fewer trips).
  *
  * <p><b>First attempt.</b> The creation of the node and the listing of its parent are sent back to back; the listing is
- * answered after the creation has been carried out. The lowest of our nodes holds the lock. The token is the czxid, the
+ * answered after the creation has been carried out. The lowest of our nodes holds the lock. Where this session was the last
+ * holder, the creation alone may tell ({@link Successions}). The token is the czxid, the
  * zxid of the creation: it rises with every write of the ensemble, across elections and whatever happens to the container
  * and its sequence. Contenders are created in the order of their sequence, so grants are in the order of their tokens.
  *
@@ -113,16 +115,17 @@ final class Attempts {
                 identity,
                 tree.acl(),
                 CreateMode.EPHEMERAL_SEQUENTIAL);
-        CompletableFuture<List<String>> listed = session.children(parent);
+        @Nullable CompletableFuture<List<String>> listed =
+                session.successions().isLikely(node.name()) ? null : session.children(parent);
         CompletableFuture<Attempt> result = new CompletableFuture<>();
         Futures.listen(created, (child, failure) -> {
             if (failure == null) {
                 Place place = new Place(session, child.path(), child.czxid());
                 node.place = place;
                 node.deletionSent = false;
-                Futures.pass(
-                        listed.thenCompose(children -> decide(run, place, children, session.certainMillis())), result);
+                Futures.pass(Futures.start(() -> created(run, place, listed)), result);
             } else if (Failures.is(failure, Code.NONODE)) {
+                session.successions().forget(node.name());
                 CompletableFuture<Void> ensured = tree.ensureParent(session, parent);
                 Futures.pass(Futures.preferFailure(ensured, Futures.start(() -> enqueue(run.next()))), result);
             } else {
@@ -133,6 +136,15 @@ final class Attempts {
             }
         });
         return result;
+    }
+
+    private CompletableFuture<Attempt> created(Run run, Place place, @Nullable CompletableFuture<List<String>> listed) {
+        if (listed != null) {
+            return listed.thenCompose(children -> decide(run, place, children, run.session.certainMillis()));
+        }
+        return run.session.successions().proves(run.node.name(), place)
+                ? granted(run, place, run.session.certainMillis())
+                : list(run, place);
     }
 
     /** After a creation without an answer: looks whether there is a node of this owner and session. */

@@ -52,7 +52,12 @@ record Contender(String name, int sequence) {
             }
         }
         return sorted.isEmpty()
-                || sorted.get(0).sequence >= 0 && sorted.get(sorted.size() - 1).sequence <= LAST_TRUSTED;
+                || isTrusted(sorted.get(0).sequence) && isTrusted(sorted.get(sorted.size() - 1).sequence);
+    }
+
+    /** Whether a sequence is a count of creations. */
+    static boolean isTrusted(int sequence) {
+        return sequence >= 0 && sequence <= LAST_TRUSTED;
     }
 
     static Optional<Contender> parse(String child) {

@@ -29,6 +29,11 @@ final class QueueNode implements Ticket {
         String child() {
             return path.substring(path.lastIndexOf('/') + 1);
         }
+
+        /** Its sequence, or -1 if it has none. */
+        int sequence() {
+            return Contender.parse(child()).map(Contender::sequence).orElse(-1);
+        }
     }
 
     /**

@@ -42,6 +42,7 @@ final class Session {
 
     private final ZooKeeper zk;
     private final DeletionWatches watches;
+    private final Successions successions = new Successions();
     private final AtomicLong lastAcknowledged = new AtomicLong();
     private volatile boolean acknowledged;
     private volatile boolean connected;
@@ -59,6 +60,10 @@ final class Session {
 
     DeletionWatches watches() {
         return watches;
+    }
+
+    Successions successions() {
+        return successions;
     }
 
     long id() {

@@ -161,10 +161,17 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         nodes.remove(grant.acquisition().owner(), node);
         CompletableFuture<ReleaseResult> released = node.inTurn(() -> {
             node.become(Phase.HELD, Phase.ENDED);
-            if (node.loss() != null || node.place == null) {
+            Place place = node.place;
+            if (node.loss() != null || place == null) {
                 return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
             }
-            return removals.remove(node).thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
+            return removals.remove(node).thenApply(there -> {
+                if (!there) {
+                    return ReleaseResult.NOT_HELD;
+                }
+                place.session().successions().released(node.name(), place);
+                return ReleaseResult.RELEASED;
+            });
         });
         return translated(grant.acquisition().name(), "release it", released);
     }
