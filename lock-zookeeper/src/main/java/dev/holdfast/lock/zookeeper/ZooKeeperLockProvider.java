@@ -18,9 +18,10 @@ import org.apache.zookeeper.client.ZKClientConfig;
  * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
  *
  * <p>With a user and password, the client authenticates by digest and its nodes belong to that identity alone. The session
- * time-out is half as long again as the default lease of the client's options, so that the lease counts in full, unless the
- * address says otherwise; the servers may bound it. With {@code tls=true} the handle uses Netty and what the system properties
- * {@code zookeeper.ssl.*} say about trust and key stores.
+ * time-out is the default lease of the client's options, unless the address says otherwise; the servers may bound it. A
+ * grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the session
+ * time-out is half as long again, so that the lease counts in full. With {@code tls=true} the handle uses Netty and what the
+ * system properties {@code zookeeper.ssl.*} say about trust and key stores.
  *
  * <p>Stateless and thread-safe.
  */

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p><b>The session is the lease.</b> A lock is kept by the framework's session. A crashed holder blocks others for the
- * session time-out, and a lease counts as valid for at most two thirds of it; so make the framework with a session
- * time-out of one and a half times the longest lease. A shorter lease is kept to as well while the process lives: a grant
- * that is not renewed is deleted when it ends.
+ * session time-out, and a grant or renewal counts as valid for at most two thirds of it. So make the framework with a session
+ * time-out of the lease, or of one and a half times a lease that is not renewed or that {@code ensure} must be able to fill.
+ * A shorter lease is kept to as well while the process lives: a grant that is not renewed is deleted when it ends.
  */
 public final class ZooKeeperLocks {
     private ZooKeeperLocks() {}

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Renewal;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.LinkedHashMap;
@@ -54,15 +55,17 @@ record ZooKeeperUri(
     }
 
     /**
-     * The session time-out for a client: half as long again as its default lease, so that the lease counts in full (see
-     * {@link Session}).
+     * The session time-out for a client: its default lease, so that a crashed holder blocks others for no longer than that.
+     * Two thirds of it are certain (see {@link Session}), which is enough for a lease that is renewed. A lease that is not
+     * renewed must count in full: half as long again.
      */
     int sessionMillis(ClientOptions options) {
         if (sessionMillis > 0) {
             return sessionMillis;
         }
         long lease = options.lockOptions().lease().toMillis();
-        return (int) Math.min(lease + (lease + 1) / 2, LONGEST_SESSION_MILLIS);
+        long session = options.lockOptions().renewal() == Renewal.AUTO ? lease : lease + (lease + 1) / 2;
+        return (int) Math.min(session, LONGEST_SESSION_MILLIS);
     }
 
     private static String servers(String list) {

@@ -18,7 +18,9 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /** One server or an ensemble, each server behind a proxy of its own. */
@@ -27,8 +29,8 @@ final class ZooKeeperFixture implements LockFixture {
     /** Long enough for a busy machine, short enough for a test that waits for its end. */
     static final int SESSION_MILLIS = 6_000;
 
-    /** What a client's default lease of 15 s asks for, so that it counts in full. */
-    private static final int CONTRACT_SESSION_MILLIS = 22_500;
+    /** What a client's default lease of 15 s asks for. */
+    private static final int CONTRACT_SESSION_MILLIS = 15_000;
 
     private final ZooKeeperServer server;
     private final List<FaultProxy> proxies = new ArrayList<>();
@@ -159,6 +161,11 @@ final class ZooKeeperFixture implements LockFixture {
     @Override
     public long entries(String name) throws Exception {
         return contenders(name).size();
+    }
+
+    /** Keeps the servers from removing an empty container, which exists, in the middle of a test. */
+    void keep(String name) throws Exception {
+        administrator().create(parent(name) + "/keep", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
 
     List<Contender> contenders(String name) throws Exception {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,14 +41,26 @@ class ZooKeeperUriTest {
     }
 
     @Test
-    void sessionMillis_fromLease_halfAsLongAgain() {
-        ClientOptions options = ClientOptions.builder()
-                .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(10)).build())
-                .build();
-
-        assertThat(ZooKeeperUri.parse("zk://h1").sessionMillis(options)).isEqualTo(15_000);
-        assertThat(ZooKeeperUri.parse("zk://h1?sessionTimeout=7").sessionMillis(options))
+    void sessionMillis_byDefault_isTheLease() {
+        assertThat(ZooKeeperUri.parse("zk://h1").sessionMillis(options(Renewal.AUTO)))
+                .isEqualTo(10_000);
+        assertThat(ZooKeeperUri.parse("zk://h1?sessionTimeout=7").sessionMillis(options(Renewal.AUTO)))
                 .isEqualTo(7);
+    }
+
+    @Test
+    void sessionMillis_ofLeaseThatIsNotRenewed_isHalfAsLongAgain() {
+        assertThat(ZooKeeperUri.parse("zk://h1").sessionMillis(options(Renewal.NONE)))
+                .isEqualTo(15_000);
+    }
+
+    private static ClientOptions options(Renewal renewal) {
+        return ClientOptions.builder()
+                .lockOptions(LockOptions.builder()
+                        .lease(Duration.ofSeconds(10))
+                        .renewal(renewal)
+                        .build())
+                .build();
     }
 
     @ParameterizedTest
