@@ -51,6 +51,11 @@ final class Successions {
         formers.remove(name);
     }
 
+    /** How many names are remembered. */
+    int size() {
+        return formers.size();
+    }
+
     /** Whether the next node will probably be proved the lowest. */
     boolean isLikely(String name) {
         Former former = formers.get(name);

@@ -62,6 +62,23 @@ class ZooKeeperCountingTest {
     }
 
     @Test
+    @DisplayName("A lock that nobody else wants costs one request after a while, its release one")
+    void acquire_ownLast_one() throws Exception {
+        release(first, acquire(first, "own"));
+        fixture.keep("own");
+        for (int i = 0; i < 100; i++) {
+            release(first, acquire(first, "own"));
+        }
+        Count count = new Count(first);
+
+        Grant grant = acquire(first, "own");
+        count.assertRequests("requests of an acquisition", 1);
+
+        assertThat(contender(second, "own").attempt(0)).isInstanceOf(Attempt.Busy.class);
+        release(first, grant);
+    }
+
+    @Test
     @DisplayName("The second request is sent before the first is answered")
     void acquire_repliesHeldBack_bothRequestsArrive() throws Exception {
         release(first, acquire(first, "piped"));
