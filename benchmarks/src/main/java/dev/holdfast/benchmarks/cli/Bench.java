@@ -227,11 +227,11 @@ public final class Bench implements Callable<Integer> {
 
     private WorkerSettings settings(Path work) {
         WorkerSettings usual = WorkerSettings.usual(work);
-        if (jvmOptions == null) {
-            return usual;
-        }
         List<String> options = new ArrayList<>(usual.options());
-        options.addAll(jvmOptions);
+        options.addAll(plan().jvmOptions());
+        if (jvmOptions != null) {
+            options.addAll(jvmOptions);
+        }
         return new WorkerSettings(usual.java(), options, work);
     }
 

@@ -38,10 +38,11 @@ final class Footnotes {
         List<String> notes = new ArrayList<>();
         notes.add(
                 "One cycle: acquire, release, nothing between (ping-pong: 5 ms hold, 5 ms think). Latencies by HdrHistogram.");
-        notes.add(
-                "Medians over " + plan.rounds() + " rounds of " + plan.window().toMillis()
-                        + " ms a contender, all contenders in turns; ratios within a round, then their median. Warm-up "
-                        + plan.warmUp().toMillis() + " ms each.");
+        notes.add("Medians over " + plan.rounds() + " rounds of "
+                + plan.window().toMillis()
+                + " ms a contender, all contenders in turns; ratios within a round, then their median. Warm-up "
+                + plan.warmUp().toMillis() + " ms each."
+                + (plan.jvmOptions().isEmpty() ? "" : " JVMs with `" + String.join(" ", plan.jvmOptions()) + "`."));
         notes.add(store.version() + "; " + String.join(", ", libraries()) + ".");
         notes.add("JDK " + Runtime.version() + ", " + System.getProperty("os.name") + ", "
                 + Runtime.getRuntime().availableProcessors() + " × " + processor()

@@ -1,6 +1,7 @@
 package dev.holdfast.benchmarks.scenario;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * How long everything takes.
@@ -11,8 +12,10 @@ import java.time.Duration;
  * @param many locks that are held at once, or threads that wait
  * @param idle how long renewal is watched
  * @param kills of each contender
+ * @param jvmOptions of the JVMs that are measured
  */
-public record Plan(int rounds, Duration window, Duration warmUp, int many, Duration idle, int kills) {
+public record Plan(
+        int rounds, Duration window, Duration warmUp, int many, Duration idle, int kills, List<String> jvmOptions) {
 
     /**
      * A run for the record.
@@ -20,16 +23,25 @@ public record Plan(int rounds, Duration window, Duration warmUp, int many, Durat
      * @return the plan
      */
     public static Plan full() {
-        return new Plan(5, Duration.ofMillis(1_000), Duration.ofSeconds(4), 10_000, Duration.ofSeconds(20), 2);
+        return new Plan(
+                5, Duration.ofMillis(1_000), Duration.ofSeconds(4), 10_000, Duration.ofSeconds(20), 2, List.of());
     }
 
     /**
-     * A run of a few minutes.
+     * A run of a few minutes. Its JVMs use the first compiler only, which is done within the short warm-up; otherwise the
+     * figures would tell who has less code to compile.
      *
      * @return the plan
      */
     public static Plan quick() {
-        return new Plan(3, Duration.ofMillis(250), Duration.ofMillis(1_000), 1_000, Duration.ofMillis(5_500), 1);
+        return new Plan(
+                3,
+                Duration.ofMillis(250),
+                Duration.ofMillis(1_000),
+                1_000,
+                Duration.ofMillis(5_500),
+                1,
+                List.of("-XX:TieredStopAtLevel=1"));
     }
 
     /** {@return the window in milliseconds} */
