@@ -6,10 +6,12 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.kv.DeleteResponse;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.lease.LeaseGrantResponse;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.WatchOption;
@@ -60,6 +62,10 @@ final class EtcdCalls {
 
     CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
         return guarded(() -> client.getKVClient().get(key, option));
+    }
+
+    CompletableFuture<DeleteResponse> delete(ByteSequence key, DeleteOption option) {
+        return guarded(() -> client.getKVClient().delete(key, option));
     }
 
     CompletableFuture<LeaseGrantResponse> grant(long ttlSeconds, long timeoutMillis) {

@@ -283,8 +283,7 @@ final class EtcdLockBackend implements LockBackend {
 
     private void forget(EtcdPlace place) {
         place.ended();
-        if (places.remove(place.acquisition().owner(), place)
-                && place.unsettledLeases().isEmpty()) {
+        if (places.remove(place.acquisition().owner(), place) && place.giveBack()) {
             slots.giveBack(place.acquisition().name(), place.slot());
         }
         SharedLease lease = place.lease();

@@ -26,11 +26,17 @@ final class EtcdPlace {
         ENDED
     }
 
+    private static final int GIVEN_BACK = -1;
+
     private final Acquisition acquisition;
     private volatile QueueSlots.Slot slot;
     private volatile ByteSequence key;
     private final ByteSequence value;
     private final Map<SharedLease, AtomicInteger> unsettled = new ConcurrentHashMap<>();
+
+    /** Unconditional deletions of the key that have no answer yet; {@link #GIVEN_BACK} once others may use the key. */
+    private final AtomicInteger deletions = new AtomicInteger();
+
     private volatile State state = State.CONTENDING;
     private volatile @Nullable SharedLease lease;
     private volatile @Nullable Grant grant;
@@ -187,6 +193,24 @@ final class EtcdPlace {
         if (count != null) {
             count.decrementAndGet();
         }
+    }
+
+    /**
+     * Whether the key may be deleted whatever it holds, because no other acquisition can get it: from now on it is not
+     * given back before that deletion is {@linkplain #deleted answered}.
+     */
+    boolean mayDelete() {
+        return deletions.getAndUpdate(open -> open == GIVEN_BACK ? GIVEN_BACK : open + 1) != GIVEN_BACK;
+    }
+
+    /** The deletion has been answered, so it cannot arrive later. */
+    void deleted() {
+        deletions.decrementAndGet();
+    }
+
+    /** Whether another acquisition may have the key: nothing that was sent for this one can arrive any more. */
+    boolean giveBack() {
+        return unsettledLeases().isEmpty() && deletions.compareAndSet(0, GIVEN_BACK);
     }
 
     /** Tombstones keep out whatever may still arrive. */

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
 import java.nio.charset.StandardCharsets;
 import java.util.BitSet;
@@ -42,7 +41,7 @@ final class QueueSlots {
             numbers.set(taken[0]);
             return numbers;
         });
-        byte[] clientAndName = (client + LockName.percentEncoded(name)).getBytes(StandardCharsets.UTF_8);
+        byte[] clientAndName = (client + name).getBytes(StandardCharsets.UTF_8);
         return new Slot(UUID.nameUUIDFromBytes(clientAndName), taken[0]);
     }
 

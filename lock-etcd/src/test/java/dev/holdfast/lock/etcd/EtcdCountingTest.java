@@ -82,12 +82,13 @@ final class EtcdCountingTest {
     }
 
     @Test
-    void lockAndUnlock_uncontended_areOneTransactionEach() throws Exception {
+    void lockAndUnlock_uncontended_areOneTransactionAndOneDeletion() throws Exception {
         try (LockClient client = SignalOnly.connect(fixture.uri())) {
             DistributedLock lock = client.lock(newName());
             lock.lock();
             lock.unlock();
             long txns = calls("Txn");
+            long deletions = calls("DeleteRange");
             long reads = calls("Range");
             long leases = calls("LeaseGrant");
             long streams = calls("Watch");
@@ -95,7 +96,8 @@ final class EtcdCountingTest {
                 lock.lock();
                 lock.unlock();
             }
-            assertThat(calls("Txn") - txns).isEqualTo(100);
+            assertThat(calls("Txn") - txns).isEqualTo(50);
+            assertThat(calls("DeleteRange") - deletions).isEqualTo(50);
             assertThat(calls("Range") - reads).isZero();
             assertThat(calls("LeaseGrant") - leases).isZero();
             assertThat(calls("Watch") - streams).isZero();
@@ -128,12 +130,14 @@ final class EtcdCountingTest {
             CompletableFuture<Lease> next = second.lock(name).acquireAsync(PATIENCE);
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 2 && watches() == 1);
             long txns = calls("Txn");
+            long deletions = calls("DeleteRange");
             long reads = calls("Range");
 
             held.close();
             Lease got = next.get(3, TimeUnit.MINUTES);
 
-            assertThat(calls("Txn") - txns).isEqualTo(2);
+            assertThat(calls("Txn") - txns).isEqualTo(1);
+            assertThat(calls("DeleteRange") - deletions).isEqualTo(1);
             assertThat(calls("Range") - reads).isZero();
             got.close();
         }

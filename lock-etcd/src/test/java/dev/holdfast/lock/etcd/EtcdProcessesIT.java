@@ -32,6 +32,7 @@ final class EtcdProcessesIT {
                 children.awaitUntil("watch " + count + " of 8", () -> watches(fixture) == count);
             }
             long txns = fixture.server().calls("Txn");
+            long deletions = fixture.server().calls("DeleteRange");
             long reads = fixture.server().calls("Range");
             long events = fixture.server().sum("etcd_debugging_mvcc_events_total", "");
 
@@ -41,9 +42,10 @@ final class EtcdProcessesIT {
             assertThat(fixture.server().sum("etcd_debugging_mvcc_events_total", "") - events)
                     .as("watch events")
                     .isEqualTo(1);
-            assertThat(fixture.server().calls("Txn") - txns)
-                    .as("release and confirmation")
-                    .isEqualTo(2);
+            assertThat(fixture.server().calls("Txn") - txns).as("confirmation").isEqualTo(1);
+            assertThat(fixture.server().calls("DeleteRange") - deletions)
+                    .as("release")
+                    .isEqualTo(1);
             assertThat(fixture.server().calls("Range") - reads).as("reads").isZero();
             assertThat(children.lines()).as("grants").isEqualTo(1);
             assertThat(fixture.entries(name)).isEqualTo(8);

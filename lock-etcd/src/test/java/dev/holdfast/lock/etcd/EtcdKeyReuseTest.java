@@ -1,0 +1,167 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Which keys a client uses again, and which it does not. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdKeyReuseTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final long LEASE = 120_000;
+    private static final long SHORT_TIMEOUT = 3_000;
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.single();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private static String newName() {
+        return "keys-" + NAMES.incrementAndGet();
+    }
+
+    private static ByteSequence keyOf(Grant grant) {
+        return Objects.requireNonNull(EtcdPlace.of(grant)).key();
+    }
+
+    /** Asks for a new acquisition, again and again where there is no answer, or the lock is not free yet. */
+    private static Grant eventuallyGranted(LockBackend backend, String name) {
+        Acquisition acquisition = Spi.acquisition(name);
+        AtomicReference<Grant> grant = new AtomicReference<>();
+        await().atMost(PATIENCE).until(() -> {
+            try {
+                var request = Spi.request(acquisition, LEASE, 0, null, SHORT_TIMEOUT);
+                if (Spi.answer(backend.attempt(request)) instanceof Attempt.Granted granted) {
+                    grant.set(granted.grant());
+                }
+            } catch (LockUnavailableException e) {
+                // no answer: once more
+            }
+            return grant.get() != null;
+        });
+        return grant.get();
+    }
+
+    @Test
+    void release_thatArrivesAfterTheNextGrant_leavesItAlone() throws Exception {
+        String name = newName();
+        int port = fixture.server().nodes().get(0).port();
+        try (FaultProxy slow = FaultProxy.to("127.0.0.1", port);
+                FaultProxy fast = FaultProxy.to("127.0.0.1", port);
+                Client client = EtcdLocks.recommended(
+                                Client.builder()
+                                        .endpoints(
+                                                "http://127.0.0.1:" + slow.port(), "http://127.0.0.1:" + fast.port()),
+                                PATIENCE)
+                        .keepaliveTimeout(PATIENCE)
+                        .build();
+                LockBackend backend =
+                        EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
+            await().atMost(PATIENCE).until(() -> {
+                Spi.grant(backend, newName(), LEASE);
+                return slow.connections() > 0 && fast.connections() > 0;
+            });
+            Grant first = releasedWithoutAnswer(backend, slow, name);
+            await().atMost(PATIENCE).until(() -> {
+                try {
+                    Spi.answer(backend.abandon(first.acquisition(), SHORT_TIMEOUT));
+                    return true;
+                } catch (LockUnavailableException e) {
+                    return false;
+                }
+            });
+            Grant second = eventuallyGranted(backend, name);
+            assertThat(keyOf(second))
+                    .as("a key that may still be deleted is not used again")
+                    .isNotEqualTo(keyOf(first));
+            long deletions = fixture.server().calls("DeleteRange");
+
+            slow.pass();
+
+            await().atMost(PATIENCE).until(() -> fixture.server().calls("DeleteRange") > deletions);
+            assertThat(Spi.renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(fixture.find(name, 1).get(0).getCreateRevision()).isEqualTo(second.token());
+            assertThat(Spi.answer(backend.release(second, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    /** The two connections take turns, so one of the releases goes by the slow one. */
+    private static Grant releasedWithoutAnswer(LockBackend backend, FaultProxy slow, String name) {
+        AtomicReference<Grant> unanswered = new AtomicReference<>();
+        await().atMost(PATIENCE).until(() -> {
+            slow.pass();
+            Grant grant = eventuallyGranted(backend, name);
+            slow.hold(Direction.TO_SERVER);
+            if (catchThrowable(() -> Spi.answer(backend.release(grant, SHORT_TIMEOUT))) != null) {
+                unanswered.set(grant);
+            }
+            return unanswered.get() != null;
+        });
+        return unanswered.get();
+    }
+
+    @Test
+    void release_ofALostGrant_leavesTheNextOneOnTheSameKeyAlone() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Grant first = Spi.grant(backend, name, LEASE);
+            fixture.admin().getKVClient().delete(keyOf(first)).get(1, TimeUnit.MINUTES);
+            assertThat(Spi.renew(backend, first)).isInstanceOf(RenewResult.Lost.class);
+            Grant second = Spi.grant(backend, name, LEASE);
+            assertThat(keyOf(second)).as("the same key").isEqualTo(keyOf(first));
+
+            assertThat(Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.NOT_HELD);
+
+            assertThat(Spi.renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(Spi.answer(backend.release(second, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    @Test
+    void keyWithAnotherValue_isDeletedAndNotUsedAgain() throws Exception {
+        String name = newName();
+        try (LockBackend backend = fixture.newBackend()) {
+            Grant first = Spi.grant(backend, name, LEASE);
+            Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS));
+            fixture.admin()
+                    .getKVClient()
+                    .put(keyOf(first), EtcdKeys.bytes("of another acquisition"))
+                    .get(1, TimeUnit.MINUTES);
+
+            Grant second = eventuallyGranted(backend, name);
+            assertThat(keyOf(second)).isNotEqualTo(keyOf(first));
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
+            assertThat(Spi.answer(backend.release(second, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+
+            assertThat(keyOf(Spi.grant(backend, name, LEASE))).isEqualTo(keyOf(second));
+        }
+    }
+}
