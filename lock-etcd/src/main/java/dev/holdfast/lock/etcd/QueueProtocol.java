@@ -27,9 +27,9 @@ import java.util.concurrent.CompletableFuture;
  * (etcd-io/etcd#11456, #19597). If the key is not as expected, the reply says how it is, and the attempt is repeated.
  *
  * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
- * again by the same client ({@link QueueSlots}), but not by a repeated release of an earlier acquisition (#22082): a key
- * is deleted either only if it bears the acquisition's own value, or, which costs etcd a fifth less a pair, as it is; then
- * no other acquisition gets the key before the deletion is answered.
+ * again by the same client ({@link QueueSlots}); yet a late or repeated release deletes no later acquisition's key
+ * (#22082): a key is deleted either only if it bears the acquisition's own value, or, which costs etcd less, whatever it
+ * bears, and then no other acquisition gets the key before that deletion has been answered.
  */
 final class QueueProtocol implements EtcdProtocol {
     private static final GetOption KEY_ONLY =
