@@ -262,7 +262,10 @@ final class Pursuit {
         }
     }
 
-    /** Tells the waiters who do not wait for better times; tries again for the others. */
+    /**
+     * Tells the waiters who do not wait for better times; tries again for the others. Not with the same acquisition if the
+     * store was not asked to let it wait: what it did to end it, such as leaving a queue, may still arrive.
+     */
     private void fail(LockException failure) {
         uncertain = true;
         lastFailure = failure;
@@ -278,7 +281,7 @@ final class Pursuit {
             waiter = next;
         }
         Waiter head = queue.head();
-        if (head == null || !mayPass || !serves(head.options)) {
+        if (head == null || !mayPass || !askedToWait || !serves(head.options)) {
             giveUp();
             contender.kick();
         } else {

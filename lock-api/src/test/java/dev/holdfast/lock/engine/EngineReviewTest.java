@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -77,13 +79,33 @@ class EngineReviewTest {
         assertThat(second.state).isEqualTo(Waiter.State.GRANTED);
     }
 
+    /** What a store still does for one that tries once, such as leaving a queue, may arrive at any time. */
+    @Test
+    void attempt_ofOneThatTriesOnceAndHadNoAnswer_isAbandonedAndItsAcquisitionNotUsedAgain() {
+        InlineBackend backend = new InlineBackend(true);
+        EngineClient client = InlineBackend.client(backend, ClientOptions.defaults());
+        AsyncWaiter once = waiter(0);
+        AsyncWaiter next = waiter();
+        CompletableFuture<Attempt> answer = new CompletableFuture<>();
+        backend.attemptAnswer = answer;
+        client.submit("n", once);
+        client.submit("n", next);
+
+        backend.attemptAnswer = null;
+        answer.completeExceptionally(new LockUnavailableException("on purpose"));
+
+        assertThat(once.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(next.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.attempted).hasSize(2).doesNotHaveDuplicates();
+        assertThat(backend.abandoned).containsExactly(backend.attempted.get(0));
+    }
+
     private static AsyncWaiter waiter() {
+        return waiter(Waiter.FOREVER);
+    }
+
+    private static AsyncWaiter waiter(long timeoutNanos) {
         return new AsyncWaiter(
-                "n",
-                LockOptions.defaults(),
-                Waiter.FOREVER,
-                System.nanoTime(),
-                Runnable::run,
-                Simulation.SimLease::new);
+                "n", LockOptions.defaults(), timeoutNanos, System.nanoTime(), Runnable::run, Simulation.SimLease::new);
     }
 }

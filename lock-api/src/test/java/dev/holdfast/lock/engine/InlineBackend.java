@@ -12,6 +12,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -29,6 +30,12 @@ final class InlineBackend implements LockBackend {
 
     /** The answer to releases, if they are not answered at once. */
     @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
+
+    /** The answer to attempts, likewise. */
+    @Nullable CompletableFuture<Attempt> attemptAnswer;
+
+    final List<Acquisition> attempted = new ArrayList<>();
+    final List<Acquisition> abandoned = new ArrayList<>();
 
     InlineBackend(boolean ordered) {
         info = new BackendInfo("inline", false, false, 1, 1000, 1000, ordered);
@@ -59,6 +66,11 @@ final class InlineBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        attempted.add(request.acquisition());
+        CompletableFuture<Attempt> later = attemptAnswer;
+        if (later != null) {
+            return later;
+        }
         boolean free = holder.compareAndSet(null, request.acquisition());
         return CompletableFuture.completedFuture(
                 free
@@ -69,6 +81,7 @@ final class InlineBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        abandoned.add(acquisition);
         Acquisition held = holder.get();
         if (acquisition.equals(held)) {
             holder.compareAndSet(held, null);
