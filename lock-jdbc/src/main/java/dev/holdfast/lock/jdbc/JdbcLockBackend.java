@@ -20,11 +20,21 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
 final class JdbcLockBackend implements LockBackend {
-    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 10, 1_000);
+    /** How soon a busy lock is asked for again, and always while it changes hands. */
+    private static final long POLL_MILLIS = 5;
+
+    /** How long it may take until somebody who was called asks. */
+    private static final long CALL_MILLIS = 2;
+
+    /** Who waits for less is not put off for the sake of others. */
+    private static final long LONG_WAIT_MILLIS = 100;
+
+    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, POLL_MILLIS, 1_000);
 
     /** Waiters are called; the polls are for calls that got lost. */
     private static final BackendInfo CALLING = new BackendInfo("jdbc", true, false, 100, 5_000, 5_000);
@@ -42,25 +52,36 @@ final class JdbcLockBackend implements LockBackend {
     private final Strategy strategy;
     private final @Nullable Sweeper sweeper;
     private final @Nullable PostgresWakeups wakeups;
+    private final Turns turns;
+    private final long pauseMillis;
 
     private JdbcLockBackend(
-            Database database, Strategy strategy, @Nullable Sweeper sweeper, @Nullable PostgresWakeups wakeups) {
+            Database database,
+            Strategy strategy,
+            @Nullable Sweeper sweeper,
+            @Nullable PostgresWakeups wakeups,
+            LongSupplier nanoTime) {
         this.database = database;
         this.strategy = strategy;
         this.sweeper = sweeper;
         this.wakeups = wakeups;
+        this.pauseMillis = wakeups == null ? POLL_MILLIS : CALL_MILLIS;
+        this.turns = new Turns(pauseMillis, nanoTime);
     }
 
     /** A backend whose waiters poll. */
     static JdbcLockBackend of(JdbcStrategy kind, Database database) {
-        return of(kind, database, null);
+        return of(kind, database, null, System::nanoTime);
     }
 
-    static JdbcLockBackend of(JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups) {
+    /** A backend whose waiters are called, if there is who calls them; the time is for taking turns alone. */
+    static JdbcLockBackend of(
+            JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
         Dialect dialect = database.dialect();
         Tokens tokens = kind == JdbcStrategy.VERSION ? Tokens.counted() : Tokens.generated(dialect, database.table());
         Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
-        return new JdbcLockBackend(database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups);
+        return new JdbcLockBackend(
+                database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);
     }
 
     @Override
@@ -68,9 +89,16 @@ final class JdbcLockBackend implements LockBackend {
         return wakeups == null ? INFO : CALLING;
     }
 
-    /** A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. */
+    /**
+     * A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. Busy is also
+     * who has had his turn, for as long as the others need to come.
+     */
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        String name = request.acquisition().name();
+        if (request.waitMillis() >= LONG_WAIT_MILLIS && turns.isOthersTurn(name)) {
+            return CompletableFuture.completedStage(new Attempt.Busy(pauseMillis, null));
+        }
         return stage("attempt", () -> {
             try {
                 long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
@@ -87,11 +115,18 @@ final class JdbcLockBackend implements LockBackend {
 
     /** A waiter gets a ticket, by which it is called. */
     private Attempt called(AttemptRequest request, Attempt answer) {
-        if (wakeups == null || request.waitMillis() == 0 || !(answer instanceof Attempt.Busy busy)) {
+        String name = request.acquisition().name();
+        if (!(answer instanceof Attempt.Busy busy)) {
+            turns.granted(name);
             return answer;
         }
-        return new Attempt.Busy(
-                busy.remainingMillis(), wakeups.busy(request.acquisition().name(), request.ticket()));
+        if (request.waitMillis() == 0) {
+            return answer;
+        }
+        turns.busy(name);
+        return wakeups == null
+                ? answer
+                : new Attempt.Busy(busy.remainingMillis(), wakeups.busy(name, request.ticket()));
     }
 
     @Override
@@ -125,11 +160,12 @@ final class JdbcLockBackend implements LockBackend {
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         return stage("release of token " + grant.token(), () -> {
-            boolean held = database.run(timeoutMillis, connection -> strategy.release(connection, grant));
+            Strategy.Released released = database.run(timeoutMillis, connection -> strategy.release(connection, grant));
+            turns.released(grant.acquisition().name(), released == Strategy.Released.HELD_AND_AWAITED);
             if (sweeper != null) {
                 sweeper.released();
             }
-            return held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+            return released == Strategy.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
         });
     }
 

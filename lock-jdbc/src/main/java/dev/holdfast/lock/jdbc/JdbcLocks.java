@@ -198,7 +198,8 @@ public final class JdbcLocks {
                         database,
                         called && database.dialect() == Dialect.POSTGRESQL
                                 ? new PostgresWakeups(database, dataSource)
-                                : null);
+                                : null,
+                        System::nanoTime);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
             Database database = Database.open(dataSource, request, timeoutMillis, closeDataSource);

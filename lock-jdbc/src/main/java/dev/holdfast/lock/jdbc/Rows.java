@@ -27,23 +27,6 @@ final class Rows {
 
     private Rows() {}
 
-    static int update(Connection connection, String sql, Parameters parameters) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            parameters.set(new Bind(statement));
-            return statement.executeUpdate();
-        }
-    }
-
-    /** Whether a query, which may change things, has an answer. */
-    static boolean exists(Connection connection, String sql, Parameters parameters) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            parameters.set(new Bind(statement));
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next();
-            }
-        }
-    }
-
     /** Reads token, identity, and since in milliseconds. */
     static Optional<HolderInfo> holder(Connection connection, String sql, String name) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
@@ -105,11 +88,5 @@ final class Rows {
             chunks.add(all.subList(from, Math.min(all.size(), from + size)));
         }
         return Collections.unmodifiableList(chunks);
-    }
-
-    /** Sets a statement's parameters. */
-    @FunctionalInterface
-    interface Parameters {
-        void set(Bind bind) throws SQLException;
     }
 }

@@ -24,8 +24,15 @@ interface Strategy {
     /** Returns the owners that were renewed. */
     Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;
 
-    /** Returns whether it was held. */
-    boolean release(Connection connection, Grant grant) throws SQLException;
+    Released release(Connection connection, Grant grant) throws SQLException;
 
     Optional<HolderInfo> holder(Connection connection, String name) throws SQLException;
+
+    /** What a release found. */
+    enum Released {
+        NOT_HELD,
+        HELD,
+        /** It was held, and somebody has announced to wait. */
+        HELD_AND_AWAITED
+    }
 }

@@ -7,6 +7,8 @@ import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
@@ -81,15 +83,23 @@ final class VersionStrategy implements Strategy {
     }
 
     @Override
-    public boolean release(Connection connection, Grant grant) throws SQLException {
+    public Released release(Connection connection, Grant grant) throws SQLException {
         return free(connection, release, grant.acquisition());
     }
 
-    private boolean free(Connection connection, String sql, Acquisition held) throws SQLException {
-        if (postgres) {
-            return Rows.exists(connection, sql, bind -> bind.name(held.name()).owner(held.owner()));
+    private Released free(Connection connection, String sql, Acquisition held) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            new Bind(statement).name(held.name()).owner(held.owner());
+            if (!postgres) {
+                return statement.executeUpdate() > 0 ? Released.HELD : Released.NOT_HELD;
+            }
+            try (ResultSet rows = statement.executeQuery()) {
+                if (!rows.next()) {
+                    return Released.NOT_HELD;
+                }
+                return rows.getString(1) == null ? Released.HELD : Released.HELD_AND_AWAITED;
+            }
         }
-        return Rows.update(connection, sql, bind -> bind.name(held.name()).owner(held.owner())) > 0;
     }
 
     @Override

@@ -1,0 +1,116 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import java.sql.Connection;
+import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Two clients on one table, on a clock that stands still unless told otherwise. */
+final class TurnTakingTest {
+    private static final String NAME = "orders/42";
+    private static final int ROUNDS = 5;
+
+    private final AtomicLong nanos = new AtomicLong();
+    private final AtomicLong statements = new AtomicLong();
+
+    private LockBackend backend(Database database) {
+        return JdbcLockBackend.of(JdbcStrategy.VERSION, database, null, nanos::get);
+    }
+
+    private static Database database(Db db, HikariDataSource pool, AtomicLong statements, TableName table) {
+        var request = new Database.SchemaRequest(JdbcStrategy.VERSION, table, true);
+        return Database.open(new CountingDataSource(pool, statements), request, Spi.TIMEOUT_MILLIS, () -> {});
+    }
+
+    private static Grant waited(LockBackend backend, Acquisition acquisition) {
+        Attempt attempt = Spi.queueUp(backend, acquisition);
+        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
+        return ((Attempt.Granted) attempt).grant();
+    }
+
+    private void turn() {
+        nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(10));
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void twoClientsThatAskAgainAtOnce_haveItInTurn(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = database(db, pool, statements, new TableName(SharedDb.newTable()))) {
+            LockBackend holder = backend(database);
+            LockBackend waiter = backend(database);
+            Grant first = Spi.granted(waiter, NAME);
+            Acquisition acquisition = Spi.acquisition(NAME);
+            assertThat(Spi.queueUp(holder, acquisition)).isInstanceOf(Attempt.Busy.class);
+            Spi.release(waiter, first);
+            Acquisition waiting = Spi.acquisition(NAME);
+            for (int round = 0; round < ROUNDS; round++) {
+                Grant grant = waited(holder, acquisition);
+                assertThat(Spi.queueUp(waiter, waiting)).isInstanceOf(Attempt.Busy.class);
+                turn();
+                Spi.release(holder, grant);
+
+                Acquisition again = Spi.acquisition(NAME);
+                long before = statements.get();
+                assertThat(Spi.queueUp(holder, again))
+                        .as("who asks again at once, in round " + round)
+                        .isInstanceOf(Attempt.Busy.class);
+                assertThat(statements.get() - before).as("statements").isZero();
+
+                LockBackend served = waiter;
+                waiter = holder;
+                holder = served;
+                acquisition = waiting;
+                waiting = again;
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void clientAlone_isNeverPutOff(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = database(db, pool, statements, new TableName(SharedDb.newTable()))) {
+            LockBackend alone = backend(database);
+            for (int round = 0; round < ROUNDS; round++) {
+                Grant grant = waited(alone, Spi.acquisition(NAME));
+                turn();
+                Spi.release(alone, grant);
+            }
+        }
+    }
+
+    @Test
+    void release_announcedWaiter_goesFirst() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        TableName table = new TableName(SharedDb.newTable());
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = database(db, pool, statements, table)) {
+            LockBackend backend = backend(database);
+            Grant grant = waited(backend, Spi.acquisition(NAME));
+            try (Connection connection = pool.getConnection();
+                    Statement statement = connection.createStatement()) {
+                statement.executeUpdate("UPDATE " + table + " SET awaited = clock_timestamp() + interval '1 hour'");
+            }
+            Spi.release(backend, grant);
+
+            Acquisition again = Spi.acquisition(NAME);
+            assertThat(Spi.queueUp(backend, again)).isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.granted(backend, NAME).token())
+                    .as("by whoever does not wait")
+                    .isEqualTo(grant.token() + 1);
+        }
+    }
+}
