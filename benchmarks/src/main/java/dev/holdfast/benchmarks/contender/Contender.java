@@ -49,6 +49,15 @@ public interface Contender {
     }
 
     /**
+     * Whether the documentation recommends it for locks that are handed on often between processes.
+     *
+     * @return true if so
+     */
+    default boolean forHandingOn() {
+        return false;
+    }
+
+    /**
      * How long its lock outlives a killed holder by its defaults, without the time to notice: what the killed-holder scenario
      * has to expect.
      *

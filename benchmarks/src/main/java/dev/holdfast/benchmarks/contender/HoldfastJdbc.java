@@ -61,6 +61,11 @@ final class HoldfastJdbc implements Contender {
     }
 
     @Override
+    public boolean forHandingOn() {
+        return strategy == JdbcStrategy.ROW_LOCK;
+    }
+
+    @Override
     public Session open(String address) {
         HikariDataSource pool = Pools.open(address);
         LockClient client = JdbcLocks.builder(pool)

@@ -4,8 +4,11 @@ import dev.holdfast.benchmarks.contender.Contender;
 import dev.holdfast.benchmarks.report.Metric;
 import java.util.Map;
 
-/** A scenario for one contender a library. */
-record Representatives(Scenario scenario) implements Scenario {
+/**
+ * A scenario for one contender a library, and for those that its documentation recommends for locks that are handed on often, if
+ * that is what the scenario is about.
+ */
+record Representatives(Scenario scenario, boolean handedOnOften) implements Scenario {
     @Override
     public String id() {
         return scenario.id();
@@ -23,7 +26,7 @@ record Representatives(Scenario scenario) implements Scenario {
 
     @Override
     public boolean takes(Contender contender) {
-        return contender.representative() && scenario.takes(contender);
+        return (contender.representative() || handedOnOften && contender.forHandingOn()) && scenario.takes(contender);
     }
 
     @Override

@@ -25,7 +25,8 @@ public final class Scenarios {
     }
 
     /**
-     * The usual ones for a short run: where each contender needs several processes, only one a library takes part.
+     * The usual ones for a short run: where each contender needs several processes, only one a library takes part, and those
+     * that are recommended for it.
      *
      * @return in the order of a run
      */
@@ -34,8 +35,8 @@ public final class Scenarios {
                 new UncontendedPair("a", 1),
                 new UncontendedPair("b", 16),
                 new OneName("c", 16),
-                new Representatives(new ManyProcesses("d", 4, 4, 0)),
-                new Representatives(new ManyProcesses("ping-pong", 2, 1, PING_PONG_MICROS)),
+                new Representatives(new ManyProcesses("d", 4, 4, 0), true),
+                new Representatives(new ManyProcesses("ping-pong", 2, 1, PING_PONG_MICROS), true),
                 new ManyHeld(),
                 new VirtualWaiters());
     }
@@ -47,11 +48,11 @@ public final class Scenarios {
      */
     public static List<Scenario> growth() {
         return List.of(
-                new Representatives(new UncontendedPair("i-names-4", 4)),
-                new Representatives(new OneName("i-threads-1", 1)),
-                new Representatives(new OneName("i-threads-4", 4)),
-                new Representatives(new ManyProcesses("i-processes-1", 1, 1, 0)),
-                new Representatives(new ManyProcesses("i-processes-4", 4, 1, 0)),
-                new Representatives(new ManyProcesses("i-processes-16", 16, 1, 0)));
+                new Representatives(new UncontendedPair("i-names-4", 4), false),
+                new Representatives(new OneName("i-threads-1", 1), false),
+                new Representatives(new OneName("i-threads-4", 4), false),
+                new Representatives(new ManyProcesses("i-processes-1", 1, 1, 0), false),
+                new Representatives(new ManyProcesses("i-processes-4", 4, 1, 0), false),
+                new Representatives(new ManyProcesses("i-processes-16", 16, 1, 0), false));
     }
 }
