@@ -122,7 +122,8 @@ final class MySqlVersion implements VersionStatements {
     private Set<OwnerId> renewChunk(Connection connection, List<Grant> grants) throws SQLException {
         String marks = String.join(", ", Collections.nCopies(grants.size(), "?"));
         String held = " WHERE name IN (" + marks + ") AND owner IN (" + marks + ") AND expires > " + dialect.now();
-        String renew = "UPDATE " + table + " SET expires = " + dialect.nowPlusMillis("lease_millis") + held;
+        String renew =
+                Rows.PASSING + "UPDATE " + table + " SET expires = " + dialect.nowPlusMillis("lease_millis") + held;
         try (PreparedStatement statement = connection.prepareStatement(renew)) {
             bind(statement, grants);
             if (statement.executeUpdate() == grants.size()) {
@@ -131,7 +132,8 @@ final class MySqlVersion implements VersionStatements {
                 return all;
             }
         }
-        try (PreparedStatement statement = connection.prepareStatement("SELECT owner FROM " + table + held)) {
+        try (PreparedStatement statement =
+                connection.prepareStatement(Rows.PASSING + "SELECT owner FROM " + table + held)) {
             bind(statement, grants);
             try (ResultSet rows = statement.executeQuery()) {
                 return Rows.owners(rows, grants);

@@ -86,7 +86,7 @@ final class OwnPool implements AutoCloseable {
         } else {
             config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
         }
-        timeouts(uri.kind(), timeoutMillis).forEach((property, value) -> {
+        properties(uri.kind(), timeoutMillis).forEach((property, value) -> {
             if (!uri.url().toLowerCase(Locale.ROOT).contains(property.toLowerCase(Locale.ROOT) + "=")) {
                 config.addDataSourceProperty(property, value);
             }
@@ -94,7 +94,8 @@ final class OwnPool implements AutoCloseable {
         return config;
     }
 
-    private static Map<String, String> timeouts(String kind, long timeoutMillis) {
+    /** Time-outs; and MariaDB's driver only lets the server keep prepared statements, as others do, if it is told so. */
+    private static Map<String, String> properties(String kind, long timeoutMillis) {
         String seconds = Long.toString(Math.max(1, (timeoutMillis + 999) / 1000));
         String millis = Long.toString(timeoutMillis);
         return switch (kind) {
@@ -108,7 +109,8 @@ final class OwnPool implements AutoCloseable {
                         seconds,
                         "tcpKeepAlive",
                         "true");
-            case "mysql", "mariadb" -> Map.of("connectTimeout", millis, "socketTimeout", millis);
+            case "mysql" -> Map.of("connectTimeout", millis, "socketTimeout", millis);
+            case "mariadb" -> Map.of("connectTimeout", millis, "socketTimeout", millis, "useServerPrepStmts", "true");
             default -> Map.of();
         };
     }

@@ -24,6 +24,8 @@ import java.util.Set;
 
 /** What the strategies do with rows in the same way. */
 final class Rows {
+    /** To MariaDB's driver: a statement whose length varies is not to be kept on the server. */
+    static final String PASSING = "/*client prepare*/";
 
     private Rows() {}
 

@@ -78,7 +78,7 @@ final class Sweeper {
 
     private int delete(Connection connection, List<byte[]> names, String old) throws SQLException {
         String marks = String.join(", ", Collections.nCopies(names.size(), "?"));
-        String delete = "DELETE FROM " + database.table() + " WHERE name IN (" + marks + ") AND " + old;
+        String delete = Rows.PASSING + "DELETE FROM " + database.table() + " WHERE name IN (" + marks + ") AND " + old;
         try (PreparedStatement statement = connection.prepareStatement(delete)) {
             for (int i = 0; i < names.size(); i++) {
                 statement.setBytes(i + 1, names.get(i));

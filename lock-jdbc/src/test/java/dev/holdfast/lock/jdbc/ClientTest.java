@@ -62,6 +62,31 @@ final class ClientTest {
     }
 
     @Test
+    void connect_mariaDb_statementsAreReadOnce() throws Exception {
+        Db db = SharedDb.MARIADB.db();
+        try (LockClient client = LockClient.connect(uri(db, SharedDb.newTable()) + "&holdfast.poolSize=1")) {
+            DistributedLock lock = client.lock("orders/42");
+            lock.lock();
+            lock.unlock();
+            lock.lock();
+            lock.unlock();
+            long prepared = status(db, "COM_STMT_PREPARE");
+            long executed = status(db, "COM_STMT_EXECUTE");
+            for (int i = 0; i < 10; i++) {
+                lock.lock();
+                lock.unlock();
+            }
+            assertThat(status(db, "COM_STMT_EXECUTE") - executed).isEqualTo(20);
+            assertThat(status(db, "COM_STMT_PREPARE") - prepared).isZero();
+        }
+    }
+
+    private static long status(Db db, String variable) throws Exception {
+        return db.number(
+                "SELECT variable_value FROM information_schema.global_status WHERE variable_name = '" + variable + "'");
+    }
+
+    @Test
     void connect_embeddedH2_createsTheTableUnlessToldNotTo() {
         try (LockClient client = LockClient.connect("jdbc:h2:mem:fresh1")) {
             assertThat(client.lock("a").tryLock()).isTrue();
