@@ -28,8 +28,10 @@ final class JdbcLockBackend implements LockBackend {
     /** How soon a busy lock is asked for again, and always while it changes hands. */
     private static final long POLL_MILLIS = 5;
 
-    /** How long it may take until somebody who was called asks. */
-    private static final long CALL_MILLIS = 2;
+    /** How long it may take until somebody who polls, or was called, asks. */
+    private static final long POLLED_MILLIS = 2 * POLL_MILLIS;
+
+    private static final long CALLED_MILLIS = 5;
 
     /** Who waits for less is not put off for the sake of others. */
     private static final long LONG_WAIT_MILLIS = 100;
@@ -65,7 +67,7 @@ final class JdbcLockBackend implements LockBackend {
         this.strategy = strategy;
         this.sweeper = sweeper;
         this.wakeups = wakeups;
-        this.pauseMillis = wakeups == null ? POLL_MILLIS : CALL_MILLIS;
+        this.pauseMillis = wakeups == null ? POLLED_MILLIS : CALLED_MILLIS;
         this.turns = new Turns(pauseMillis, nanoTime);
     }
 

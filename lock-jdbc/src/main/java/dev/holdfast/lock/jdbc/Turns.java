@@ -36,7 +36,7 @@ final class Turns {
     /**
      * Begins without rivals.
      *
-     * @param pauseMillis how long after a release the others may need to come
+     * @param pauseMillis how long after a release the others may need to come; where they do come, a longer one costs nothing
      * @param nanoTime as {@link System#nanoTime}
      */
     Turns(long pauseMillis, LongSupplier nanoTime) {
@@ -102,6 +102,7 @@ final class Turns {
             turn.interrupted = false;
             turn.begunNanos = now;
             if (turn.paused) {
+                turn.paused = false;
                 int before = turn.pausesInVain;
                 turn.pausesInVain = before + 1;
                 turn.nextPauseNanos = now + (AGAIN_NANOS << Math.min(before, MOST_DOUBLINGS));
@@ -124,20 +125,23 @@ final class Turns {
         }
     }
 
-    /** Whether the attempt that is about to be made has to let others go first; it is told so once a turn. */
+    /** Whether the attempt that is about to be made has to let others go first. */
     boolean isOthersTurn(String name) {
         Turn turn = find(name);
-        if (turn == null || turn.interrupted) {
+        if (turn == null || turn.interrupted && !turn.paused) {
             return false;
         }
         long now = nanoTime.getAsLong();
+        boolean justReleased = now - turn.releasedNanos < pauseNanos;
+        if (turn.paused) {
+            return justReleased;
+        }
         if (now - turn.rivalNanos > REMEMBER_NANOS) {
             turns.compareAndSet(slot(name), turn, null);
             return false;
         }
-        boolean pause = now - turn.releasedNanos < pauseNanos
-                && turn.releasedNanos - turn.begunNanos >= TURN_NANOS
-                && now - turn.nextPauseNanos >= 0;
+        boolean pause =
+                justReleased && turn.releasedNanos - turn.begunNanos >= TURN_NANOS && now - turn.nextPauseNanos >= 0;
         if (pause) {
             turn.interrupted = true;
             turn.paused = true;

@@ -67,6 +67,7 @@ final class TurnTakingTest {
                         .as("who asks again at once, in round " + round)
                         .isInstanceOf(Attempt.Busy.class);
                 assertThat(statements.get() - before).as("statements").isZero();
+                turn();
 
                 LockBackend served = waiter;
                 waiter = holder;

@@ -44,6 +44,9 @@ final class TurnsTest {
         for (int i = 0; i < 20; i++) {
             hold(false);
             assertThat(turns.isOthersTurn(NAME)).as("round " + i).isTrue();
+            pass(PAUSE_MILLIS - 1);
+            assertThat(turns.isOthersTurn(NAME)).as("so long").isTrue();
+            pass(1);
             assertThat(turns.isOthersTurn(NAME)).as("once").isFalse();
             lose();
         }
