@@ -24,6 +24,15 @@ public final class HeldReply {
         }
     }
 
+    /**
+     * Returns whether the server has answered.
+     *
+     * @return true from the moment on in which the reply is being kept back
+     */
+    public boolean hasArrived() {
+        return arrived.getCount() == 0;
+    }
+
     /** Lets it go. Idempotent. */
     public void deliver() {
         letGo.complete(true);
