@@ -11,7 +11,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * has F's sequence plus one, it is the only creation since F's, so nobody is before it.
  *
  * <p>That holds in one container. If the servers have removed it and made a new one, its sequence started again from 0 and
- * came to the same number by at least as many creations, each of which has a zxid of its own. So it is the same container
+ * came to the same number by at least as many creations, each of which has a zxid of its own (lock clients do not create
+ * nodes in transactions; who fills a container by one breaks this). So it is the same container
  * if fewer writes of the whole ensemble lie between the two nodes than that: F's sequence must not be below the distance
  * of their czxids. A young container or a busy ensemble fails this test, which proves nothing and costs a listing.
  *
