@@ -28,9 +28,10 @@ final class JdbcLockBackend implements LockBackend {
     /** How soon a busy lock is asked for again, and always while it changes hands. */
     private static final long POLL_MILLIS = 5;
 
-    /** How long it may take until somebody who polls, or was called, asks. */
+    /** How long it may take until somebody who polls asks. */
     private static final long POLLED_MILLIS = 2 * POLL_MILLIS;
 
+    /** How long it may take until somebody who was called asks. */
     private static final long CALLED_MILLIS = 5;
 
     /** Who waits for less is not put off for the sake of others. */
@@ -92,8 +93,8 @@ final class JdbcLockBackend implements LockBackend {
     }
 
     /**
-     * A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. Busy is also
-     * who has had his turn, for as long as the others need to come.
+     * A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. A client that
+     * has had its turn is told the same without asking, for as long as the others need to come.
      */
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {

@@ -52,9 +52,10 @@ final class Turns {
         volatile long releasedNanos;
         volatile long nextPauseNanos;
         volatile int pausesInVain;
-        /** The latest attempt was not granted, but found the lock busy or was put off. */
-        volatile boolean interrupted;
+        /** The latest attempt was not granted: it found the lock busy, or was put off. */
+        volatile boolean waiting;
 
+        /** It was put off. */
         volatile boolean paused;
 
         Turn(String name, long nowNanos, long begunNanos) {
@@ -89,7 +90,7 @@ final class Turns {
     /** Somebody else has it, and this client waits. */
     void busy(String name) {
         Turn turn = met(name, nanoTime.getAsLong());
-        turn.interrupted = true;
+        turn.waiting = true;
         turn.paused = false;
         turn.pausesInVain = 0;
         turn.nextPauseNanos = turn.rivalNanos;
@@ -97,9 +98,9 @@ final class Turns {
 
     void granted(String name) {
         Turn turn = find(name);
-        if (turn != null && turn.interrupted) {
+        if (turn != null && turn.waiting) {
             long now = nanoTime.getAsLong();
-            turn.interrupted = false;
+            turn.waiting = false;
             turn.begunNanos = now;
             if (turn.paused) {
                 turn.paused = false;
@@ -112,14 +113,8 @@ final class Turns {
 
     /** It was released, and somebody else may have announced to wait. */
     void released(String name, boolean awaited) {
-        Turn turn = find(name);
-        if (turn == null && !awaited) {
-            return;
-        }
         long now = nanoTime.getAsLong();
-        if (awaited) {
-            turn = met(name, now);
-        }
+        Turn turn = awaited ? met(name, now) : find(name);
         if (turn != null) {
             turn.releasedNanos = now;
         }
@@ -128,7 +123,7 @@ final class Turns {
     /** Whether the attempt that is about to be made has to let others go first. */
     boolean isOthersTurn(String name) {
         Turn turn = find(name);
-        if (turn == null || turn.interrupted && !turn.paused) {
+        if (turn == null || turn.waiting && !turn.paused) {
             return false;
         }
         long now = nanoTime.getAsLong();
@@ -143,7 +138,7 @@ final class Turns {
         boolean pause =
                 justReleased && turn.releasedNanos - turn.begunNanos >= TURN_NANOS && now - turn.nextPauseNanos >= 0;
         if (pause) {
-            turn.interrupted = true;
+            turn.waiting = true;
             turn.paused = true;
         }
         return pause;
