@@ -10,6 +10,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +46,8 @@ final class Pursuit {
     private boolean lostEarly;
     /** The backend doubted the grant before its answer was seen. */
     private boolean doubtedEarly;
+    /** Granted or given up; read by whoever is about to send an attempt, or has just sent one. */
+    private volatile boolean over;
 
     private @Nullable Ticket ticket;
     private @Nullable Ticket listeningTo;
@@ -125,9 +128,23 @@ final class Pursuit {
         return () -> send(thisRound, request, underWay);
     }
 
+    /**
+     * This thread may have stood still on its way here, for so long that the pursuit has ended: then there is nothing to
+     * send any more. It may even stand still between that look and the send: then the attempt went out behind the
+     * abandonment, which covers earlier attempts only, and the acquisition is abandoned again.
+     */
     private void send(int thisRound, AttemptRequest request, Requests.Request underWay) {
+        if (over) {
+            underWay.end();
+            return;
+        }
         Sent sent = Sent.now(client.ticker());
-        Failures.call(() -> client.backend().attempt(request)).whenComplete((answer, error) -> {
+        CompletionStage<Attempt> stage =
+                Failures.call(() -> client.backend().attempt(request));
+        if (over) {
+            transitions.run(this::abandonUnlessHeld);
+        }
+        stage.whenComplete((answer, error) -> {
             try {
                 transitions.run(() -> answered(thisRound, sent, answer, error));
             } finally {
@@ -137,7 +154,9 @@ final class Pursuit {
     }
 
     private void answered(int thisRound, Sent sent, @Nullable Attempt answer, @Nullable Throwable error) {
-        if (answer instanceof Attempt.Granted granted) {
+        if (!contender.isCurrent(this)) {
+            answeredLate(answer);
+        } else if (answer instanceof Attempt.Granted granted) {
             granted(sent, granted.grant());
         } else if (answer instanceof Attempt.Busy busy) {
             busy(thisRound, busy);
@@ -146,14 +165,23 @@ final class Pursuit {
         }
     }
 
-    /** A late answer counts if it is a grant: the server does not take that back. */
-    private void granted(Sent sent, Grant grant) {
-        if (!contender.isCurrent(this)) {
-            if (!contender.holding().holds(acquisition)) {
-                contender.abandon(acquisition);
-            }
-            return;
+    /** The pursuit has ended: whatever the answer says is on the server is removed, unless it is what is held. */
+    private void answeredLate(@Nullable Attempt answer) {
+        boolean onServer = answer instanceof Attempt.Granted || answer instanceof Attempt.Busy busy && busy.ticket() != null;
+        if (onServer) {
+            abandonUnlessHeld();
         }
+    }
+
+    /** What is held by now was uncertain, as it took a second attempt: it is abandoned behind its release. */
+    private void abandonUnlessHeld() {
+        if (!contender.holding().holds(acquisition)) {
+            contender.abandon(acquisition);
+        }
+    }
+
+    /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
+    private void granted(Sent sent, Grant grant) {
         inFlight = false;
         Waiter head = queue.head();
         if (head == null || lostEarly || !serves(head.options)) {
@@ -348,6 +376,7 @@ final class Pursuit {
     }
 
     private void end() {
+        over = true;
         contender.endPursuit();
         timer.close();
         listeningTo = null;

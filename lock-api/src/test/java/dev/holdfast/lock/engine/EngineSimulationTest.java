@@ -21,7 +21,7 @@ class EngineSimulationTest {
 
     @Test
     @DisplayName(
-            "keeps every promise under lost, late and repeated messages, pauses, clock jumps, doubts, revocations and close")
+            "keeps every promise under lost, late and repeated messages, pauses, stopped threads, clock jumps, doubts, revocations and close")
     void everySeed_keepsThePromises() {
         LongAdder acquisitions = new LongAdder();
         LongAdder losses = new LongAdder();
@@ -29,6 +29,7 @@ class EngineSimulationTest {
         LongAdder injected = new LongAdder();
         LongAdder doubts = new LongAdder();
         LongAdder closes = new LongAdder();
+        LongAdder stops = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
             Simulation simulation = run(seed, SimStore.Fault.NONE, 1);
@@ -38,6 +39,7 @@ class EngineSimulationTest {
             injected.add(simulation.injected);
             doubts.add(simulation.doubts);
             closes.add(simulation.closes);
+            stops.add(simulation.stops);
         });
         if (REPLAY == null) {
             assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS * 5);
@@ -45,6 +47,7 @@ class EngineSimulationTest {
             assertThat(handOffs.sum()).as("hand-offs").isGreaterThan(SEEDS / 10);
             assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS * 5);
             assertThat(doubts.sum()).as("times in doubt").isGreaterThan(SEEDS / 10);
+            assertThat(stops.sum()).as("threads stopped before a send").isGreaterThan(SEEDS / 4);
             assertThat(closes.sum()).as("clients closed").isGreaterThan(SEEDS / 10);
         }
     }

@@ -34,6 +34,10 @@ final class InlineBackend implements LockBackend {
     /** The answer to attempts, likewise. */
     @Nullable CompletableFuture<Attempt> attemptAnswer;
 
+    /** What happens while the thread that sends an attempt stands still just before. */
+    @Nullable Runnable beforeAttempt;
+
+    final List<String> calls = new ArrayList<>();
     final List<Acquisition> attempted = new ArrayList<>();
     final List<Acquisition> abandoned = new ArrayList<>();
 
@@ -66,6 +70,12 @@ final class InlineBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        Runnable before = beforeAttempt;
+        if (before != null) {
+            beforeAttempt = null;
+            before.run();
+        }
+        calls.add("attempt");
         attempted.add(request.acquisition());
         CompletableFuture<Attempt> later = attemptAnswer;
         if (later != null) {
@@ -81,6 +91,7 @@ final class InlineBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        calls.add("abandon");
         abandoned.add(acquisition);
         Acquisition held = holder.get();
         if (acquisition.equals(held)) {

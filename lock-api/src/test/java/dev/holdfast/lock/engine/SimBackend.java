@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client's way to the {@link SimStore} through a bad network: requests and replies are slow, late by seconds, lost,
- * repeated, or answered with an error, whether they took effect or not.
+ * repeated, or answered with an error, whether they took effect or not; and a thread may stand still before it sends.
  */
 final class SimBackend implements LockBackend {
     private final SimWorld world;
@@ -45,6 +45,7 @@ final class SimBackend implements LockBackend {
     boolean calm;
 
     int injected;
+    int stops;
 
     SimBackend(
             SimWorld world, SimWorld.Machine machine, SimStore store, boolean queues, boolean blocking, double faults) {
@@ -58,6 +59,18 @@ final class SimBackend implements LockBackend {
     @Override
     public BackendInfo info() {
         return info;
+    }
+
+    /** A thread may stand still just before it sends, for longer than any time-out; false if its process has ended meanwhile. */
+    private boolean reachesTheNetwork() {
+        if (!calm && world.chance(faults * 0.05)) {
+            stops++;
+            injected++;
+            long sinceNanos = world.now();
+            world.standStill(world.millis(1, 6000));
+            machine.pausedNanos += world.now() - sinceNanos; // longer, if another thread stood still meanwhile
+        }
+        return !machine.dead;
     }
 
     private <T> CompletionStage<T> call(boolean repeatable, Supplier<T> effect) {
@@ -112,8 +125,12 @@ final class SimBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        if (!reachesTheNetwork()) {
+            return new CompletableFuture<>();
+        }
+        long sent = store.nextRequest();
         CompletionStage<Attempt> reply = call(false, () -> {
-            Attempt answer = store.attempt(request, machine);
+            Attempt answer = store.attempt(request, machine, sent);
             if (answer instanceof Attempt.Granted now) {
                 granted.put(request.acquisition().owner(), now.grant());
             }
@@ -144,11 +161,18 @@ final class SimBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        return call(true, () -> store.abandon(acquisition)).thenAccept(done -> {});
+        if (!reachesTheNetwork()) {
+            return new CompletableFuture<>();
+        }
+        long sent = store.nextRequest();
+        return call(true, () -> store.abandon(acquisition, sent)).thenAccept(done -> {});
     }
 
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        if (!reachesTheNetwork()) {
+            return new CompletableFuture<>();
+        }
         long sent = world.now();
         return call(true, () -> grants.stream().map(store::renew).toList()).thenApply(results -> {
             for (int i = 0; i < grants.size(); i++) {
@@ -188,7 +212,7 @@ final class SimBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        return call(true, () -> store.release(grant));
+        return reachesTheNetwork() ? call(true, () -> store.release(grant)) : new CompletableFuture<>();
     }
 
     @Override

@@ -49,13 +49,15 @@ final class SimStore {
     private final boolean sticky;
     private final Fault fault;
     private final Map<String, Lock> locks = new HashMap<>();
-    private final Set<OwnerId> abandoned = new HashSet<>();
+    /** When each was last abandoned: that promises something of the attempts before it, and nothing of those after it. */
+    private final Map<OwnerId, Long> abandoned = new HashMap<>();
     /** Ended by an administrator: no client can know of that in time. */
     final Set<OwnerId> revoked = new HashSet<>();
 
     private final Map<OwnerId, Runnable> listeners = new HashMap<>();
     BiConsumer<String, OwnerId> onGrant = (name, owner) -> {};
     int grants;
+    private long requests;
 
     SimStore(SimWorld world, boolean queues, boolean sticky, Fault fault) {
         this.world = world;
@@ -89,11 +91,16 @@ final class SimStore {
         });
     }
 
-    Attempt attempt(AttemptRequest request, SimWorld.Machine machine) {
+    /** Numbers the requests in the order in which the engine makes them. */
+    long nextRequest() {
+        return ++requests;
+    }
+
+    Attempt attempt(AttemptRequest request, SimWorld.Machine machine, long sent) {
         Acquisition acquisition = request.acquisition();
         OwnerId owner = acquisition.owner();
         Lock lock = lock(acquisition.name());
-        if (abandoned.contains(owner) && fault != Fault.IGNORES_ABANDON) {
+        if (abandoned.getOrDefault(owner, 0L) > sent && fault != Fault.IGNORES_ABANDON) {
             return new Attempt.Busy(-1, null);
         }
         boolean mine = owner.equals(lock.holder) && fault != Fault.FORGETS_OWNER_ON_RETRY;
@@ -130,8 +137,8 @@ final class SimStore {
         return lock.holder == null;
     }
 
-    boolean abandon(Acquisition acquisition) {
-        abandoned.add(acquisition.owner());
+    boolean abandon(Acquisition acquisition, long sent) {
+        abandoned.merge(acquisition.owner(), sent, Math::max);
         Lock lock = lock(acquisition.name());
         boolean head =
                 !lock.queue.isEmpty() && lock.queue.keySet().iterator().next().equals(acquisition.owner());

@@ -4,14 +4,19 @@ import dev.holdfast.lock.spi.Subscription;
 import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** Virtual time: one thread, one queue of events, one seed. The same seed gives the same run to the last event. */
 final class SimWorld {
+    private static final int MOST_STANDING = 3;
+
     final Random random;
     private final PriorityQueue<Event> events = new PriorityQueue<>();
     private long nowNanos = 1_000_000_000;
     private long sequence;
+    /** How many threads stand still. */
+    private int standing;
 
     SimWorld(long seed) {
         random = new Random(seed * 0x9E3779B97F4A7C15L);
@@ -108,6 +113,32 @@ final class SimWorld {
             event.task.run();
         }
         nowNanos = Math.max(nowNanos, untilNanos);
+    }
+
+    /**
+     * The calling thread stands still for that long, wherever it is, and everything else goes on: on another thread, so
+     * that what this one has locked stays locked.
+     */
+    void standStill(long nanos) {
+        if (standing == MOST_STANDING) {
+            return;
+        }
+        standing++;
+        long untilNanos = nowNanos + nanos;
+        AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+        Thread others = new Thread(() -> runUntil(untilNanos), "everybody else");
+        others.setUncaughtExceptionHandler((thread, thrown) -> failure.set(thrown));
+        others.start();
+        try {
+            others.join();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        standing--;
+        Throwable thrown = failure.get();
+        if (thrown != null) {
+            throw new IllegalStateException(thrown);
+        }
     }
 
     long millis(long from, long to) {

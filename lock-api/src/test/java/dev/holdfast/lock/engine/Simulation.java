@@ -50,6 +50,7 @@ final class Simulation {
     int injected;
     int doubts;
     int closes;
+    int stops;
 
     /** Only carries the fact of the grant: the simulation releases by possession, since closing a lease waits. */
     record SimLease(Possession possession) implements Lease {
@@ -198,6 +199,7 @@ final class Simulation {
         clients.forEach(client -> {
             client.backend.calm = true;
             injected += client.backend.injected;
+            stops += client.backend.stops;
         });
         world.runUntil(world.now() + 90 * SECOND);
         checkNothingIsLeft();
