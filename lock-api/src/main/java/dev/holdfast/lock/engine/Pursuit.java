@@ -139,8 +139,7 @@ final class Pursuit {
             return;
         }
         Sent sent = Sent.now(client.ticker());
-        CompletionStage<Attempt> stage =
-                Failures.call(() -> client.backend().attempt(request));
+        CompletionStage<Attempt> stage = Failures.call(() -> client.backend().attempt(request));
         if (over) {
             transitions.run(this::abandonUnlessHeld);
         }
@@ -167,7 +166,8 @@ final class Pursuit {
 
     /** The pursuit has ended: whatever the answer says is on the server is removed, unless it is what is held. */
     private void answeredLate(@Nullable Attempt answer) {
-        boolean onServer = answer instanceof Attempt.Granted || answer instanceof Attempt.Busy busy && busy.ticket() != null;
+        boolean onServer =
+                answer instanceof Attempt.Granted || answer instanceof Attempt.Busy busy && busy.ticket() != null;
         if (onServer) {
             abandonUnlessHeld();
         }

@@ -23,8 +23,7 @@ class LateAttemptTest {
     private final SimWorld world = new SimWorld(1);
     private final SimWorld.Machine machine = world.new Machine(1);
     private final InlineBackend backend = new InlineBackend(true);
-    private final EngineClient client =
-            new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
+    private final EngineClient client = new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
     private final CompletableFuture<Attempt> answer = new CompletableFuture<>();
     private final AsyncWaiter waiter = new AsyncWaiter(
             "n",
