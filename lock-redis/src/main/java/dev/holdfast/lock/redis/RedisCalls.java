@@ -11,60 +11,49 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Sends commands on one connection (to a server, or to a cluster): scripts by their digest, every command bounded in
  * time. A command that has timed out is cancelled, so that the client does not send it again after a reconnect. A script
- * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. A connection that
- * has gone silent is replaced. Thread-safe.
+ * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
  */
 final class RedisCalls {
-    private static final Logger LOG = LoggerFactory.getLogger(RedisCalls.class);
-    private static final int DEAD_AFTER = 3;
-    private static final long DEAD_AFTER_NANOS = 2_000_000_000L;
-
     private final RedisSource source;
     private final Deadlines deadlines = new Deadlines();
-    private final AtomicInteger silent = new AtomicInteger();
-    private final AtomicBoolean connecting = new AtomicBoolean();
-    private volatile RedisSource.Link link;
-    private volatile long answeredNanos = System.nanoTime();
-    private volatile boolean closed;
+    private final LinkKeeper links;
 
     /** Connects; blocks, fails with the client's own exceptions. */
     RedisCalls(RedisSource source) {
         this.source = source;
-        this.link = source.connect();
+        this.links = new LinkKeeper(source);
     }
 
     /** The connection of the moment. */
     RedisSource.Link link() {
-        return link;
+        return links.link();
     }
 
     void close() {
-        closed = true;
-        close(link);
+        links.close();
     }
 
     /** Runs a script that answers with a list; fails with the client's own exceptions. */
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
+        RedisSource.Link link = link();
         RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
-        return bounded(sent, timeoutMillis)
+        return bounded(link, sent, timeoutMillis)
                 .exceptionallyCompose(failure -> unlessUnknown(
                         failure,
                         () -> bounded(
+                                link,
                                 link.commands().<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args),
                                 timeoutMillis)));
     }
 
     CompletableFuture<@Nullable String> get(String key, long timeoutMillis) {
-        return bounded(link.commands().get(key), timeoutMillis);
+        RedisSource.Link link = link();
+        return bounded(link, link.commands().get(key), timeoutMillis);
     }
 
     /**
@@ -78,10 +67,15 @@ final class RedisCalls {
     /** Runs a script and WAIT in one trip; the connection is blocked until enough replicas answer. */
     Replicated scriptAndWait(
             RedisScript script, String[] keys, String[] args, ReplicaAcknowledgement wanted, long timeoutMillis) {
+        RedisSource.Link link = link();
         CompletableFuture<Replicated> sent = link.node()
                 .apply(keys[0])
                 .thenApply(node -> both(
-                        node, node.evalsha(script.digest(), ScriptOutputType.MULTI, keys, args), wanted, timeoutMillis))
+                        link,
+                        node,
+                        node.evalsha(script.digest(), ScriptOutputType.MULTI, keys, args),
+                        wanted,
+                        timeoutMillis))
                 .thenCompose(first -> first.reply()
                         .thenApply(reply -> first)
                         .exceptionallyCompose(failure -> unlessUnknown(
@@ -89,6 +83,7 @@ final class RedisCalls {
                                 () -> link.node()
                                         .apply(keys[0])
                                         .thenApply(node -> both(
+                                                link,
                                                 node,
                                                 node.eval(script.body(), ScriptOutputType.MULTI, keys, args),
                                                 wanted,
@@ -99,12 +94,14 @@ final class RedisCalls {
     }
 
     private Replicated both(
+            RedisSource.Link link,
             RedisClusterAsyncCommands<String, String> node,
             RedisFuture<List<Object>> sent,
             ReplicaAcknowledgement wanted,
             long timeoutMillis) {
-        CompletableFuture<List<Object>> reply = bounded(sent, timeoutMillis);
+        CompletableFuture<List<Object>> reply = bounded(link, sent, timeoutMillis);
         CompletableFuture<Long> replicas = bounded(
+                link,
                 node.waitForReplication(wanted.replicas(), wanted.timeoutMillis()),
                 timeoutMillis + wanted.timeoutMillis());
         return new Replicated(reply, replicas);
@@ -122,66 +119,20 @@ final class RedisCalls {
         throw new CompletionException(told(cause));
     }
 
-    private <T> CompletableFuture<T> bounded(RedisFuture<T> future, long timeoutMillis) {
+    private <T> CompletableFuture<T> bounded(RedisSource.Link link, RedisFuture<T> future, long timeoutMillis) {
         CompletableFuture<T> sent = future.toCompletableFuture();
         deadlines.end(sent, timeoutMillis);
         return sent.whenComplete((value, failure) -> {
             deadlines.ended(sent);
             if (failure instanceof TimeoutException) {
-                if (silent.incrementAndGet() >= DEAD_AFTER && System.nanoTime() - answeredNanos > DEAD_AFTER_NANOS) {
-                    replaceLink();
-                }
+                links.unanswered();
                 return;
             }
-            silent.set(0);
-            answeredNanos = System.nanoTime();
+            links.answered();
             if (failure != null && (RedisFailures.isReadOnly(failure) || isMoving(failure))) {
-                link.wrongServer().run();
+                links.wrongServer(link);
             }
         });
-    }
-
-    /**
-     * A connection that only times out may be dead without anybody having been told, when a router has dropped it; the
-     * operating system would notice after a quarter of an hour.
-     */
-    private void replaceLink() {
-        if (closed || source.cluster() || !source.connects() || !connecting.compareAndSet(false, true)) {
-            return;
-        }
-        Thread thread = new Thread(
-                () -> {
-                    try {
-                        RedisSource.Link old = link;
-                        link = source.connect();
-                        answeredNanos = System.nanoTime();
-                        silent.set(0);
-                        drop(old);
-                        LOG.debug("replaced a connection that did not answer any more");
-                        if (closed) {
-                            close(link);
-                        }
-                    } catch (RuntimeException e) {
-                        LOG.debug("the server does not answer, and no new connection is possible", e);
-                    } finally {
-                        connecting.set(false);
-                    }
-                },
-                "holdfast-redis-connect");
-        thread.setDaemon(true);
-        thread.start();
-    }
-
-    private static void drop(RedisSource.Link old) {
-        if (old.connection() != null) {
-            old.connection().closeAsync();
-        }
-    }
-
-    private void close(RedisSource.Link last) {
-        if (last.connection() != null) {
-            source.close(last.connection());
-        }
     }
 
     private static boolean isMoving(Throwable failure) {

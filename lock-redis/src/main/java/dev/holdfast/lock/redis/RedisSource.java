@@ -30,8 +30,8 @@ interface RedisSource {
      * One open connection.
      *
      * @param commands its commands
-     * @param wrongServer called when the server has turned out to be a replica, or not to have the key any more: looks
-     *     for the right one
+     * @param wrongServer called when a server of a cluster has turned out to be a replica, or not to have the key any
+     *     more: looks for the right one. Does nothing where a new link leads there
      * @param node finds the server that has a key, and its commands
      * @param connection the connection, to be closed; null if it is the user's
      */
@@ -44,7 +44,7 @@ interface RedisSource {
         static Link owned(StatefulRedisConnection<String, String> connection) {
             RedisAsyncCommands<String, String> commands = connection.async();
             // Sentinel tells the master of the moment to whoever connects anew.
-            return new Link(commands, commands::quit, key -> CompletableFuture.completedStage(commands), connection);
+            return new Link(commands, () -> {}, key -> CompletableFuture.completedStage(commands), connection);
         }
 
         static Link owned(RedisClusterClient client, StatefulRedisClusterConnection<String, String> connection) {
