@@ -6,7 +6,6 @@ import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -56,57 +55,6 @@ final class RedisCalls {
         return bounded(link, link.commands().get(key), timeoutMillis);
     }
 
-    /**
-     * A script's answer, and how many replicas have what it wrote.
-     *
-     * @param reply the script's answer
-     * @param replicas completes after the reply; fails if the script or WAIT failed
-     */
-    record Replicated(CompletableFuture<List<Object>> reply, CompletableFuture<Long> replicas) {}
-
-    /** Runs a script and WAIT in one trip; the connection is blocked until enough replicas answer. */
-    Replicated scriptAndWait(
-            RedisScript script, String[] keys, String[] args, ReplicaAcknowledgement wanted, long timeoutMillis) {
-        RedisSource.Link link = link();
-        CompletableFuture<Replicated> sent = link.node()
-                .apply(keys[0])
-                .thenApply(node -> both(
-                        link,
-                        node,
-                        node.evalsha(script.digest(), ScriptOutputType.MULTI, keys, args),
-                        wanted,
-                        timeoutMillis))
-                .thenCompose(first -> first.reply()
-                        .thenApply(reply -> first)
-                        .exceptionallyCompose(failure -> unlessUnknown(
-                                failure,
-                                () -> link.node()
-                                        .apply(keys[0])
-                                        .thenApply(node -> both(
-                                                link,
-                                                node,
-                                                node.eval(script.body(), ScriptOutputType.MULTI, keys, args),
-                                                wanted,
-                                                timeoutMillis))
-                                        .toCompletableFuture())))
-                .toCompletableFuture();
-        return new Replicated(sent.thenCompose(Replicated::reply), sent.thenCompose(Replicated::replicas));
-    }
-
-    private Replicated both(
-            RedisSource.Link link,
-            RedisClusterAsyncCommands<String, String> node,
-            RedisFuture<List<Object>> sent,
-            ReplicaAcknowledgement wanted,
-            long timeoutMillis) {
-        CompletableFuture<List<Object>> reply = bounded(link, sent, timeoutMillis);
-        CompletableFuture<Long> replicas = bounded(
-                link,
-                node.waitForReplication(wanted.replicas(), wanted.timeoutMillis()),
-                timeoutMillis + wanted.timeoutMillis());
-        return new Replicated(reply, replicas);
-    }
-
     private interface Retry<T> {
         CompletableFuture<T> send();
     }
@@ -119,7 +67,8 @@ final class RedisCalls {
         throw new CompletionException(told(cause));
     }
 
-    private <T> CompletableFuture<T> bounded(RedisSource.Link link, RedisFuture<T> future, long timeoutMillis) {
+    /** Ends what takes too long, and tells the link how its server does. */
+    <T> CompletableFuture<T> bounded(RedisSource.Link link, RedisFuture<T> future, long timeoutMillis) {
         CompletableFuture<T> sent = future.toCompletableFuture();
         deadlines.end(sent, timeoutMillis);
         return sent.whenComplete((value, failure) -> {
@@ -141,7 +90,8 @@ final class RedisCalls {
                 && String.valueOf(cause.getMessage()).startsWith("MOVED ");
     }
 
-    private Throwable told(Throwable cause) {
+    /** What a failure means for the caller. */
+    Throwable told(Throwable cause) {
         return source.cluster() && isMoving(cause)
                 ? new RedisException("the cluster's slots are moving", cause)
                 : cause;

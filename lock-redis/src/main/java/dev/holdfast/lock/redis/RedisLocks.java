@@ -201,11 +201,12 @@ public final class RedisLocks {
          * Asks that a grant is acknowledged by replicas before it counts, with WAIT in the same trip. This narrows the gap
          * in which a failover loses a grant, it does not close it: Redis does not promise to promote a replica that has
          * it. Renewals and releases do not wait. Attempts get connections of their own, up to 16, because WAIT blocks a
-         * connection.
+         * connection; further attempts go together over the one that is free next.
          *
          * @param minimum the least number of replicas
-         * @param timeout how long they are waited for: the most that hung replicas can add to an acquisition; below
-         *     {@link ClientOptions#requestTimeout()}
+         * @param timeout how long they are waited for, counted from when the attempt was made: the most that hung replicas
+         *     can add to an acquisition; below {@link ClientOptions#requestTimeout()}. More than twice what the replicas
+         *     usually need, so that an attempt that first waits for a connection has enough left
          * @param policy what happens if there are fewer
          * @return this
          * @throws IllegalArgumentException if {@code minimum} is below one or {@code timeout} below one millisecond

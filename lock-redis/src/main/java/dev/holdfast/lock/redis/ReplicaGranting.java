@@ -1,19 +1,24 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Deadlines;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends attempts together with WAIT, which blocks its connection until the replicas answer. So each attempt has a
- * connection to itself for that time, out of at most {@value #LANES}; the others wait in line. Renewals and releases go
- * over the main connection and never wait for a replica.
+ * Sends attempts together with WAIT, which blocks its connection until the replicas answer. An attempt that finds a free
+ * connection, out of at most {@value #LANES}, has it for itself. The others stand in line, and all that do go together
+ * over the connection that is free next, with one WAIT for what the one who stood there longest has left. So hung replicas
+ * cost each attempt the wanted time once, however many attempts there are. Renewals and releases go over the main
+ * connection and never wait for a replica.
  *
  * <p>Thread-safe. The lock guards the lines only; nothing is sent while it is held.
  */
@@ -25,10 +30,11 @@ final class ReplicaGranting implements RedisGranting {
     private final RedisCalls main;
     private final ReplicaAcknowledgement wanted;
     private final long recordMillis;
+    private final Deadlines deadlines = new Deadlines();
     private final ReentrantLock lock = new ReentrantLock();
-    private final Queue<RedisCalls> free = new ArrayDeque<>();
-    private final Queue<Job> waiting = new ArrayDeque<>();
-    private final List<RedisCalls> all = new ArrayList<>();
+    private final Queue<ReplicaLane> free = new ArrayDeque<>();
+    private final Set<ReplicaJob> waiting = new LinkedHashSet<>();
+    private final List<ReplicaLane> all = new ArrayList<>();
     private int lanes;
     private boolean closed;
 
@@ -39,15 +45,16 @@ final class ReplicaGranting implements RedisGranting {
         this.wanted = wanted;
         this.recordMillis = recordMillis;
         lanes = 1;
-        RedisCalls first = open();
+        ReplicaLane first = open();
         all.add(first);
         free.add(first);
     }
 
     @Override
     public CompletableFuture<List<Object>> attempt(RedisKeys keys, String[] args, long timeoutMillis) {
-        Job job = new Job(keys, args, timeoutMillis, new CompletableFuture<>());
-        RedisCalls lane;
+        ReplicaJob job = new ReplicaJob(keys, args, timeoutMillis);
+        CompletableFuture<List<Object>> answer = answer(job);
+        ReplicaLane lane;
         boolean more = false;
         lock.lock();
         try {
@@ -61,34 +68,60 @@ final class ReplicaGranting implements RedisGranting {
             lock.unlock();
         }
         if (lane != null) {
-            run(lane, job);
-        } else if (more) {
+            run(lane, List.of(job));
+            return answer;
+        }
+        deadlines.end(job.reply(), timeoutMillis);
+        if (more) {
             Thread thread = new Thread(this::openAnother, "holdfast-redis-connect");
             thread.setDaemon(true);
             thread.start();
         }
-        return job.answer();
+        return answer;
     }
 
-    private void run(RedisCalls lane, Job job) {
-        String[] keys = job.keys().all();
-        RedisCalls.Replicated sent =
-                lane.scriptAndWait(RedisScript.ATTEMPT, keys, job.args(), wanted, job.timeoutMillis());
-        sent.reply().whenComplete((reply, failure) -> {
+    /** What becomes of an attempt, wherever it is when its reply comes or its time has passed. */
+    private CompletableFuture<List<Object>> answer(ReplicaJob job) {
+        CompletableFuture<List<Object>> answer = new CompletableFuture<>();
+        job.reply().whenComplete((reply, failure) -> {
+            deadlines.ended(job.reply());
             if (failure != null) {
-                job.answer().completeExceptionally(failure);
+                answer.completeExceptionally(leftTheLine(job) ? notSent(job) : failure);
             } else if ((Long) reply.get(0) != 1) {
-                job.answer().complete(reply);
+                answer.complete(reply);
             } else {
-                sent.replicas().whenComplete((replicas, failed) -> judge(job, reply, failed == null ? replicas : -1));
+                job.replicas()
+                        .whenComplete((replicas, failed) -> judge(job, reply, failed == null ? replicas : -1, answer));
             }
         });
-        sent.replicas().whenComplete((replicas, failure) -> next(lane));
+        return answer;
     }
 
-    private void judge(Job job, List<Object> grant, long replicas) {
+    private boolean leftTheLine(ReplicaJob job) {
+        lock.lock();
+        try {
+            return waiting.remove(job);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static LockUnavailableException notSent(ReplicaJob job) {
+        return new LockUnavailableException("lock key '" + job.keys().lock() + "': the attempt was not sent within "
+                + job.timeoutMillis() + " ms, because all connections wait for replicas or for the server; try again");
+    }
+
+    private void run(ReplicaLane lane, List<ReplicaJob> jobs) {
+        long leftMillis = wanted.timeoutMillis();
+        for (ReplicaJob job : jobs) {
+            leftMillis = Math.min(leftMillis, job.leftMillis(wanted.timeoutMillis()));
+        }
+        lane.send(jobs, leftMillis).whenComplete((nothing, failure) -> next(lane));
+    }
+
+    private void judge(ReplicaJob job, List<Object> grant, long replicas, CompletableFuture<List<Object>> answer) {
         if (replicas >= wanted.replicas()) {
-            job.answer().complete(grant);
+            answer.complete(grant);
             return;
         }
         String seen = "lock key '" + job.keys().lock() + "': "
@@ -98,34 +131,34 @@ final class ReplicaGranting implements RedisGranting {
                 + " within " + wanted.timeoutMillis() + " ms";
         if (wanted.policy() == ReplicaPolicy.DEGRADE) {
             LOG.warn("{}; granted all the same, a failover now may lose it; look after the replicas", seen);
-            job.answer().complete(grant);
+            answer.complete(grant);
             return;
         }
         String[] release = {job.args()[0], grant.get(1).toString(), Long.toString(recordMillis), "grant"};
         main.script(RedisScript.RELEASE, job.keys().all(), release, job.timeoutMillis())
-                .whenComplete((released, failure) -> job.answer()
-                        .completeExceptionally(new LockUnavailableException(
-                                seen + "; the grant was taken back, look after the replicas and try again")));
+                .whenComplete((released, failure) -> answer.completeExceptionally(new LockUnavailableException(
+                        seen + "; the grant was taken back, look after the replicas and try again")));
     }
 
-    private void next(RedisCalls lane) {
-        Job job;
+    private void next(ReplicaLane lane) {
+        List<ReplicaJob> jobs;
         lock.lock();
         try {
-            job = waiting.poll();
-            if (job == null) {
+            jobs = List.copyOf(waiting);
+            waiting.clear();
+            if (jobs.isEmpty()) {
                 free.add(lane);
             }
         } finally {
             lock.unlock();
         }
-        if (job != null) {
-            run(lane, job);
+        if (!jobs.isEmpty()) {
+            run(lane, jobs);
         }
     }
 
     private void openAnother() {
-        RedisCalls lane;
+        ReplicaLane lane;
         try {
             lane = open();
         } catch (RuntimeException e) {
@@ -153,14 +186,14 @@ final class ReplicaGranting implements RedisGranting {
         }
     }
 
-    private RedisCalls open() {
-        return new RedisCalls(source);
+    private ReplicaLane open() {
+        return new ReplicaLane(source, wanted.replicas());
     }
 
     @Override
     public void close() {
-        List<RedisCalls> open;
-        List<Job> unanswered;
+        List<ReplicaLane> open;
+        List<ReplicaJob> unanswered;
         lock.lock();
         try {
             closed = true;
@@ -170,11 +203,9 @@ final class ReplicaGranting implements RedisGranting {
         } finally {
             lock.unlock();
         }
-        open.forEach(RedisCalls::close);
-        unanswered.forEach(job -> job.answer()
+        open.forEach(ReplicaLane::close);
+        unanswered.forEach(job -> job.reply()
                 .completeExceptionally(new LockUnavailableException(
                         "lock key '" + job.keys().lock() + "': the client was closed before the attempt was sent")));
     }
-
-    private record Job(RedisKeys keys, String[] args, long timeoutMillis, CompletableFuture<List<Object>> answer) {}
 }

@@ -67,7 +67,8 @@ final class RedisLinkTest {
             for (int i = 0; i < STORM; i++) {
                 attempts.add(attempt(backend, "storm" + i));
             }
-            await().atMost(PATIENCE).until(() -> attempts.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+            await().atMost(PATIENCE)
+                    .until(() -> attempts.stream().allMatch(CompletableFuture::isCompletedExceptionally));
         } finally {
             server.command("REPLICAOF", "NO", "ONE");
         }
@@ -83,8 +84,7 @@ final class RedisLinkTest {
     }
 
     private static CompletableFuture<Attempt> attempt(LockBackend backend, String name) {
-        return backend.attempt(new AttemptRequest(
-                        acquisition(name), Spi.LEASE, 0, false, null, Spi.TIMEOUT, Spi.ME))
+        return backend.attempt(new AttemptRequest(acquisition(name), Spi.LEASE, 0, false, null, Spi.TIMEOUT, Spi.ME))
                 .toCompletableFuture();
     }
 

@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -16,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -92,30 +94,21 @@ final class RedisReplicasTest {
     }
 
     @Test
-    void tooFew_degraded_addsTheTimeOutOnceEvenToManyAtOnce() throws Exception {
-        two.process().pause();
+    void tooFew_degraded_addsTheTimeOutOnceEvenTo200AtOnce() throws Exception {
         try (LockBackend backend = backend(2, ReplicaPolicy.DEGRADE)) {
-            List<CompletableFuture<Grant>> grants = new ArrayList<>();
+            pair(backend);
+            two.process().pause();
             long start = System.nanoTime();
-            for (int i = 0; i < 32; i++) {
-                String name = "many" + i;
-                grants.add(CompletableFuture.supplyAsync(() -> {
-                    try {
-                        return Spi.grant(backend, new Acquisition(name, OwnerId.random()));
-                    } catch (Exception e) {
-                        throw new IllegalStateException(e);
-                    }
-                }));
-            }
-            for (CompletableFuture<Grant> grant : grants) {
-                grant.join();
-            }
-            // One after the other they would take 12.8 s.
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(8));
+            List<CompletableFuture<Attempt>> attempts = attempts(backend, "many", 200, Spi.TIMEOUT);
+            CompletableFuture.allOf(attempts.toArray(CompletableFuture[]::new)).get(1, TimeUnit.MINUTES);
+            assertThat(Duration.ofNanos(System.nanoTime() - start))
+                    .as("in groups of 16 they would take 5.2 s")
+                    .isLessThan(Duration.ofMillis(2_000));
             long fastestNanos = Long.MAX_VALUE;
-            for (CompletableFuture<Grant> grant : grants) {
+            for (CompletableFuture<Attempt> attempt : attempts) {
                 long released = System.nanoTime();
-                assertThat(Spi.release(backend, grant.join())).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(Spi.release(backend, ((Attempt.Granted) attempt.join()).grant()))
+                        .isEqualTo(ReleaseResult.RELEASED);
                 fastestNanos = Math.min(fastestNanos, System.nanoTime() - released);
             }
             assertThat(Duration.ofNanos(fastestNanos))
@@ -124,6 +117,42 @@ final class RedisReplicasTest {
         } finally {
             two.process().resume();
         }
+    }
+
+    @Test
+    void hungServer_attemptsInLineEndWithTheirDeadlineAndAreNeverSent() throws Exception {
+        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
+            pair(backend);
+            master.process().pause();
+            List<CompletableFuture<Attempt>> attempts;
+            try {
+                long start = System.nanoTime();
+                attempts = attempts(backend, "late", 40, 300);
+                await().atMost(Duration.ofSeconds(60))
+                        .until(() -> attempts.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+                assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
+            } finally {
+                master.process().resume();
+            }
+            long unsent = attempts.stream()
+                    .filter(attempt -> Spi.failure(attempt).getMessage().contains("was not sent"))
+                    .count();
+            assertThat(unsent).isGreaterThanOrEqualTo(24);
+            pair(backend);
+            assertThat(master.list("KEYS", "holdfast:{late*}")).hasSizeLessThanOrEqualTo((int) (40 - unsent));
+        }
+    }
+
+    private static List<CompletableFuture<Attempt>> attempts(
+            LockBackend backend, String name, int count, long timeoutMillis) {
+        List<CompletableFuture<Attempt>> attempts = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            Acquisition acquisition = new Acquisition(name + i, OwnerId.random());
+            attempts.add(
+                    backend.attempt(new AttemptRequest(acquisition, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
+                            .toCompletableFuture());
+        }
+        return attempts;
     }
 
     @Test

@@ -9,6 +9,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -54,5 +55,10 @@ final class Spi {
         } catch (ExecutionException e) {
             throw (Exception) e.getCause();
         }
+    }
+
+    /** Why a stage that has ended has failed. */
+    static Throwable failure(CompletableFuture<?> ended) {
+        return ended.handle((value, failure) -> failure).join();
     }
 }
