@@ -2,7 +2,6 @@ package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.cluster.Clusters;
-import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.mutant.Mutants;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -32,7 +31,8 @@ public final class ChaosMain implements Callable<Integer> {
 
     @Option(
             names = "--backend",
-            description = "memory, redis, redis-single, redlock, etcd, zookeeper, postgresql, mariadb or h2")
+            description =
+                    "memory, redis, redis-single, redis-cluster, redlock, etcd, zookeeper, postgresql, mariadb or h2")
     private @Nullable String backend;
 
     @Option(names = "--minutes", description = "how long there are faults (default: 1)")
@@ -119,7 +119,7 @@ public final class ChaosMain implements Callable<Integer> {
                 backend,
                 length,
                 chosenSeed,
-                Profile.full(leaseMillis).sized(clients, threads, names),
+                Clusters.profile(backend, leaseMillis).sized(clients, threads, names),
                 mutant,
                 runFolder,
                 logLevel);

@@ -1,6 +1,7 @@
 package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.cluster.Cluster;
+import dev.holdfast.chaos.cluster.Move;
 import dev.holdfast.chaos.cluster.Node;
 import dev.holdfast.chaos.fault.Fault;
 import dev.holdfast.chaos.fault.Injection;
@@ -92,6 +93,7 @@ final class Injector {
                         killServer(fault, server(fault));
                     }
                 }
+                case SLOT_MOVE -> move(fault);
                 default -> network(fault);
             }
         } catch (IOException | RuntimeException e) {
@@ -163,6 +165,27 @@ final class Injector {
             }
             note(fault, "server " + node, -1, start);
         });
+    }
+
+    /** Of one server to another, both of which do their work. */
+    private void move(Fault fault) throws IOException, InterruptedException {
+        String lock = "chaos/" + fault.target() % plan.profile().names();
+        Move move = cluster.move(lock, fault.target()).orElse(null);
+        if (move == null) {
+            return;
+        }
+        alone(
+                "server " + move.from(),
+                () -> alone("server " + move.to(), () -> {
+                    long start = now();
+                    try {
+                        move.begin();
+                        hold(fault);
+                    } finally {
+                        move.finish();
+                    }
+                    note(fault, move + ", with " + lock, -1, start);
+                }));
     }
 
     private void network(Fault fault) throws IOException, InterruptedException {

@@ -15,7 +15,10 @@ final class Timeline {
     private static final List<String> COLOURS =
             List.of("#4269d0", "#efb118", "#3ca951", "#ff725c", "#a463f2", "#6cc5b0", "#9c6b4e", "#97bbf5");
     private static final Map<FaultKind.Where, String> FAULTS = Map.of(
-            FaultKind.Where.CLIENT, "#d62728", FaultKind.Where.SERVER, "#444444", FaultKind.Where.NETWORK, "#e377c2");
+            FaultKind.Where.CLIENT, "#d62728",
+            FaultKind.Where.SERVER, "#444444",
+            FaultKind.Where.NETWORK, "#e377c2",
+            FaultKind.Where.PLACE, "#8c8c8c");
 
     private final Verdict verdict;
     private final double nanosPerPixel;

@@ -113,9 +113,13 @@ record Verdict(
         }
     }
 
-    /** Whether somebody noticed: a process that stood still or died, a failed call or renewal, a loss. */
+    /**
+     * Whether somebody noticed: a process that stood still or died, a failed call or renewal, a loss. Of a move nobody is to
+     * notice anything; the servers have said that it is done.
+     */
     static boolean leftTrace(Injection injection, Evidence evidence) {
-        if (injection.fault().kind() == FaultKind.CLIENT_KILL) {
+        if (injection.fault().kind() == FaultKind.CLIENT_KILL
+                || injection.fault().kind() == FaultKind.SLOT_MOVE) {
             return true;
         }
         long start = injection.start();

@@ -7,9 +7,13 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.redis.RedisLocks;
+import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.cluster.ClusterClientOptions;
+import io.lettuce.core.cluster.ClusterTopologyRefreshOptions;
+import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.internal.HostAndPort;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
@@ -26,6 +30,7 @@ import java.util.concurrent.TimeUnit;
  * <ul>
  *   <li>{@code redlock+URI+URI+…}: Redlock over these masters;
  *   <li>{@code sentinel+URI+real=proxy+…}: a group that Sentinel watches, each server reached through its proxy's port;
+ *   <li>{@code cluster+redis://host:port,port,…+real=proxy+…}: a Redis Cluster, likewise;
  *   <li>{@code memory-tcp:port}: the memory store of {@link dev.holdfast.chaos.memory.MemoryServer}.
  * </ul>
  */
@@ -71,6 +76,7 @@ public final class Stores {
         return switch (parts[0]) {
             case "redlock" -> redlock(parts, options);
             case "sentinel" -> sentinel(parts, options);
+            case "cluster" -> cluster(parts, options);
             default ->
                 store.startsWith(RemoteBackend.SCHEME)
                         ? Mutants.client(
@@ -96,18 +102,43 @@ public final class Stores {
     }
 
     private static LockClient sentinel(String[] parts, ClientOptions options) {
+        ClientResources resources = throughProxies(parts);
+        List<RedisClient> clients = List.of(redis(resources, parts[1]));
+        return new ClosingClient(
+                RedisLocks.builder(clients.get(0)).options(options).build(), () -> shutDown(clients, resources));
+    }
+
+    private static LockClient cluster(String[] parts, ClientOptions options) {
+        ClientResources resources = throughProxies(parts);
+        List<RedisURI> seeds = new ArrayList<>();
+        for (String port : parts[1].split(":")[2].split(",")) {
+            RedisURI seed = RedisURI.create("redis://127.0.0.1:" + port);
+            seed.setTimeout(REQUEST);
+            seeds.add(seed);
+        }
+        RedisClusterClient client = RedisClusterClient.create(resources, seeds);
+        client.setOptions(ClusterClientOptions.builder()
+                .socketOptions(SocketOptions.builder().connectTimeout(REQUEST).build())
+                .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
+                        .enableAllAdaptiveRefreshTriggers()
+                        .adaptiveRefreshTriggersTimeout(Duration.ofMillis(500))
+                        .build())
+                .build());
+        return new ClosingClient(
+                RedisLocks.builder(client).options(options).build(), () -> shutDown(List.of(client), resources));
+    }
+
+    /** Servers tell their own addresses. */
+    private static ClientResources throughProxies(String[] parts) {
         Map<Integer, Integer> proxies = new HashMap<>();
         for (int i = 2; i < parts.length; i++) {
             String[] pair = parts[i].split("=");
             proxies.put(Integer.parseInt(pair[0]), Integer.parseInt(pair[1]));
         }
-        ClientResources resources = resources()
+        return resources()
                 .socketAddressResolver(MappingSocketAddressResolver.create((HostAndPort address) -> HostAndPort.of(
                         address.getHostText(), proxies.getOrDefault(address.getPort(), address.getPort()))))
                 .build();
-        List<RedisClient> clients = List.of(redis(resources, parts[1]));
-        return new ClosingClient(
-                RedisLocks.builder(clients.get(0)).options(options).build(), () -> shutDown(clients, resources));
     }
 
     private static ClientResources.Builder resources() {
@@ -129,7 +160,7 @@ public final class Stores {
         return client;
     }
 
-    private static void shutDown(List<RedisClient> clients, ClientResources resources) {
+    private static void shutDown(List<? extends AbstractRedisClient> clients, ClientResources resources) {
         clients.forEach(client -> client.shutdown(0, 2, TimeUnit.SECONDS));
         resources.shutdown(0, 2, TimeUnit.SECONDS).awaitUninterruptibly(5_000);
     }

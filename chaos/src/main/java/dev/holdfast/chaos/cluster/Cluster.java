@@ -1,6 +1,8 @@
 package dev.holdfast.chaos.cluster;
 
+import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 
 /** The servers of a run. Used by the controller only. */
 public interface Cluster extends AutoCloseable {
@@ -61,6 +63,18 @@ public interface Cluster extends AutoCloseable {
      */
     default boolean fifo() {
         return false;
+    }
+
+    /**
+     * Finds a way to move what belongs to a lock to another server.
+     *
+     * @param lock its name
+     * @param choice a number that chooses among the other servers
+     * @return what would move; empty if nothing does on this store, or not now
+     * @throws IOException if the servers cannot be asked
+     */
+    default Optional<Move> move(String lock, int choice) throws IOException {
+        return Optional.empty();
     }
 
     /** Waits until all servers do their work again, after the last fault. */

@@ -1,15 +1,37 @@
 package dev.holdfast.chaos.cluster;
 
+import dev.holdfast.chaos.fault.Profile;
 import java.io.IOException;
 import java.util.List;
 
 /** Starts clusters by name. */
 public final class Clusters {
     /** What {@link #start} knows. */
-    public static final List<String> NAMES =
-            List.of("memory", "redis", "redis-single", "redlock", "etcd", "zookeeper", "postgresql", "mariadb", "h2");
+    public static final List<String> NAMES = List.of(
+            "memory",
+            "redis",
+            "redis-single",
+            "redis-cluster",
+            "redlock",
+            "etcd",
+            "zookeeper",
+            "postgresql",
+            "mariadb",
+            "h2");
 
     private Clusters() {}
+
+    /**
+     * Says which faults a cluster's full run has.
+     *
+     * @param name one of {@link #NAMES}
+     * @param leaseMillis of the clients
+     * @return all that can happen there
+     */
+    public static Profile profile(String name, long leaseMillis) {
+        Profile full = Profile.full(leaseMillis);
+        return name.equals("redis-cluster") ? full.withMoves() : full;
+    }
 
     /**
      * Starts a cluster.
@@ -26,6 +48,7 @@ public final class Clusters {
             case "memory" -> MemoryCluster.start(mutant);
             case "redis" -> SentinelCluster.start();
             case "redis-single" -> RedisMasters.start(1);
+            case "redis-cluster" -> RedisSlots.start();
             case "redlock" -> RedisMasters.start(5);
             case "etcd" -> EtcdCluster.start();
             case "zookeeper" -> ZooKeeperCluster.start(leaseMillis);

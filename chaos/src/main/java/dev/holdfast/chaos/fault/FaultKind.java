@@ -25,7 +25,9 @@ public enum FaultKind {
     /** Requests are carried out and their replies thrown away. */
     NET_DROP_REPLIES(Where.NETWORK),
     /** Connections are reset and new ones refused. */
-    NET_CUT(Where.NETWORK);
+    NET_CUT(Where.NETWORK),
+    /** What belongs to a lock is moved to another server while it is used: in a Redis Cluster, a slot. */
+    SLOT_MOVE(Where.PLACE);
 
     /** Where something goes wrong. */
     public enum Where {
@@ -34,7 +36,9 @@ public enum FaultKind {
         /** With a server. */
         SERVER,
         /** Between them. */
-        NETWORK
+        NETWORK,
+        /** Nowhere: the store only keeps something elsewhere than before. */
+        PLACE
     }
 
     private final Where where;

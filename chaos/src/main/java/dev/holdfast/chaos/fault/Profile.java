@@ -31,19 +31,31 @@ public record Profile(
      * The run of issue and documentation: 6 processes of 8 threads on 20 names.
      *
      * @param leaseMillis the lease
-     * @return all kinds of faults
+     * @return all kinds of faults that can happen on every store
      */
     public static Profile full(long leaseMillis) {
         Map<FaultKind, Integer> weights = new EnumMap<>(FaultKind.class);
         for (FaultKind kind : FaultKind.values()) {
             weights.put(kind, 2);
         }
+        weights.remove(FaultKind.SLOT_MOVE);
         weights.put(FaultKind.CLIENT_STOP, 4);
         weights.put(FaultKind.CLIENT_KILL, 2);
         weights.put(FaultKind.NET_BLACK_HOLE, 3);
         weights.put(FaultKind.NET_LATENCY, 3);
         weights.put(FaultKind.NET_DROP_REPLIES, 3);
         return new Profile(6, 8, 20, 2, leaseMillis, weights, 2_500, 5, 3);
+    }
+
+    /**
+     * The same on a store that can move what belongs to a lock.
+     *
+     * @return with moves, a fifth of all faults
+     */
+    public Profile withMoves() {
+        Map<FaultKind, Integer> more = new EnumMap<>(weights);
+        more.put(FaultKind.SLOT_MOVE, 8);
+        return new Profile(clients, threads, names, fifoNames, leaseMillis, more, pauseMillis, quietEvery, longPercent);
     }
 
     /**

@@ -56,6 +56,7 @@ public final class Schedule {
             case SERVER_KILL, LEADER_KILL -> random.nextLong(200, 2 * lease);
             case NET_HALF_OPEN, NET_LATENCY, NET_CUT -> random.nextLong(500, 2 * lease);
             case NET_DROP_REPLIES -> random.nextLong(200, lease);
+            case SLOT_MOVE -> random.nextLong(500, 2 * lease);
         };
         Optional<Direction> direction = switch (random.nextInt(3)) {
             case 0 -> Optional.of(Direction.TO_SERVER);

@@ -19,14 +19,15 @@ public final class RedisCluster implements AutoCloseable {
      * Starts a cluster and waits until every node knows it and every master has its replica.
      *
      * @param replicas whether each master has a replica
+     * @param options command line options of each node after the defaults, such as {@code --appendonly yes}
      * @return the cluster
      * @throws IOException if it does not start
      * @throws InterruptedException if interrupted
      */
-    public static RedisCluster start(boolean replicas) throws IOException, InterruptedException {
+    public static RedisCluster start(boolean replicas, String... options) throws IOException, InterruptedException {
         RedisCluster cluster = new RedisCluster();
         try {
-            cluster.form(replicas);
+            cluster.form(replicas, options);
             return cluster;
         } catch (IOException | InterruptedException | RuntimeException e) {
             cluster.close();
@@ -34,10 +35,10 @@ public final class RedisCluster implements AutoCloseable {
         }
     }
 
-    private void form(boolean replicas) throws IOException, InterruptedException {
+    private void form(boolean replicas, String... options) throws IOException, InterruptedException {
         int size = replicas ? 2 * MASTERS : MASTERS;
         for (int i = 0; i < size; i++) {
-            nodes.add(RedisServer.startClusterNode());
+            nodes.add(RedisServer.startClusterNode(options));
         }
         for (int i = 0; i < size; i++) {
             RedisServer node = nodes.get(i);
