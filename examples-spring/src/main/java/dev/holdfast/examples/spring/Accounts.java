@@ -7,6 +7,7 @@ import javax.sql.DataSource;
 import org.springframework.jdbc.core.simple.JdbcClient;
 import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.stereotype.Service;
+import org.springframework.transaction.annotation.Isolation;
 import org.springframework.transaction.annotation.Transactional;
 
 /** Moves money. The lock is part of the transaction: the commit releases it, and so does the rollback. */
@@ -27,9 +28,10 @@ public class Accounts {
      * @param amount how much
      * @throws IllegalStateException if there is not enough
      */
-    @Transactional
+    @Transactional(isolation = Isolation.READ_COMMITTED) // at stricter levels, a read before the lock would make it fail
     public void withdraw(long account, long amount) {
         Connection connection = DataSourceUtils.getConnection(dataSource); // the transaction's
+        // First the lock, then the reads that it guards.
         JdbcLocks.lockInTransaction(connection, "account/" + account, Duration.ofSeconds(20));
         long balance = balance(account);
         if (balance < amount) {

@@ -36,10 +36,15 @@ enum Dialect {
         return this == MYSQL || this == MARIADB;
     }
 
+    /** An operator that compares or counts, such as {@code =}. */
+    String operator(String symbol) {
+        return this == POSTGRESQL ? PostgresSql.named("{" + symbol + "}") : symbol;
+    }
+
     /** The present time. */
     String now() {
         return switch (this) {
-            case POSTGRESQL -> "clock_timestamp()";
+            case POSTGRESQL -> PostgresSql.NOW;
             case MARIADB, MYSQL -> "UTC_TIMESTAMP(6)";
             case H2 -> "CURRENT_TIMESTAMP(6)";
         };
@@ -48,7 +53,8 @@ enum Dialect {
     /** The present time and so many milliseconds, given as an SQL expression. */
     String nowPlusMillis(String millis) {
         return switch (this) {
-            case POSTGRESQL -> "clock_timestamp() + " + millis + " * interval '1 millisecond'";
+            case POSTGRESQL ->
+                PostgresSql.named("(" + PostgresSql.NOW + " {+} (" + millis + " {*} interval '1 millisecond'))");
             case MARIADB, MYSQL -> "UTC_TIMESTAMP(6) + INTERVAL " + millis + " * 1000 MICROSECOND";
             case H2 -> "DATEADD(MILLISECOND, " + millis + ", CURRENT_TIMESTAMP(6))";
         };
@@ -57,7 +63,9 @@ enum Dialect {
     /** A number: the milliseconds from now until the time in a column. */
     String millisUntil(String column) {
         return switch (this) {
-            case POSTGRESQL -> "CAST(ceil(extract(epoch FROM " + column + " - clock_timestamp()) * 1000) AS bigint)";
+            case POSTGRESQL ->
+                PostgresSql.named("CAST(pg_catalog.ceil(extract(epoch FROM " + column + " {-} " + PostgresSql.NOW
+                        + ") {*} 1000) AS bigint)");
             case MARIADB, MYSQL ->
                 "CAST(CEIL(TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + column + ") / 1000) AS SIGNED)";
             case H2 -> "DATEDIFF(MILLISECOND, CURRENT_TIMESTAMP(6), " + column + ")";
@@ -67,7 +75,8 @@ enum Dialect {
     /** A number: the milliseconds from 1970 until the time in a column. */
     String epochMillis(String column) {
         return switch (this) {
-            case POSTGRESQL -> "CAST(floor(extract(epoch FROM " + column + ") * 1000) AS bigint)";
+            case POSTGRESQL ->
+                PostgresSql.named("CAST(pg_catalog.floor(extract(epoch FROM " + column + ") {*} 1000) AS bigint)");
             case MARIADB, MYSQL ->
                 "CAST(FLOOR(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', " + column + ") / 1000) AS SIGNED)";
             case H2 -> "DATEDIFF(MILLISECOND, TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00Z', " + column + ")";

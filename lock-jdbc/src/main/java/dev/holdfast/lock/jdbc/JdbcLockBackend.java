@@ -81,7 +81,7 @@ final class JdbcLockBackend implements LockBackend {
     static JdbcLockBackend of(
             JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
         Dialect dialect = database.dialect();
-        Tokens tokens = kind == JdbcStrategy.VERSION ? Tokens.counted() : Tokens.generated(dialect, database.table());
+        Tokens tokens = kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
         Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
         return new JdbcLockBackend(
                 database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);

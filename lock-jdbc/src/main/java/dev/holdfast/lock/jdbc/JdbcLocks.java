@@ -39,9 +39,15 @@ public final class JdbcLocks {
     }
 
     /**
-     * Locks a name until the present transaction of a connection ends, by commit or rollback. One round trip (on H2, no
-     * network but a few statements), no other connection, nothing to release, and atomic with what the transaction writes.
-     * For the length of a transaction that talks to this database alone; for everything else use a lease.
+     * Locks a name until the present transaction of a connection ends, by commit or rollback. One round trip (three on MySQL; on
+     * H2, no network but a few statements), no other connection, nothing to release, and atomic with what the transaction
+     * writes. For the length of a transaction that talks to this database alone; for everything else use a lease.
+     *
+     * <p><b>Take the lock before the transaction reads, or use READ COMMITTED.</b> At the stricter levels, MySQL's and MariaDB's
+     * default among them, a transaction goes on seeing what was committed when it first read. If another transaction has had the
+     * lock since then, its writes would not be seen and be overwritten, so the lock is refused. PostgreSQL and H2 take that
+     * first look before they wait for the lock, so that above READ COMMITTED the same happens after each wait for a
+     * transaction that commits; H2 at REPEATABLE READ is refused at once.
      *
      * <p>Excludes other callers of this method, on the same database, and nobody else: these locks are rows of the table
      * {@code holdfast_transaction} (schema files {@code transaction-….sql}), not those of a {@link LockClient}. It is
@@ -57,11 +63,11 @@ public final class JdbcLocks {
      * @param wait how long to wait while another transaction has it; zero for not at all
      * @return the fencing token
      * @throws dev.holdfast.lock.LockTimeoutException if another transaction has it for so long
-     * @throws LockUnavailableException if the database has chosen this transaction to be tried again (deadlock,
-     *     serialization), or does not answer
+     * @throws LockUnavailableException if another transaction has had it since this one first read, above READ COMMITTED; if the
+     *     database has chosen this transaction to be tried again (deadlock, serialization); or if it does not answer
      * @throws LockConfigurationException if the table is missing; the message tells the statement to run
      * @throws IllegalArgumentException if the name is not acceptable or the wait negative
-     * @throws IllegalStateException if the connection has auto-commit on
+     * @throws IllegalStateException if the connection has auto-commit on, or is one of H2 at REPEATABLE READ
      */
     public static long lockInTransaction(Connection connection, String name, Duration wait) {
         return TransactionLock.lock(connection, name, wait);
@@ -113,10 +119,11 @@ public final class JdbcLocks {
         }
 
         /**
-         * Sets the name of the table, in the schema that the connection uses by default.
+         * Sets the name of the table, in the schema that the connection uses by default or in the one that is named before a
+         * dot: {@code shop.locks}. Name the schema where other users may create tables in one of the connection's.
          *
-         * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}; not quoted, so the database
-         *     folds its case as usual; by default the strategy's own, see {@link JdbcStrategy}
+         * @param table a letter or {@code _}, then at most 62 letters, digits and {@code _}, and the same before it for a schema;
+         *     not quoted, so the database folds its case as usual; by default the strategy's own, see {@link JdbcStrategy}
          * @return this
          * @throws IllegalArgumentException if the name is not acceptable
          * @throws IllegalStateException if already set

@@ -73,7 +73,7 @@ public enum JdbcStrategy {
             throw new LockConfigurationException(
                     "strategy UNIQUE_INDEX needs sequences, which MySQL does not have; use strategy VERSION");
         }
-        if (this == UNIQUE_INDEX && name.text().length() > LONGEST_WITH_SEQUENCE) {
+        if (this == UNIQUE_INDEX && name.local().length() > LONGEST_WITH_SEQUENCE) {
             throw new LockConfigurationException("lock table '" + name + "': with strategy UNIQUE_INDEX the name must"
                     + " have at most " + LONGEST_WITH_SEQUENCE + " characters; shorten it");
         }

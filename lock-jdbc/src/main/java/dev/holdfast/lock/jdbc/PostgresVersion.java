@@ -19,45 +19,53 @@ import java.util.Set;
  * All parts see one snapshot, so the loser of a race may read the row as it was before, without an owner, or no row: the
  * remaining time is unknown then. The excluded row's expiry was computed before the wait for the other's row, and may so
  * be too early, but never earlier than the lease counted from when the request was sent.
+ *
+ * <p>Whatever is granted or renewed is on the disk before it is answered, see {@link PostgresSql#DURABLY}.
  */
 final class PostgresVersion implements VersionStatements {
     private final String attempt;
     private final String renew;
 
     PostgresVersion(TableName table, Tokens tokens) {
-        String expires = Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)");
-        attempt = """
+        attempt = PostgresSql.named("""
                 WITH updated AS (
-                  UPDATE %1$s SET token = CASE WHEN owner = ? THEN token ELSE %4$s END,
-                    since = CASE WHEN owner = ? THEN since ELSE clock_timestamp() END,
-                    owner = ?, lease_millis = ?, expires = %2$s, holder = ?
-                  WHERE name = ? AND (owner IS NULL OR owner = ? OR expires <= clock_timestamp())
-                  RETURNING token),
+                  UPDATE %1$s SET token = CASE WHEN owner {=} %7$s THEN token ELSE %4$s END,
+                    since = CASE WHEN owner {=} %7$s THEN since ELSE %8$s END,
+                    owner = %7$s, lease_millis = ?, expires = %2$s, holder = %7$s
+                  WHERE name {=} ? AND (owner IS NULL OR owner {=} %7$s OR expires {<=} %8$s)
+                  RETURNING token, %9$s),
                 inserted AS (
                   INSERT INTO %1$s AS held (name, owner, token, lease_millis, expires, since, holder)
-                  SELECT CAST(? AS bytea), CAST(? AS varchar), %5$s, CAST(? AS bigint), %2$s, clock_timestamp(), CAST(? AS varchar)
-                  WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?)
-                  ON CONFLICT (name) DO UPDATE SET token = CASE WHEN held.owner = excluded.owner THEN held.token ELSE %6$s END,
-                    since = CASE WHEN held.owner = excluded.owner THEN held.since ELSE excluded.since END,
+                  SELECT CAST(? AS pg_catalog.bytea), %7$s, %5$s, CAST(? AS bigint), %2$s, %8$s, %7$s
+                  WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name {=} ?)
+                  ON CONFLICT (name) DO UPDATE SET token = CASE WHEN held.owner {=} excluded.owner THEN held.token ELSE %6$s END,
+                    since = CASE WHEN held.owner {=} excluded.owner THEN held.since ELSE excluded.since END,
                     owner = excluded.owner, lease_millis = excluded.lease_millis, expires = excluded.expires,
                     holder = excluded.holder
-                  WHERE held.owner IS NULL OR held.owner = excluded.owner OR held.expires <= clock_timestamp()
-                  RETURNING held.token)
+                  WHERE held.owner IS NULL OR held.owner {=} excluded.owner OR held.expires {<=} %8$s
+                  RETURNING held.token, %9$s)
                 SELECT token, CAST(NULL AS bigint) FROM updated
                 UNION ALL SELECT token, CAST(NULL AS bigint) FROM inserted
                 UNION ALL SELECT CAST(NULL AS bigint), CASE WHEN owner IS NULL THEN -1 ELSE %3$s END FROM %1$s
-                  WHERE name = ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(
+                  WHERE name {=} ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(
                         table,
-                        expires,
+                        Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)"),
                         Dialect.POSTGRESQL.millisUntil("expires"),
                         tokens.next("token"),
                         tokens.first(),
-                        tokens.next("held.token"));
-        renew = """
+                        tokens.next("held.token"),
+                        PostgresSql.TEXT,
+                        PostgresSql.NOW,
+                        PostgresSql.DURABLY));
+        renew = PostgresSql.named("""
                 UPDATE %s AS held SET expires = %s
-                FROM unnest(?, ?) AS due (name, owner)
-                WHERE held.name = due.name AND held.owner = due.owner AND held.expires > clock_timestamp()
-                RETURNING held.owner""".formatted(table, Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"));
+                FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
+                WHERE held.name {=} due.name AND held.owner {=} CAST(due.owner AS pg_catalog.text) AND held.expires {>} %s
+                RETURNING held.owner, %s""".formatted(
+                        table,
+                        Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"),
+                        PostgresSql.NOW,
+                        PostgresSql.DURABLY));
     }
 
     @Override
@@ -96,7 +104,7 @@ final class PostgresVersion implements VersionStatements {
     @Override
     public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
         Array names = connection.createArrayOf("bytea", Rows.names(grants));
-        Array owners = connection.createArrayOf("varchar", Rows.owners(grants));
+        Array owners = connection.createArrayOf("text", Rows.owners(grants));
         try (PreparedStatement statement = connection.prepareStatement(renew)) {
             statement.setArray(1, names);
             statement.setArray(2, owners);

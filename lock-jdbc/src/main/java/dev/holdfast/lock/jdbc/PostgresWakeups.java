@@ -6,7 +6,6 @@ import dev.holdfast.lock.spi.Ticket;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -25,7 +24,8 @@ import org.slf4j.LoggerFactory;
  * {@code awaited}, and is told in the same statement whether the lock is still held. A release that comes later sees the
  * announcement, since both write the row, and notifies; one that came before shows as a free lock. An announcement holds for 15
  * seconds and is renewed by the poll that each waiter makes every five seconds in any case, so that a lost notification
- * costs no more than that, and nobody is notified about names that nobody waits for.
+ * costs no more than that, and nobody is notified about names that nobody waits for. Any role can listen, so a notification
+ * bears the name's SHA-256 hash.
  *
  * <p><b>Trust.</b> A connection that says LISTEN may be answered by a proxy that pools transactions, and never hear anything.
  * So notifications count only once one that was sent on another connection has arrived. When the listening connection breaks,
@@ -37,6 +37,8 @@ final class PostgresWakeups implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PostgresWakeups.class);
     private static final long ANNOUNCE_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(3_500);
     private static final long TIMEOUT_MILLIS = 3_000;
+    private static final String NOTIFY =
+            "SELECT pg_catalog.pg_notify(" + PostgresSql.TEXT + ", " + PostgresSql.TEXT + ")";
 
     private final Database database;
     private final DataSource dataSource;
@@ -53,20 +55,21 @@ final class PostgresWakeups implements AutoCloseable {
         this.executor = database::inBackground;
         this.channel = channel(database.table());
         this.listener = new PostgresListener(this, channel);
-        String held = " WHERE name = ? AND owner IS NOT NULL AND expires > clock_timestamp() AND ";
-        announce = """
-                WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS value),
+        String held = " WHERE name {=} ? AND owner IS NOT NULL AND expires {>} pg_catalog.clock_timestamp() AND ";
+        announce = PostgresSql.named("""
+                WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
                 announced AS (
-                  UPDATE %1$s SET awaited = clock_timestamp() + interval '15 seconds' FROM relaxed%2$s
-                    relaxed.value IS NOT NULL AND (awaited IS NULL OR awaited < clock_timestamp() + interval '10 seconds')
+                  UPDATE %1$s SET awaited = pg_catalog.clock_timestamp() {+} interval '15 seconds' FROM relaxed%2$s
+                    relaxed.value IS NOT NULL AND (awaited IS NULL OR awaited {<} %3$s)
                   RETURNING 1)
                 SELECT EXISTS (SELECT 1 FROM announced)
-                  OR EXISTS (SELECT 1 FROM %1$s%2$s awaited >= clock_timestamp() + interval '10 seconds')""".formatted(database.table(), held);
+                  OR EXISTS (SELECT 1 FROM %1$s%2$s awaited {>=} %3$s)""".formatted(
+                        database.table(), held, "(pg_catalog.clock_timestamp() {+} interval '10 seconds')"));
     }
 
-    /** Where the releases of a table are told. */
+    /** Where the releases of a table are told; tables of the same name share it, which costs a check now and then. */
     static String channel(TableName table) {
-        return table.text().toLowerCase(Locale.ROOT);
+        return table.local().toLowerCase(Locale.ROOT);
     }
 
     /** The ticket of an acquisition that found the lock busy and waits; it may have had one before. */
@@ -135,17 +138,10 @@ final class PostgresWakeups implements AutoCloseable {
 
     // ---- what the listener says and needs
 
-    /** A notification has arrived. */
+    /** A notification has arrived: from a release, or from any other role, and then the check that follows finds the lock held. */
     void told(String payload) {
-        byte[] bytes;
-        try {
-            bytes = HexFormat.of().parseHex(payload);
-        } catch (IllegalArgumentException e) {
-            return; // Not ours.
-        }
-        String name = new String(bytes, java.nio.charset.StandardCharsets.UTF_8);
         for (WaitTicket ticket : waiting) {
-            if (ticket.name().equals(name)) {
+            if (ticket.payload().equals(payload)) {
                 ticket.call();
             }
         }
@@ -183,7 +179,7 @@ final class PostgresWakeups implements AutoCloseable {
         executor.execute(() -> {
             try {
                 database.run(TIMEOUT_MILLIS, connection -> {
-                    try (PreparedStatement statement = connection.prepareStatement("SELECT pg_notify(?, ?)")) {
+                    try (PreparedStatement statement = connection.prepareStatement(NOTIFY)) {
                         statement.setString(1, channel);
                         statement.setString(2, payload);
                         statement.executeQuery().close();

@@ -20,29 +20,31 @@ record RowStatements(String tryLock, String waitLock, String mint, String insert
     static final int SLICE_SECONDS = 5;
 
     private static final String BOUNDED = """
-            WITH bounded AS MATERIALIZED (SELECT set_config('idle_in_transaction_session_timeout', ?, true) AS idle,
-              set_config('lock_timeout', '%d s', true) AS waiting)
-            """.formatted(SLICE_SECONDS);
+            WITH bounded AS MATERIALIZED (
+              SELECT pg_catalog.set_config('idle_in_transaction_session_timeout', %s, true) AS idle,
+                pg_catalog.set_config('lock_timeout', '%d s', true) AS waiting)
+            """.formatted(PostgresSql.TEXT, SLICE_SECONDS);
 
     static RowStatements of(Dialect dialect, TableName table) {
-        String lockRow = " FROM " + table + " WHERE name = ? AND part = 0";
-        String set =
-                " SET token = %s, session = ?, since = " + dialect.now() + ", holder = ? WHERE name = ? AND part = 1";
+        String equals = " " + dialect.operator("=") + " ";
+        String lockRow = " FROM " + table + " WHERE name" + equals + "? AND part" + equals + "0";
+        String counter = " WHERE name" + equals + "? AND part" + equals + "1";
+        String set = " SET token = %s, session = ?, since = " + dialect.now() + ", holder = ?" + counter;
         String columns = " (name, part, token, session, since, holder) ";
         String info = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
-                + " WHERE name = ? AND part = 1 AND token > 0";
+                + counter + " AND token " + dialect.operator(">") + " 0";
         String probe = "SELECT 1" + lockRow + " FOR UPDATE SKIP LOCKED";
         String update = "UPDATE " + table + set;
         String rows = "VALUES (?, 0, 0, 0, " + dialect.now() + ", ''), (?, 1, 0, 0, " + dialect.now() + ", '')";
         return switch (dialect) {
             case POSTGRESQL ->
                 new RowStatements(
-                        BOUNDED + "SELECT (SELECT pg_backend_pid()" + lockRow
+                        BOUNDED + "SELECT (SELECT pg_catalog.pg_backend_pid()" + lockRow
                                 + " FOR UPDATE SKIP LOCKED), EXISTS (SELECT 1" + lockRow
                                 + "), idle, waiting FROM bounded",
-                        BOUNDED + "SELECT pg_backend_pid(), true, idle, waiting FROM bounded, " + table
-                                + " AS held WHERE name = ? AND part = 0 FOR UPDATE OF held",
-                        update.formatted("token + 1") + " RETURNING token",
+                        BOUNDED + "SELECT pg_catalog.pg_backend_pid(), true, idle, waiting FROM bounded, " + table
+                                + " AS held WHERE name" + equals + "? AND part" + equals + "0 FOR UPDATE OF held",
+                        update.formatted("token" + dialect.operator("+") + "1") + " RETURNING token, " + PostgresSql.DURABLY,
                         "INSERT INTO " + table + columns + rows + " ON CONFLICT DO NOTHING",
                         info,
                         probe);

@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -17,9 +18,11 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
-        String defaultTable = strategy.defaultTable().text();
+        // The index has no schema of its own: it goes where its table is.
+        Pattern own = Pattern.compile(strategy.defaultTable() + "(_due)?");
         return read(strategy.file(dialect)).stream()
-                .map(statement -> statement.replace(defaultTable, table.text()))
+                .map(statement -> own.matcher(statement)
+                        .replaceAll(found -> found.group(1) == null ? table.text() : table.local() + found.group(1)))
                 .toList();
     }
 
@@ -48,7 +51,7 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     boolean probe(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement
-                    .executeQuery(String.format("SELECT %s FROM %s WHERE 1 = 0", strategy.columns(dialect), table))
+                    .executeQuery(String.format("SELECT %s FROM %s WHERE FALSE", strategy.columns(dialect), table))
                     .close();
             return true;
         }

@@ -10,27 +10,28 @@ package dev.holdfast.lock.jdbc;
  *
  * @param first the token of a name without a row
  * @param generated the sequence's next value, or empty to count in the row
+ * @param plusOne counts in the row
  */
-record Tokens(String first, String generated) {
+record Tokens(String first, String generated, String plusOne) {
 
-    static Tokens counted() {
-        return new Tokens("1", "");
+    static Tokens counted(Dialect dialect) {
+        return new Tokens("1", "", " " + dialect.operator("+") + " 1");
     }
 
     static Tokens generated(Dialect dialect, TableName table) {
         String sequence = table + "_token";
         String next = switch (dialect) {
-            case POSTGRESQL -> "nextval('" + sequence + "')";
+            case POSTGRESQL -> "pg_catalog.nextval('" + sequence + "')";
             case MARIADB -> "NEXTVAL(" + sequence + ")";
             case H2 -> "NEXT VALUE FOR " + sequence;
             case MYSQL -> throw new IllegalArgumentException("MySQL has no sequences");
         };
-        return new Tokens(next, next);
+        return new Tokens(next, next, "");
     }
 
     /** The token that follows the one in that column. */
     String next(String column) {
-        return rowsGo() ? generated : column + " + 1";
+        return rowsGo() ? generated : column + plusOne;
     }
 
     /** Whether rows may be deleted when they have not been used for long. */

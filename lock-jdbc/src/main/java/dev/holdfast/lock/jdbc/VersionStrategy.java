@@ -36,12 +36,13 @@ final class VersionStrategy implements Strategy {
      * back, the lock ends with its lease, and whatever is granted later is written down behind it.
      */
     private static final String POSTGRES_FREE = """
-            WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS value),
+            WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
             freed AS (
-              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name = ? AND owner = ?%3$s
+              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name {=} ? AND owner {=} %5$s%3$s
               RETURNING name, awaited)
-            SELECT CASE WHEN awaited > clock_timestamp()
-              THEN CAST(pg_notify('%4$s', encode(name, 'hex')) AS text) END FROM freed""";
+            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp()
+              THEN CAST(pg_catalog.pg_notify('%4$s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text) END
+              FROM freed""";
 
     private final boolean postgres;
     private final VersionStatements statements;
@@ -56,15 +57,20 @@ final class VersionStrategy implements Strategy {
         String mine = " WHERE name = ? AND owner = ?";
         postgres = dialect == Dialect.POSTGRESQL;
         if (postgres) {
-            release = POSTGRES_FREE.formatted(
-                    table, free, " AND expires > clock_timestamp()", PostgresWakeups.channel(table));
-            abandon = POSTGRES_FREE.formatted(table, free, "", PostgresWakeups.channel(table));
+            release = free(table, free, " AND expires {>} " + dialect.now());
+            abandon = free(table, free, "");
         } else {
             release = "UPDATE " + table + free + mine + " AND expires > " + dialect.now();
             abandon = "UPDATE " + table + free + mine;
         }
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
-                + " WHERE name = ? AND owner IS NOT NULL AND expires > " + dialect.now();
+                + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
+                + dialect.operator(">") + " " + dialect.now();
+    }
+
+    private static String free(TableName table, String set, String condition) {
+        return PostgresSql.named(POSTGRES_FREE.formatted(
+                table, set, condition, PostgresWakeups.channel(table), PostgresSql.TEXT));
     }
 
     @Override

@@ -1,6 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.Ticket;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -12,17 +16,32 @@ final class WaitTicket implements Ticket {
     private static final long LAST_POLL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final String name;
+    private final String payload;
     private volatile @Nullable Runnable maybeFree;
     private volatile long announcedNanos;
     private final AtomicInteger polls = new AtomicInteger();
 
     WaitTicket(String name) {
         this.name = name;
+        this.payload = HexFormat.of().formatHex(sha256(LockName.utf8(name)));
         this.announcedNanos = System.nanoTime();
     }
 
     String name() {
         return name;
+    }
+
+    /** What the notification of its release says. */
+    String payload() {
+        return payload;
+    }
+
+    private static byte[] sha256(byte[] bytes) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(bytes);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException("every Java platform has SHA-256", e);
+        }
     }
 
     void listener(@Nullable Runnable maybeFree) {

@@ -6,6 +6,6 @@ CREATE TABLE IF NOT EXISTS holdfast_row (
   token bigint NOT NULL,
   session bigint NOT NULL,
   since timestamptz NOT NULL,
-  holder varchar(500) NOT NULL,
+  holder text NOT NULL,
   PRIMARY KEY (name, part)
 ) WITH (fillfactor = 50);

@@ -10,3 +10,4 @@ CREATE TABLE IF NOT EXISTS holdfast_held (
   since TIMESTAMP(6) WITH TIME ZONE NOT NULL,
   holder VARCHAR(500) NOT NULL
 );
+CREATE INDEX IF NOT EXISTS holdfast_held_due ON holdfast_held (expires);

@@ -8,5 +8,6 @@ CREATE TABLE IF NOT EXISTS holdfast_held (
   lease_millis BIGINT NOT NULL,
   expires DATETIME(6) NOT NULL,
   since DATETIME(6) NOT NULL,
-  holder VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL
+  holder VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  KEY due (expires)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;

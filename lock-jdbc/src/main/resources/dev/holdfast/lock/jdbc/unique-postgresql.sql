@@ -3,11 +3,12 @@
 CREATE SEQUENCE IF NOT EXISTS holdfast_held_token;
 CREATE TABLE IF NOT EXISTS holdfast_held (
   name bytea NOT NULL PRIMARY KEY,
-  owner varchar(32),
+  owner text,
   token bigint NOT NULL,
   lease_millis bigint NOT NULL,
   expires timestamptz NOT NULL,
   since timestamptz NOT NULL,
-  holder varchar(500) NOT NULL,
+  holder text NOT NULL,
   awaited timestamptz
 ) WITH (fillfactor = 50);
+CREATE INDEX IF NOT EXISTS holdfast_held_due ON holdfast_held (expires);

@@ -2,11 +2,11 @@
 -- Needed rights: SELECT, INSERT, UPDATE on this table.
 CREATE TABLE IF NOT EXISTS holdfast_lock (
   name bytea NOT NULL PRIMARY KEY,
-  owner varchar(32),
+  owner text,
   token bigint NOT NULL,
   lease_millis bigint NOT NULL,
   expires timestamptz NOT NULL,
   since timestamptz NOT NULL,
-  holder varchar(500) NOT NULL,
+  holder text NOT NULL,
   awaited timestamptz
 ) WITH (fillfactor = 50);

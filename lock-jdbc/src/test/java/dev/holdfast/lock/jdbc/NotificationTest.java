@@ -213,4 +213,45 @@ final class NotificationTest {
             assertThat(listening()).isZero();
         }
     }
+
+    @Test
+    void release_calledWaiter_sendsNoNameThatAnybodyCouldRead() throws Exception {
+        try (LockClient holder = client(JdbcStrategy.VERSION, pool);
+                LockClient waiter = client(JdbcStrategy.VERSION, pool);
+                Connection ear = db.connect();
+                Statement statement = ear.createStatement()) {
+            statement.execute("LISTEN \"" + table + "\"");
+            Lease lease = holder.lock("payout/DE89370400440532013000", LONG).acquire();
+            CompletableFuture<Lease> waiting =
+                    waiter.lock("payout/DE89370400440532013000", LONG).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> announced() == 1);
+            lease.close();
+            waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).close();
+            statement.execute("SELECT 1");
+            var heard = ear.unwrap(PGConnection.class).getNotifications();
+            assertThat(heard).anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
+            String name = "payout/DE89370400440532013000";
+            String hex = java.util.HexFormat.of().formatHex(name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
+            assertThat(heard).noneMatch(one -> one.getParameter().contains(hex) || one.getParameter().contains(name));
+        }
+    }
+
+    /** Any role may notify; the waiter looks, finds the lock held, and waits on. */
+    @Test
+    void notify_byAnybody_costsOneCheck() throws Exception {
+        try (LockClient holder = client(JdbcStrategy.VERSION, pool);
+                LockClient waiter = client(JdbcStrategy.VERSION, new CountingDataSource(pool, count))) {
+            Lease lease = holder.lock("called", LONG).acquire();
+            CompletableFuture<Lease> waiting = waiter.lock("called", LONG).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> announced() == 1 && listening() == 1);
+            await().atMost(PATIENCE).until(() -> {
+                long before = count.get();
+                db.execute("NOTIFY \"" + table + "\", '" + new WaitTicket("called").payload() + "'");
+                return count.get() > before;
+            });
+            assertThat(waiting).isNotDone();
+            lease.close();
+            waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).close();
+        }
+    }
 }

@@ -19,6 +19,7 @@ import org.springframework.jdbc.datasource.DataSourceUtils;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
+import org.springframework.transaction.annotation.Isolation;
 import org.springframework.transaction.annotation.Transactional;
 
 /** The example in docs/jdbc.md, and what keeps leases out of the caller's transaction. */
@@ -35,9 +36,10 @@ final class SpringTransactionTest {
         }
 
         /** Released by the commit, or by the rollback if this throws. */
-        @Transactional
+        @Transactional(isolation = Isolation.READ_COMMITTED)
         public void withdraw(long account, long amount) {
             Connection connection = DataSourceUtils.getConnection(dataSource);
+            // First the lock, then the reads that it guards.
             long token = JdbcLocks.lockInTransaction(connection, "account/" + account, Duration.ofSeconds(2));
             Long balance = jdbc.queryForObject("SELECT balance FROM account WHERE id = ?", Long.class, account);
             if (balance == null || balance < amount) {

@@ -9,6 +9,9 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.LockName;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -38,6 +41,59 @@ final class SweeperTest {
             assertThat(Spi.granted(backend, "released").token()).isGreaterThan(released.token());
             assertThat(Spi.release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
         }
+    }
+
+    /** More than one statement deletes, beside as many rows that are in use. */
+    @ParameterizedTest
+    @EnumSource
+    void sweep_thousandsHaveEnded_deletesAll_andFindsThemByTheIndex(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        TableName table = new TableName(SharedDb.newTable());
+        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            insert(db, table, "live/", 3_000, db.dialect.nowPlusMillis("600000"));
+            db.execute((db.dialect.mysqlFamily() ? "ANALYZE TABLE " : "ANALYZE ")
+                    + (db.dialect == Dialect.H2 ? "" : table));
+            insert(db, table, "once/", 1_700, db.dialect.nowPlusMillis("(-3600000)"));
+
+            assertThat(plan(
+                            db,
+                            "SELECT name FROM " + table + " WHERE expires < " + db.dialect.nowPlusMillis("(-600000)")
+                                    + " ORDER BY expires LIMIT 500"))
+                    .containsIgnoringCase(db.dialect.mysqlFamily() ? "due" : table + "_due");
+            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1_700);
+            assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(3_000);
+        }
+    }
+
+    private static void insert(Db db, TableName table, String prefix, int count, String expires) throws Exception {
+        try (Connection connection = db.connect();
+                PreparedStatement insert = connection.prepareStatement("INSERT INTO " + table
+                        + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, NULL, 1, 1000, "
+                        + expires + ", " + expires + ", '')")) {
+            connection.setAutoCommit(false);
+            for (int i = 0; i < count; i++) {
+                insert.setBytes(1, LockName.utf8(prefix + i));
+                insert.addBatch();
+            }
+            insert.executeBatch();
+            connection.commit();
+        }
+    }
+
+    private static String plan(Db db, String query) throws Exception {
+        StringBuilder plan = new StringBuilder();
+        try (Connection connection = db.connect();
+                var statement = connection.createStatement();
+                var rows = statement.executeQuery("EXPLAIN " + query)) {
+            while (rows.next()) {
+                for (int i = 1; i <= rows.getMetaData().getColumnCount(); i++) {
+                    plan.append(rows.getString(i)).append(' ');
+                }
+            }
+        }
+        return plan.toString();
     }
 
     @ParameterizedTest

@@ -1,0 +1,60 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a database that is killed right after a grant still knows, when it was told not to wait for its disk. */
+final class CrashTest {
+
+    @Test
+    void killedAfterGrants_synchronousCommitOff_losesNoneOfThem() throws Exception {
+        try (Db db = Db.postgres("synchronous_commit=off", "wal_writer_delay=10000", "autovacuum=off");
+                HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(4))) {
+            LockBackend version = backend(pool, JdbcStrategy.VERSION);
+            LockBackend unique = backend(pool, JdbcStrategy.UNIQUE_INDEX);
+            LockBackend row = backend(pool, JdbcStrategy.ROW_LOCK);
+            Grant renewed = Spi.granted(version, "renewed");
+            Spi.release(row, Spi.granted(row, "a")); // its rows are there
+            db.execute("CHECKPOINT");
+            // Durable so far, and about to end: only a renewal makes it last.
+            db.execute("UPDATE holdfast_lock SET lease_millis = 60000, expires = clock_timestamp() + interval '10 s'");
+            db.execute("CHECKPOINT");
+
+            Grant onVersion = killedAfter(db, () -> Spi.granted(version, "a"));
+            assertThat(Spi.attempt(version, "a")).as("version").isInstanceOf(Attempt.Busy.class);
+            assertThat(db.number("SELECT token FROM holdfast_lock WHERE name = 'a'"))
+                    .isEqualTo(onVersion.token());
+
+            Grant onUnique = killedAfter(db, () -> Spi.granted(unique, "a"));
+            assertThat(Spi.attempt(unique, "a")).as("unique index").isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.granted(unique, "b").token()).isGreaterThan(onUnique.token());
+
+            Grant onRow = killedAfter(db, () -> Spi.granted(row, "a"));
+            assertThat(Spi.granted(row, "a").token()).as("row lock").isGreaterThan(onRow.token());
+
+            killedAfter(db, () -> Spi.renew(version, List.of(renewed)));
+            assertThat(db.number("SELECT ceil(extract(epoch FROM expires - clock_timestamp())) FROM holdfast_lock"
+                            + " WHERE name = 'renewed'"))
+                    .as("seconds left of a lease of 60 s that was renewed")
+                    .isGreaterThan(20);
+        }
+    }
+
+    private static LockBackend backend(HikariDataSource pool, JdbcStrategy strategy) {
+        return JdbcLocks.builder(pool).strategy(strategy).createTable(true).backend(ClientOptions.defaults());
+    }
+
+    private static <T> T killedAfter(Db db, java.util.function.Supplier<T> work) throws Exception {
+        T result = work.get();
+        db.process().kill();
+        db.process().start();
+        return result;
+    }
+}
