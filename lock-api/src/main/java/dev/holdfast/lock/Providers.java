@@ -1,7 +1,8 @@
 package dev.holdfast.lock;
 
-import java.util.Locale;
-import java.util.Objects;
+import dev.holdfast.lock.text.Scheme;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.ServiceLoader;
 import java.util.TreeSet;
 
@@ -11,22 +12,33 @@ final class Providers {
     private Providers() {}
 
     static LockProvider select(String uri) {
-        Objects.requireNonNull(uri, "uri");
-        int colon = uri.indexOf(':');
-        if (colon <= 0) {
-            throw new IllegalArgumentException(
-                    "lock URI has no scheme; write it as scheme:address, for example redis://localhost:6379");
-        }
-        String scheme = uri.substring(0, colon).toLowerCase(Locale.ROOT);
+        return select(uri, ServiceLoader.load(LockProvider.class));
+    }
+
+    static LockProvider select(String uri, Iterable<LockProvider> providers) {
+        String scheme = Scheme.of(uri);
         TreeSet<String> found = new TreeSet<>();
-        for (LockProvider provider : ServiceLoader.load(LockProvider.class)) {
-            if (provider.schemes().contains(scheme)) {
-                return provider;
-            }
+        List<LockProvider> serving = new ArrayList<>();
+        for (LockProvider provider : providers) {
             found.addAll(provider.schemes());
+            if (provider.schemes().contains(scheme)) {
+                serving.add(provider);
+            }
         }
-        throw new IllegalArgumentException("no lock provider serves the URI scheme '" + scheme + "'; found "
-                + (found.isEmpty() ? "no providers at all" : found)
-                + "; add the backend's module (lock-redis, lock-etcd, lock-zookeeper, lock-jdbc) to the class path");
+        if (serving.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "no lock provider serves the URI scheme '" + scheme + "'; found "
+                            + (found.isEmpty() ? "no providers at all" : found)
+                            + "; add the backend's module (lock-redis, lock-etcd, lock-zookeeper, lock-jdbc) to the class path");
+        }
+        if (serving.size() > 1) {
+            throw new LockConfigurationException("several lock providers serve the URI scheme '" + scheme + "': "
+                    + serving.stream()
+                            .map(provider -> provider.getClass().getName())
+                            .sorted()
+                            .toList()
+                    + "; leave only one of them on the class path");
+        }
+        return serving.get(0);
     }
 }

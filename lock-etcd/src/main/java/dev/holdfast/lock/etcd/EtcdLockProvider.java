@@ -27,6 +27,8 @@ import javax.net.ssl.SSLException;
  * certificate is checked against, by default the host's).
  */
 public final class EtcdLockProvider implements LockProvider {
+    static final Set<String> SCHEMES = Set.of("etcd", "etcds");
+
     private static final GetOption ONE_KEY =
             GetOption.builder().isPrefix(true).withKeysOnly(true).withLimit(1).build();
 
@@ -40,7 +42,7 @@ public final class EtcdLockProvider implements LockProvider {
 
     @Override
     public Set<String> schemes() {
-        return Set.of("etcd", "etcds");
+        return SCHEMES;
     }
 
     @Override
@@ -81,10 +83,6 @@ public final class EtcdLockProvider implements LockProvider {
         try {
             SslContextBuilder context = GrpcSslContexts.forClient();
             address.parameter("ca").ifPresent(file -> context.trustManager(new File(file)));
-            if (address.parameter("cert").isPresent()
-                    != address.parameter("key").isPresent()) {
-                throw new IllegalArgumentException(address + ": cert and key must be given together");
-            }
             address.parameter("cert")
                     .ifPresent(file -> context.keyManager(
                             new File(file), new File(address.parameter("key").orElseThrow())));

@@ -3,6 +3,8 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.testkit.CanaryPassword;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -40,6 +42,9 @@ final class EtcdUriTest {
                 "etcd://",
                 "etcd:host",
                 "http://host",
+                "etcd+tls://host",
+                "etcd://host#canary",
+                "etcds://host?cert=canary",
                 "etcd://host:0",
                 "etcd://host:99999",
                 "etcd://host:port",
@@ -56,7 +61,7 @@ final class EtcdUriTest {
     void parse_malformed_isRefused(String uri) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> EtcdUri.parse(uri))
-                .withMessageContaining("malformed etcd address")
+                .withMessageContaining("malformed")
                 .satisfies(e -> assertThat(e.getMessage()).doesNotContain("canary"));
     }
 
@@ -65,5 +70,46 @@ final class EtcdUriTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> EtcdUri.parse("etcd://host?mode=loud").mode())
                 .withMessageContaining("single-key");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ca", "cert", "key", "authority"})
+    void parse_certificatesWithoutTls_areRefused(String parameter) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> EtcdUri.parse("etcd://host?" + parameter + "=/etc/x.pem"))
+                .withMessageContaining("parameter '" + parameter + "' needs TLS; write etcds://");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"etcds://h", "ETCDS://h", "eTcDs://h", "Etcds://h?ca=x&authority=y"})
+    void parse_schemeOfTls_isTlsInAnyCase(String uri) {
+        assertThat(EtcdUri.parse(uri).tls()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"tls", "ssl", "CA", "insecure"})
+    void parse_unknownParameter_isRefusedByName(String parameter) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> EtcdUri.parse("etcd://host?" + parameter + "=true"))
+                .withMessageContaining("'" + parameter + "' is unknown");
+    }
+
+    @Test
+    void parse_anyPassword_isReadOrNeverRepeated() {
+        Random random = new Random(19);
+        for (int i = 0; i < 5_000; i++) {
+            CanaryPassword password = CanaryPassword.random(random);
+            EtcdUri exact = EtcdUri.parse("etcds://me:" + password.encoded() + "@h.example:7000,i?prefix=a/");
+            assertThat(exact.password()).isEqualTo(password.text());
+            assertThat(password.showsIn(exact.toString())).isFalse();
+            try {
+                assertThat(EtcdUri.parse("etcds://me:" + password.text() + "@h.example:7000,i?prefix=a/")
+                                .endpoints())
+                        .containsExactly("h.example:7000", "i:2379");
+            } catch (IllegalArgumentException e) {
+                assertThat(password.showsIn(e.toString())).as(e.toString()).isFalse();
+                assertThat(e).hasNoCause();
+            }
+        }
     }
 }

@@ -17,9 +17,7 @@ import io.lettuce.core.resource.DefaultEventLoopGroupProvider;
 import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.EventLoopGroupProvider;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -55,7 +53,8 @@ final class OwnRedisSource implements RedisSource {
     }
 
     static OwnRedisSource connect(String uri, Duration timeout) {
-        List<RedisURI> uris = parse(uri);
+        RedisUri address = RedisUri.parse(uri);
+        List<RedisURI> uris = address.servers();
         uris.forEach(each -> each.setTimeout(timeout));
         EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1);
         ClientResources resources = ClientResources.builder()
@@ -69,7 +68,7 @@ final class OwnRedisSource implements RedisSource {
                 .keepAlive(true)
                 .tcpNoDelay(true)
                 .build();
-        if (isCluster(uri)) {
+        if (address.cluster()) {
             RedisClusterClient client = RedisClusterClient.create(resources, uris);
             client.setOptions(ClusterClientOptions.builder()
                     .socketOptions(socket)
@@ -87,36 +86,6 @@ final class OwnRedisSource implements RedisSource {
                 .timeoutOptions(NO_TIMER)
                 .build());
         return new OwnRedisSource(client, resources, threads, RedisSource.of(client));
-    }
-
-    /** Reads an address; what is wrong with it is told without repeating it, since it may hold a password. */
-    static List<RedisURI> parse(String uri) {
-        try {
-            if (!isCluster(uri)) {
-                return List.of(RedisURI.create(uri));
-            }
-            String scheme = uri.startsWith("rediss") ? "rediss://" : "redis://";
-            String rest = uri.substring(uri.indexOf("://") + 3);
-            int at = rest.lastIndexOf('@');
-            String user = rest.substring(0, at + 1);
-            int end = rest.indexOf('/', at + 1) < 0 ? rest.indexOf('?', at + 1) : rest.indexOf('/', at + 1);
-            String hosts = end < 0 ? rest.substring(at + 1) : rest.substring(at + 1, end);
-            String tail = end < 0 ? "" : rest.substring(end);
-            List<RedisURI> seeds = new ArrayList<>();
-            for (String host : hosts.split(",")) {
-                seeds.add(RedisURI.create(scheme + user + host + tail));
-            }
-            return seeds;
-        } catch (RuntimeException e) {
-            throw new IllegalArgumentException(
-                    "the Redis URI is malformed; write it as redis://[user:password@]host[:port][/database],"
-                            + " redis-sentinel://host:port,host:port#master or redis-cluster://host:port,host:port");
-        }
-    }
-
-    private static boolean isCluster(String uri) {
-        return uri.toLowerCase(Locale.ROOT).startsWith("redis-cluster:")
-                || uri.toLowerCase(Locale.ROOT).startsWith("rediss-cluster:");
     }
 
     @Override

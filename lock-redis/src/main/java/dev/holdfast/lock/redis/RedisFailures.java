@@ -3,7 +3,6 @@ package dev.holdfast.lock.redis;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Secrets;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisReadOnlyException;
 import java.util.List;
@@ -105,6 +104,6 @@ final class RedisFailures {
 
     private static String text(Throwable failure) {
         String message = failure.getMessage();
-        return message == null ? failure.getClass().getSimpleName() : Secrets.redact(message);
+        return message == null ? failure.getClass().getSimpleName() : message;
     }
 }

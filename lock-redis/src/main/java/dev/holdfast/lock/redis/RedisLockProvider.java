@@ -6,9 +6,13 @@ import dev.holdfast.lock.LockProvider;
 import java.util.Set;
 
 /**
- * Serves {@code redis://}, {@code rediss://} (TLS), {@code redis-sentinel://} and {@code rediss-sentinel://} addresses in
- * the forms that Lettuce documents, and {@code redis-cluster://[user:password@]host:port,host:port} (TLS:
- * {@code rediss-cluster://}) with the seeds of a cluster. The client has its own connections and threads.
+ * Serves {@code redis://[[user:]password@]host[:port][/database]}, {@code redis-sentinel://host:port,host:port#group} and
+ * {@code redis-cluster://host:port,host:port} with the seeds of a cluster; with TLS {@code rediss://},
+ * {@code rediss-sentinel://} and {@code rediss-cluster://}. Valkey's names ({@code valkey://}, {@code valkeys://} and so on) are the
+ * same. The client has its own connections and threads.
+ *
+ * <p>Parameters: {@code clientName}, and with TLS {@code verifyPeer} ({@code FULL}, the default; {@code CA} does not check the
+ * server's name; {@code NONE} checks nothing).
  */
 public final class RedisLockProvider implements LockProvider {
 
@@ -17,14 +21,7 @@ public final class RedisLockProvider implements LockProvider {
 
     @Override
     public Set<String> schemes() {
-        return Set.of(
-                "redis",
-                "rediss",
-                "redis-sentinel",
-                "rediss-sentinel",
-                "redis-cluster",
-                "rediss-cluster",
-                "redis-socket");
+        return RedisUri.SCHEMES;
     }
 
     @Override

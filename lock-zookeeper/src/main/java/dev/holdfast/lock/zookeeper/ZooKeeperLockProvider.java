@@ -35,7 +35,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
 
     @Override
     public Set<String> schemes() {
-        return Set.of("zookeeper", "zk");
+        return ZooKeeperUri.SCHEMES;
     }
 
     @Override

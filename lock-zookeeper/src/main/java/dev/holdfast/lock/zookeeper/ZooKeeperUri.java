@@ -2,10 +2,9 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Renewal;
-import java.net.URLDecoder;
-import java.nio.charset.StandardCharsets;
-import java.util.LinkedHashMap;
-import java.util.Map;
+import dev.holdfast.lock.spi.LockUri;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,38 +19,46 @@ import org.jspecify.annotations.Nullable;
 record ZooKeeperUri(
         String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls) {
 
+    static final Set<String> SCHEMES = Set.of("zookeeper", "zk");
+
+    private static final Set<String> PARAMETERS = Set.of("sessionTimeout", "tls");
     private static final int PORT = 2181;
     private static final int LONGEST_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
-    static ZooKeeperUri parse(String uri) {
-        int authority = uri.indexOf("://");
-        if (authority < 0) {
-            throw malformed("there is no // after the scheme");
+    static ZooKeeperUri parse(String text) {
+        LockUri uri = LockUri.parse(text, PARAMETERS);
+        if (!SCHEMES.contains(uri.scheme())) {
+            throw uri.malformed("the scheme is not one of ZooKeeper; write zookeeper://");
         }
-        String rest = uri.substring(authority + 3);
-        Map<String, String> parameters = new LinkedHashMap<>();
-        int question = rest.indexOf('?');
-        if (question >= 0) {
-            parameters.putAll(parameters(rest.substring(question + 1)));
-            rest = rest.substring(0, question);
-        }
-        String credentials = null;
-        int at = rest.lastIndexOf('@');
-        if (at >= 0) {
-            credentials = decode(rest.substring(0, at));
-            rest = rest.substring(at + 1);
-            if (credentials.indexOf(':') <= 0) {
-                throw malformed("the user information is not user:password");
-            }
-        }
-        int slash = rest.indexOf('/');
-        String base = slash < 0 ? "" : decode(rest.substring(slash)).replaceAll("/+$", "");
+        uri.refuseFragment();
+        String base = uri.path().replaceAll("/+$", "");
         return new ZooKeeperUri(
-                servers(slash < 0 ? rest : rest.substring(0, slash)),
-                base.isEmpty() ? ZooKeeperLocks.Builder.DEFAULT_BASE : LockTree.requireBase(base),
-                credentials,
-                sessionMillis(parameters.remove("sessionTimeout")),
-                tls(parameters.remove("tls"), parameters));
+                uri.hosts().stream().map(host -> host.withPort(PORT)).collect(Collectors.joining(",")),
+                base.isEmpty() ? ZooKeeperLocks.Builder.DEFAULT_BASE : base(uri, base),
+                credentials(uri),
+                sessionMillis(uri),
+                tls(uri));
+    }
+
+    /** The check's own message repeats the path. */
+    private static String base(LockUri uri, String path) {
+        try {
+            return LockTree.requireBase(path);
+        } catch (IllegalArgumentException e) {
+            throw uri.malformed(
+                    "the path is not one for locks: without empty, . or .. parts, and not below /zookeeper");
+        }
+    }
+
+    private static @Nullable String credentials(LockUri uri) {
+        if (uri.user().isEmpty()) {
+            return null;
+        }
+        String user = uri.user().get();
+        if (user.isEmpty() || uri.password().isEmpty()) {
+            throw uri.malformed("the user information is not user:password");
+        }
+        return user + ":" + uri.password().get();
     }
 
     /**
@@ -68,62 +75,20 @@ record ZooKeeperUri(
         return (int) Math.min(session, LONGEST_SESSION_MILLIS);
     }
 
-    private static String servers(String list) {
-        StringBuilder servers = new StringBuilder();
-        for (String server : list.split(",", -1)) {
-            if (server.isBlank()) {
-                throw malformed("a server's name is missing");
-            }
-            boolean port = server.matches(".*[^:]:\\d{1,5}") || server.matches("\\[.*]:\\d{1,5}");
-            servers.append(servers.isEmpty() ? "" : ",").append(server).append(port ? "" : ":" + PORT);
-        }
-        return servers.toString();
-    }
-
-    private static Map<String, String> parameters(String query) {
-        Map<String, String> parameters = new LinkedHashMap<>();
-        for (String pair : query.split("&")) {
-            int equals = pair.indexOf('=');
-            if (equals <= 0) {
-                throw malformed("a parameter is not name=value");
-            }
-            parameters.put(pair.substring(0, equals), decode(pair.substring(equals + 1)));
-        }
-        return parameters;
-    }
-
-    private static int sessionMillis(@Nullable String text) {
-        if (text == null) {
-            return 0;
-        }
-        if (!text.matches("[1-9]\\d{0,7}")) {
-            throw malformed("sessionTimeout is not a number of milliseconds from 1 to 99999999");
+    private static int sessionMillis(LockUri uri) {
+        String text = uri.parameter("sessionTimeout").orElse("0");
+        if (uri.parameter("sessionTimeout").isPresent() && !text.matches("[1-9]\\d{0,7}")) {
+            throw uri.malformed("sessionTimeout is not a number of milliseconds from 1 to 99999999");
         }
         return Math.min(Integer.parseInt(text), LONGEST_SESSION_MILLIS);
     }
 
-    private static boolean tls(@Nullable String text, Map<String, String> others) {
-        if (!others.isEmpty()) {
-            throw malformed("the parameters " + others.keySet() + " are not known; there are sessionTimeout and tls");
-        }
-        if (text != null && !text.equals("true") && !text.equals("false")) {
-            throw malformed("tls is neither true nor false");
-        }
-        return "true".equals(text);
-    }
-
-    private static String decode(String text) {
-        try {
-            return URLDecoder.decode(text.replace("+", "%2B"), StandardCharsets.UTF_8);
-        } catch (IllegalArgumentException e) {
-            throw malformed("a percent sign is not followed by two hexadecimal digits");
-        }
-    }
-
-    /** Never repeats the address, which may hold a password. */
-    private static IllegalArgumentException malformed(String why) {
-        return new IllegalArgumentException("lock URI of ZooKeeper is malformed: " + why
-                + "; write it as zookeeper://user:password@host1:2181,host2:2181/base?sessionTimeout=15000");
+    private static boolean tls(LockUri uri) {
+        return switch (uri.parameter("tls").orElse("false")) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw uri.malformed("tls is neither true nor false");
+        };
     }
 
     @Override

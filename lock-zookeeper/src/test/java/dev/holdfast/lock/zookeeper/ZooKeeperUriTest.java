@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.testkit.CanaryPassword;
 import java.time.Duration;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -67,6 +69,14 @@ class ZooKeeperUriTest {
     @ValueSource(
             strings = {
                 "zk:h1",
+                "zks://h1",
+                "zk://h1#canary",
+                "zk://:canary@h1",
+                "zk://u:12/canary@h1",
+                "zk://u:canary@h1/a/../b",
+                "zk://u:canary@h1?ssl=true",
+                "zk://u:canary@h1?tls=TRUE",
+                "zk://u:canary@h1?sessionTimeout=",
                 "zk://canary@h1",
                 "zk://u:canary@",
                 "zk://u:canary@h1,,h2",
@@ -82,5 +92,34 @@ class ZooKeeperUriTest {
         assertThatThrownBy(() -> ZooKeeperUri.parse(uri))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageNotContaining("canary");
+    }
+
+    @Test
+    void parse_atInTheBasePath_doesNotBecomeTheHost() {
+        ZooKeeperUri uri = ZooKeeperUri.parse("zookeeper://user:p@h1:2181/shop@eu");
+
+        assertThat(uri.connectString()).isEqualTo("h1:2181");
+        assertThat(uri.basePath()).isEqualTo("/shop@eu");
+        assertThat(uri.credentials()).isEqualTo("user:p");
+        assertThat(ZooKeeperUri.parse("ZooKeeper://h1/shop%40eu").basePath()).isEqualTo("/shop@eu");
+    }
+
+    @Test
+    void parse_anyPassword_isReadOrNeverRepeated() {
+        Random random = new Random(20);
+        for (int i = 0; i < 5_000; i++) {
+            CanaryPassword password = CanaryPassword.random(random);
+            ZooKeeperUri exact = ZooKeeperUri.parse("zk://me:" + password.encoded() + "@h.example:7000,i/base");
+            assertThat(exact.credentials()).isEqualTo("me:" + password.text());
+            assertThat(password.showsIn(exact.toString())).isFalse();
+            try {
+                assertThat(ZooKeeperUri.parse("zk://me:" + password.text() + "@h.example:7000,i/base")
+                                .connectString())
+                        .isEqualTo("h.example:7000,i:2181");
+            } catch (IllegalArgumentException e) {
+                assertThat(password.showsIn(e.toString())).as(e.toString()).isFalse();
+                assertThat(e).hasNoCause();
+            }
+        }
     }
 }

@@ -1,0 +1,87 @@
+package dev.holdfast.lock.text;
+
+/**
+ * Text from outside, made safe for one line of a message: a lock's name, a holder's identity, a server's words. Line breaks
+ * and terminal escapes would forge lines of a log, bidirectional controls would reorder what is read.
+ */
+public final class Printable {
+    private static final int HIGHEST_PLAIN = 0x7e;
+
+    private Printable() {}
+
+    /**
+     * Escapes what does not show as itself.
+     *
+     * @param text any text
+     * @return the same text if it has no such character; otherwise with controls, line and paragraph separators, format
+     *     characters (bidirectional controls among them) and unpaired surrogates as {@code \n}, {@code \r}, {@code \t} or
+     *     backslash, {@code u} and four hexadecimal digits
+     */
+    public static String of(String text) {
+        for (int i = 0; i < text.length(); i++) {
+            if (isHidden(text, i)) {
+                return escaped(text, i);
+            }
+        }
+        return text;
+    }
+
+    /**
+     * Escapes what does not show as itself, and bounds the length.
+     *
+     * @param text any text
+     * @param longest the most characters of the text that are kept; a positive number
+     * @return the escaped text, with an ellipsis where it was cut
+     */
+    public static String of(String text, int longest) {
+        if (text.length() <= longest) {
+            return of(text);
+        }
+        int end = Character.isHighSurrogate(text.charAt(longest - 1)) ? longest - 1 : longest;
+        return of(text.substring(0, end)) + "…";
+    }
+
+    private static String escaped(String text, int from) {
+        StringBuilder escaped = new StringBuilder(text.length() + 16).append(text, 0, from);
+        for (int i = from; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (!isHidden(text, i)) {
+                escaped.append(c);
+            } else if (c == '\n') {
+                escaped.append("\\n");
+            } else if (c == '\r') {
+                escaped.append("\\r");
+            } else if (c == '\t') {
+                escaped.append("\\t");
+            } else {
+                escaped.append(String.format("\\u%04x", (int) c));
+            }
+        }
+        return escaped.toString();
+    }
+
+    private static boolean isHidden(String text, int index) {
+        char c = text.charAt(index);
+        if (c >= ' ' && c <= HIGHEST_PLAIN) {
+            return false;
+        }
+        if (Character.isHighSurrogate(c)) {
+            return index + 1 == text.length()
+                    || !Character.isLowSurrogate(text.charAt(index + 1))
+                    || isFormat(Character.toCodePoint(c, text.charAt(index + 1)));
+        }
+        if (Character.isLowSurrogate(c)) {
+            return index == 0
+                    || !Character.isHighSurrogate(text.charAt(index - 1))
+                    || isFormat(Character.toCodePoint(text.charAt(index - 1), c));
+        }
+        return isFormat(c);
+    }
+
+    private static boolean isFormat(int codePoint) {
+        return switch (Character.getType(codePoint)) {
+            case Character.CONTROL, Character.FORMAT, Character.LINE_SEPARATOR, Character.PARAGRAPH_SEPARATOR -> true;
+            default -> false;
+        };
+    }
+}

@@ -1,0 +1,6 @@
+/**
+ * Text that comes from outside: {@link dev.holdfast.lock.text.Scheme} reads the start of an address,
+ * {@link dev.holdfast.lock.text.Printable} makes names and identities safe for messages. Not exported.
+ */
+@org.jspecify.annotations.NullMarked
+package dev.holdfast.lock.text;

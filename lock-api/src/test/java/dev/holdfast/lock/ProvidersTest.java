@@ -1,0 +1,57 @@
+package dev.holdfast.lock;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class ProvidersTest {
+
+    private static class One implements LockProvider {
+        @Override
+        public Set<String> schemes() {
+            return Set.of("one", "shared");
+        }
+
+        @Override
+        public LockClient connect(String uri, ClientOptions options) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    private static final class Other extends One {
+        @Override
+        public Set<String> schemes() {
+            return Set.of("other", "shared");
+        }
+    }
+
+    private static final One ONE = new One();
+    private static final Other OTHER = new Other();
+
+    @Test
+    void select_anyCase_findsTheOneProvider() {
+        assertThat(Providers.select("ONE://h", List.of(ONE, OTHER))).isSameAs(ONE);
+        assertThat(Providers.select("other:x", List.of(ONE, OTHER))).isSameAs(OTHER);
+    }
+
+    @Test
+    void select_schemeOfTwoProviders_isRefusedByName() {
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> Providers.select("shared://u:CANARY@h", List.of(ONE, OTHER)))
+                .withMessageContaining(One.class.getName())
+                .withMessageContaining(Other.class.getName())
+                .withMessageNotContaining("CANARY");
+    }
+
+    @Test
+    void select_schemeOfNobody_listsWhatIsServed() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Providers.select("none://u:CANARY@h", List.of(ONE, OTHER)))
+                .withMessageContaining("[one, other, shared]")
+                .withMessageNotContaining("CANARY");
+    }
+}
