@@ -12,6 +12,7 @@ import dev.holdfast.lock.zookeeper.QueueNode.Place;
 import dev.holdfast.lock.zookeeper.QueueNode.Predecessor;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -147,32 +148,47 @@ final class Attempts {
                 : list(run, place);
     }
 
-    /** After a creation without an answer: looks whether there is a node of this owner and session. */
+    /**
+     * After a creation without an answer: looks for the node of this owner and session. Others of this owner, of a session
+     * that is about to end, may be there before it and are left to end with theirs.
+     */
     private CompletableFuture<Attempt> recover(Run run) {
         String parent = tree.parent(run.node.name());
         Futures.ignore(run.session.sync(parent));
         return run.session
                 .children(parent)
                 .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
-                .thenCompose(children -> {
-                    List<Contender> own = Contender.of(children).stream()
-                            .filter(contender ->
-                                    contender.isOf(run.node.acquisition().owner()))
-                            .toList();
+                .thenCompose(children -> ofThisSession(run, parent, children))
+                .thenCompose(own -> {
                     if (own.isEmpty()) {
                         return enqueue(run);
                     }
-                    String path = parent + "/" + own.get(0).name();
-                    return run.session.exists(path).thenCompose(stat -> {
-                        if (stat.getEphemeralOwner() != run.session.id()) {
-                            return enqueue(run);
-                        }
-                        Place place = new Place(run.session, path, stat.getCzxid());
-                        run.node.place = place;
-                        run.node.deletionSent = false;
-                        return list(run, place);
-                    });
+                    // Each further one is of a creation that was repeated, and would block its own owner.
+                    own.subList(1, own.size()).forEach(extra -> Futures.ignore(run.session.delete(extra.path())));
+                    run.node.place = own.get(0);
+                    run.node.deletionSent = false;
+                    return list(run, own.get(0));
                 });
+    }
+
+    /** The owner's nodes whose ephemeral owner is the run's session, by creation. */
+    private static CompletableFuture<List<Place>> ofThisSession(Run run, String parent, List<String> children) {
+        String prefix = Contender.prefix(run.node.acquisition().owner());
+        List<CompletableFuture<Place>> looks = children.stream()
+                .filter(child -> child.startsWith(prefix))
+                .map(child -> parent + "/" + child)
+                .map(path -> run.session
+                        .exists(path)
+                        .exceptionally(failure -> Futures.recover(failure, Code.NONODE, new Stat()))
+                        .thenApply(stat -> new Place(
+                                run.session, path, stat.getEphemeralOwner() == run.session.id() ? stat.getCzxid() : 0)))
+                .toList();
+        return CompletableFuture.allOf(looks.toArray(CompletableFuture[]::new))
+                .thenApply(nothing -> looks.stream()
+                        .map(CompletableFuture::join)
+                        .filter(place -> place.czxid() != 0)
+                        .sorted(Comparator.comparingLong(Place::czxid))
+                        .toList());
     }
 
     /** Lists the queue again, with a write that confirms the session unless there was one of late. */

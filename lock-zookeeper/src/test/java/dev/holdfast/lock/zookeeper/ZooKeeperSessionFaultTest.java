@@ -203,6 +203,40 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
+    @DisplayName("A creation whose reply is lost is found again behind an older node of its owner, of a dying session")
+    void attempt_replyLost_olderNodeOfAnotherSession_foundAgain() throws Exception {
+        release(first, acquire(first, "older"));
+        fixture.keep("older");
+        Spi contender = contender(first, "older");
+        String old = fixture.administrator()
+                .create(
+                        ZooKeeperFixture.parent("older") + "/" + Contender.prefix(contender.acquisition.owner()),
+                        new byte[0],
+                        org.apache.zookeeper.ZooDefs.Ids.OPEN_ACL_UNSAFE,
+                        org.apache.zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL);
+        proxy().dropRepliesAfter(0);
+        CompletionStage<Attempt> lost = contender.send(Spi.WAIT);
+        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("older") == 2);
+        String node = fixture.contenders("older").get(1).name();
+        proxy().pass();
+        proxy().resetAll();
+        assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
+
+        await().atMost(Spi.PATIENCE)
+                .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                .until(() -> contender.attempt(Spi.WAIT) instanceof Attempt.Busy);
+        assertThat(fixture.entries("older")).isEqualTo(2);
+        fixture.administrator().delete(old, -1);
+        Grant grant = contender.await();
+
+        assertThat(((QueueNode) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(fixture.entries("older")).isEqualTo(1);
+        release(first, grant);
+        assertThat(fixture.entries("older")).isZero();
+    }
+
+    @Test
     @DisplayName(
             "A creation whose reply is lost and that is abandoned while cut off leaves nothing after the reconnection")
     void abandon_replyLost_leavesNothing() throws Exception {
