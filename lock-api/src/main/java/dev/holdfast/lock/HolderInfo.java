@@ -1,11 +1,13 @@
 package dev.holdfast.lock;
 
+import dev.holdfast.lock.text.Printable;
 import java.time.Instant;
 
 /**
- * Who holds a lock, as the server recorded it. Immutable.
+ * Who holds a lock, as the server recorded it. Immutable. What others have stored is not trusted: control, format and
+ * bidirectional characters are escaped, and long texts are cut, so that both texts are safe to print.
  *
- * @param who the client's {@link ClientOptions#who()}, possibly empty
+ * @param who the client's {@link ClientOptions#who()}, possibly empty; at most 256 characters before escaping
  * @param host the host name of the holder's process
  * @param pid the process id of the holder's process
  * @param since when the lock was granted, by the server's clock where it has one; on etcd when its holder began to ask
@@ -13,4 +15,20 @@ import java.time.Instant;
  * @param token the fencing token of the grant; a hand-off between threads of the holder's process raises the token that
  *     its leases report, not this one
  */
-public record HolderInfo(String who, String host, long pid, Instant since, long token) {}
+public record HolderInfo(String who, String host, long pid, Instant since, long token) {
+    private static final int LONGEST = 256;
+
+    /**
+     * Makes the texts printable.
+     *
+     * @param who any text
+     * @param host any text
+     * @param pid as above
+     * @param since as above
+     * @param token as above
+     */
+    public HolderInfo {
+        who = Printable.of(who, LONGEST);
+        host = Printable.of(host, LONGEST);
+    }
+}

@@ -1,8 +1,12 @@
 package dev.holdfast.lock;
 
+import dev.holdfast.lock.text.Printable;
 import org.jspecify.annotations.Nullable;
 
-/** The root of what the lock throws by itself. Its message names the lock, what was seen and what to do. */
+/**
+ * The root of what the lock throws by itself. Its message names the lock, what was seen and what to do, in
+ * one line: characters that would break or reorder it are escaped.
+ */
 public class LockException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -12,7 +16,7 @@ public class LockException extends RuntimeException {
      * @param message identity, observation and remedy
      */
     public LockException(String message) {
-        super(message);
+        super(Printable.of(message));
     }
 
     /**
@@ -22,6 +26,6 @@ public class LockException extends RuntimeException {
      * @param cause what led to it, or null
      */
     public LockException(String message, @Nullable Throwable cause) {
-        super(message, cause);
+        super(Printable.of(message), cause);
     }
 }

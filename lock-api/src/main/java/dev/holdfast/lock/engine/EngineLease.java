@@ -4,6 +4,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
@@ -60,12 +61,12 @@ final class EngineLease implements Lease {
         Tenure tenure = possession.tenure;
         long needed = Durations.nanos(validity);
         if (needed < 0 || needed > Validity.usableNanos(tenure.leaseMillis())) {
-            throw new IllegalArgumentException("lock '" + name() + "': cannot ensure " + validity + ", a lease of "
+            throw new IllegalArgumentException("lock '" + LockName.printable(name()) + "': cannot ensure " + validity + ", a lease of "
                     + tenure.leaseMillis() + " ms can be relied upon for "
                     + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis())) + "; ask for a longer lease");
         }
         if (closed.get()) {
-            throw new IllegalStateException("lock '" + name() + "' (token " + token() + "): this lease is closed");
+            throw new IllegalStateException("lock '" + LockName.printable(name()) + "' (token " + token() + "): this lease is closed");
         }
         if (remainingNanos() > 0 && remainingNanos() >= needed) {
             return;
@@ -107,6 +108,6 @@ final class EngineLease implements Lease {
 
     @Override
     public String toString() {
-        return "Lease[" + name() + ", token " + token() + ", " + possession.state + "]";
+        return "Lease[" + LockName.printable(name()) + ", token " + token() + ", " + possession.state + "]";
     }
 }

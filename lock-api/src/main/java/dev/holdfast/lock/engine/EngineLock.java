@@ -3,6 +3,7 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -108,7 +109,7 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public String toString() {
-        return "DistributedLock[" + name + " on " + client.info().name() + "]";
+        return "DistributedLock[" + LockName.printable(name) + " on " + client.info().name() + "]";
     }
 
     private Lease lease(Possession possession) {
@@ -118,7 +119,7 @@ final class EngineLock implements DistributedLock {
     private long timeoutNanos(Duration timeout) {
         Objects.requireNonNull(timeout, "timeout");
         if (timeout.isNegative()) {
-            throw new IllegalArgumentException("lock '" + name + "': timeout must not be negative, got " + timeout);
+            throw new IllegalArgumentException("lock '" + LockName.printable(name) + "': timeout must not be negative, got " + timeout);
         }
         return Durations.nanos(timeout);
     }
@@ -135,7 +136,7 @@ final class EngineLock implements DistributedLock {
     private @Nullable Possession obtain(long timeoutNanos, boolean asLease, boolean interruptible)
             throws InterruptedException {
         if (interruptible && Thread.interrupted()) {
-            throw new InterruptedException("lock '" + name + "': interrupted before acquiring");
+            throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");
         }
         ThreadWaiter waiter =
                 new ThreadWaiter(options, asLease, timeoutNanos, client.ticker().nanos());

@@ -5,6 +5,7 @@ import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.LockName;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -31,7 +32,8 @@ final class Failures {
             cause = cause.getCause();
         }
         String seen = cause == null ? "no answer" : String.valueOf(cause.getMessage());
-        String text = seen.startsWith("lock '" + name + "'") ? seen : "lock '" + name + "': " + seen;
+        String lock = "lock '" + LockName.printable(name) + "'";
+        String text = seen.startsWith(lock) ? seen : lock + ": " + seen;
         if (cause instanceof LockUnavailableException) {
             return new LockUnavailableException(text, cause);
         }
@@ -73,7 +75,7 @@ final class Failures {
     }
 
     static IllegalMonitorStateException notHeld(String name, Thread thread) {
-        return new IllegalMonitorStateException("lock '" + name + "': thread '" + thread.getName()
+        return new IllegalMonitorStateException("lock '" + LockName.printable(name) + "': thread '" + thread.getName()
                 + "' has no lock() hold to unlock; unlock on the thread that locked, once for each lock()");
     }
 

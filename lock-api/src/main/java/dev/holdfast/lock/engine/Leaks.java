@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.spi.LockName;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
 import java.lang.ref.ReferenceQueue;
@@ -54,7 +55,7 @@ final class Leaks {
                 LOG.warn(
                         "lock '{}' (token {}): a lease was dropped without being closed; its hold is ended now. Close"
                                 + " leases with try-with-resources{}",
-                        trace.possession.tenure.name(),
+                        LockName.printable(trace.possession.tenure.name()),
                         trace.possession.token,
                         trace.acquiredAt == null ? ", and see ClientOptions.leakTracing for where it was acquired" : "",
                         trace.acquiredAt);

@@ -5,6 +5,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
 
 /** Makes a {@link LockClient} of a {@link LockBackend}. */
 public final class LockEngine {
@@ -42,7 +43,7 @@ public final class LockEngine {
             return ours.grant();
         }
         throw new IllegalArgumentException(
-                "lock '" + lease.name() + "': " + lease.getClass().getName()
+                "lock '" + LockName.printable(lease.name()) + "': " + lease.getClass().getName()
                         + " is not a lease of this library's engine; pass the lease that the lock gave");
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.RenewResult;
 import java.util.ArrayList;
 import java.util.List;
@@ -175,7 +176,7 @@ final class Renewals {
             tenure.renewing = false;
             LOG.debug(
                     "lock '{}': renewal failed {} times, {}; {}",
-                    tenure.name(),
+                    LockName.printable(tenure.name()),
                     failed,
                     tenure.lastConfirmed(now),
                     detail);

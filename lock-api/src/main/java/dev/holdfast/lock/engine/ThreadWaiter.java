@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.LockName;
 import java.util.concurrent.locks.LockSupport;
 
 /** A thread that blocks until it has the lock. */
@@ -32,7 +33,7 @@ final class ThreadWaiter extends Waiter {
             while (state == State.WAITING) {
                 if (Thread.interrupted()) {
                     if (interruptible && contender.cancel(this)) {
-                        throw new InterruptedException("lock '" + contender.name() + "': interrupted while acquiring");
+                        throw new InterruptedException("lock '" + LockName.printable(contender.name()) + "': interrupted while acquiring");
                     }
                     interrupted = true;
                     interruptible = false;

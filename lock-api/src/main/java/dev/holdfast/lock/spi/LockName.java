@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.text.Printable;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -29,14 +30,25 @@ public final class LockName {
             throw new IllegalArgumentException("lock name is blank; give it at least one visible character");
         }
         if (name.indexOf('\0') >= 0) {
-            throw new IllegalArgumentException("lock name '" + name.replace("\0", "\\0") + "' contains NUL; remove it");
+            throw new IllegalArgumentException("lock name '" + printable(name) + "' contains NUL; remove it");
         }
         int bytes = utf8(name).length;
         if (bytes > MAX_BYTES) {
-            throw new IllegalArgumentException("lock name '" + name.substring(0, name.offsetByCodePoints(0, 16))
+            throw new IllegalArgumentException("lock name '" + printable(name.substring(0, name.offsetByCodePoints(0, 16)))
                     + "…' has " + bytes + " bytes of UTF-8, the limit is " + MAX_BYTES + "; shorten or hash it");
         }
         return name;
+    }
+
+    /**
+     * Returns a name as messages and logs show it. {@link dev.holdfast.lock.LockException} does so by itself; this is for other
+     * exceptions, logs and {@code toString}.
+     *
+     * @param name any text
+     * @return the text with control, format and bidirectional characters escaped, so that it stays in its line
+     */
+    public static String printable(String name) {
+        return Printable.of(name);
     }
 
     /**

@@ -20,4 +20,19 @@ class FailuresTest {
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessage("lock 'a' release: no answer");
     }
+
+    @Test
+    void of_nameThatForgesALine_staysInItsLine() {
+        String name = "a'\n10:00 WARN forged\u001b[2K\u202e";
+        String shown = "lock 'a'\\n10:00 WARN forged\\u001b[2K\\u202e'";
+
+        assertThat(Failures.of(name, new LockUnavailableException("lock '" + name + "': no\nanswer")))
+                .hasMessage(shown + ": no\\nanswer");
+        assertThat(Failures.of(name, new IllegalStateException("bug\r\n")))
+                .message()
+                .startsWith(shown)
+                .hasLineCount(1);
+        assertThat(Failures.notHeld(name, Thread.currentThread())).message().startsWith(shown);
+        assertThat(Failures.closed(name)).message().startsWith(shown);
+    }
 }

@@ -116,7 +116,10 @@ final class PostgresWakeups implements AutoCloseable {
                     ticket.call();
                 }
             } catch (SQLException e) {
-                LOG.debug("lock '{}': waiting was not announced, polling instead", ticket.name(), e);
+                LOG.debug(
+                        "lock '{}': waiting was not announced, polling instead",
+                        LockName.printable(ticket.name()),
+                        e);
                 pollLater(ticket);
             }
         });

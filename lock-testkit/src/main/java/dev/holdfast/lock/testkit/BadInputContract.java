@@ -2,8 +2,10 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.fault.Request;
@@ -57,6 +59,23 @@ abstract class BadInputContract extends ClientGroup {
                         .as(NastyNames.visible(own))
                         .isFalse();
             }
+        }
+    }
+
+    @Test
+    @DisplayName("as a name that would forge a line of a log stays within its line in messages")
+    void name_withControls_isEscapedInMessages() throws Exception {
+        String name = newName() + "'\n10:00 WARN forged\u001b[2K\u202e";
+        try (Lease lease = second().lock(name).acquire()) {
+            List<Throwable> seen = List.of(
+                    catchThrowable(() -> first().lock(name).acquire(Duration.ofMillis(50))),
+                    catchThrowable(() -> first().lock(name).unlock()),
+                    catchThrowable(() -> first().lock(name).acquire(Duration.ofMillis(-1))),
+                    catchThrowable(() -> lease.ensure(Duration.ofDays(1))));
+            assertThat(seen).allSatisfy(failure -> assertThat(failure.getMessage())
+                    .contains("'\\n10:00 WARN forged\\u001b[2K\\u202e")
+                    .hasLineCount(1));
+            assertThat(lease + " " + first().lock(name)).hasLineCount(1);
         }
     }
 
