@@ -43,6 +43,7 @@ final class Session {
     private final ZooKeeper zk;
     private final DeletionWatches watches;
     private final Successions successions = new Successions();
+    private final Listings listings = new Listings(this::list, this::exists, System::nanoTime);
     private final AtomicLong lastAcknowledged = new AtomicLong();
     private volatile boolean acknowledged;
     private volatile boolean connected;
@@ -132,7 +133,12 @@ final class Session {
         return reply;
     }
 
+    /** Lists a lock's contenders; fails if the listing itself breaks the connection, see {@link Listings}. */
     CompletableFuture<List<String>> children(String path) {
+        return listings.children(path);
+    }
+
+    private CompletableFuture<List<String>> list(String path) {
         CompletableFuture<List<String>> reply = new CompletableFuture<>();
         zk.getChildren(
                 path,

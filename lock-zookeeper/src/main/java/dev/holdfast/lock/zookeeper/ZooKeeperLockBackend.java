@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.ACL;
@@ -54,6 +55,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     private final Attempts attempts;
     private final Renewals renewals;
     private final AtomicBoolean stopped = new AtomicBoolean();
+    private final AtomicInteger unanswered = new AtomicInteger();
+    private final long closeMillis;
     private volatile boolean closing;
     private volatile @Nullable GrantObserver observer;
 
@@ -64,8 +67,10 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
      * @param owned whether to close it
      * @param base the base path as the raw handle sees it
      * @param acl for the nodes
+     * @param closeMillis for how long to wait for the framework to close
      */
-    ZooKeeperLockBackend(CuratorFramework client, boolean owned, String base, List<ACL> acl) {
+    ZooKeeperLockBackend(CuratorFramework client, boolean owned, String base, List<ACL> acl, long closeMillis) {
+        this.closeMillis = closeMillis;
         this.client = client;
         this.owned = owned;
         this.tree = new LockTree(base, acl);
@@ -301,7 +306,25 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             stopIfDone();
         } else {
             stop();
-            client.close();
+            closeClient();
+        }
+    }
+
+    /**
+     * The handle waits for the servers' answer to its farewell. With servers that answer it is there in a moment, and is waited
+     * for, so that nothing is left behind. Otherwise the caller's time is up already: a thread of its own waits on.
+     */
+    private void closeClient() {
+        Thread thread = new Thread(client::close, "holdfast-zookeeper-close");
+        thread.setDaemon(true);
+        thread.start();
+        if (unanswered.get() > 0) {
+            return;
+        }
+        try {
+            thread.join(closeMillis);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -319,9 +342,11 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         }
     }
 
-    private static <T> CompletableFuture<T> translated(String name, String doing, CompletableFuture<T> stage) {
+    private <T> CompletableFuture<T> translated(String name, String doing, CompletableFuture<T> stage) {
         CompletableFuture<T> result = new CompletableFuture<>();
+        unanswered.incrementAndGet();
         Futures.listen(stage, (value, failure) -> {
+            unanswered.decrementAndGet();
             if (failure == null) {
                 result.complete(value);
             } else {

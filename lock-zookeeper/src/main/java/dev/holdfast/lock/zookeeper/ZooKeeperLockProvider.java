@@ -17,11 +17,14 @@ import org.apache.zookeeper.client.ZKClientConfig;
 /**
  * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
  *
- * <p>With a user and password, the client authenticates by digest and its nodes belong to that identity alone. The session
- * time-out is the default lease of the client's options, unless the address says otherwise; the servers may bound it. A
- * grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the session
- * time-out is half as long again, so that the lease counts in full. With {@code tls=true} the handle uses Netty and what the
- * system properties {@code zookeeper.ssl.*} say about trust and key stores.
+ * <p>With a user and password, the client authenticates by digest and its nodes belong to that identity alone. A client that
+ * authenticates otherwise, by SASL or a certificate, has the same with {@code acl=creator}; {@code acl=world} gives the nodes
+ * to everybody, which is the default without a user.
+ *
+ * <p>The session time-out is the default lease of the client's options, unless the address says otherwise; the servers may
+ * bound it. A grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the
+ * session time-out is half as long again, so that the lease counts in full. With {@code tls=true} the handle uses Netty and
+ * what the system properties {@code zookeeper.ssl.*} say about trust and key stores.
  *
  * <p>Stateless and thread-safe.
  */
@@ -45,7 +48,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
         try {
             ZooKeeperLocks.Builder builder =
                     ZooKeeperLocks.owning(client).options(options).basePath(address.basePath());
-            return (address.credentials() == null ? builder : builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL)).build();
+            return (address.creatorOnly() ? builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL) : builder).build();
         } catch (RuntimeException e) {
             client.close();
             throw e;

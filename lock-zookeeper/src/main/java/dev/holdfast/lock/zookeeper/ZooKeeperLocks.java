@@ -87,9 +87,9 @@ public final class ZooKeeperLocks {
         }
 
         /**
-         * Sets the access control list of all nodes that the client creates; by default everybody may do everything. All
-         * clients of a lock need the permissions create, read and delete: use {@code CREATOR_ALL_ACL} where they share an
-         * identity.
+         * Sets the access control list of all nodes that the client creates; by default everybody may do everything, even
+         * if the framework is authenticated. All clients of a lock need the permissions create, read and delete: use
+         * {@code CREATOR_ALL_ACL} where they share an identity (digest, SASL or x509).
          *
          * @param acl the list, not empty
          * @return this
@@ -111,7 +111,11 @@ public final class ZooKeeperLocks {
          * @throws IllegalStateException if the framework is not started
          */
         public LockClient build() {
-            return LockEngine.client(backend(), options == null ? ClientOptions.defaults() : options);
+            return LockEngine.client(backend(), chosen());
+        }
+
+        private ClientOptions chosen() {
+            return options == null ? ClientOptions.defaults() : options;
         }
 
         /** Makes the backend, without the engine. */
@@ -126,7 +130,8 @@ public final class ZooKeeperLocks {
                     client,
                     owned,
                     namespace == null || namespace.isEmpty() ? path : ZKPaths.fixForNamespace(namespace, path),
-                    acl == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : acl);
+                    acl == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : acl,
+                    Math.max(1, chosen().requestTimeout().toMillis() / 2));
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

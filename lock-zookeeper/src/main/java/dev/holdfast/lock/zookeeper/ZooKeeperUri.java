@@ -15,13 +15,14 @@ import org.jspecify.annotations.Nullable;
  * @param credentials {@code user:password} for the digest scheme, or null
  * @param sessionMillis the session time-out asked for, or 0 to take it from the lease
  * @param tls whether to encrypt
+ * @param creatorOnly whether the nodes belong to the identity that creates them alone
  */
 record ZooKeeperUri(
-        String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls) {
+        String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls, boolean creatorOnly) {
 
     static final Set<String> SCHEMES = Set.of("zookeeper", "zk");
 
-    private static final Set<String> PARAMETERS = Set.of("sessionTimeout", "tls");
+    private static final Set<String> PARAMETERS = Set.of("sessionTimeout", "tls", "acl");
     private static final int PORT = 2181;
     private static final int LONGEST_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
@@ -37,7 +38,8 @@ record ZooKeeperUri(
                 base.isEmpty() ? ZooKeeperLocks.Builder.DEFAULT_BASE : base(uri, base),
                 credentials(uri),
                 sessionMillis(uri),
-                tls(uri));
+                tls(uri),
+                creatorOnly(uri));
     }
 
     /** The check's own message repeats the path. */
@@ -88,6 +90,15 @@ record ZooKeeperUri(
             case "true" -> true;
             case "false" -> false;
             default -> throw uri.malformed("tls is neither true nor false");
+        };
+    }
+
+    /** The address cannot know of an identity by SASL or certificate, so that these ask for it. */
+    private static boolean creatorOnly(LockUri uri) {
+        return switch (uri.parameter("acl").orElse(uri.user().isPresent() ? "creator" : "world")) {
+            case "creator" -> true;
+            case "world" -> false;
+            default -> throw uri.malformed("acl is neither creator nor world");
         };
     }
 

@@ -91,6 +91,21 @@ class ZooKeeperAccessTest {
     }
 
     @Test
+    @DisplayName("Nodes are the creator's alone if the address says so, which needs an identity, and everybody's if it says that")
+    void connect_acl_isTheAddresss() throws Exception {
+        String address = fixture.connectString() + "/access-acl";
+        try (LockClient nobody = LockClient.connect("zk://" + address + "?acl=creator", OPTIONS)) {
+            assertThatThrownBy(() -> nobody.lock("a").acquire(Duration.ofSeconds(10)))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("INVALIDACL");
+        }
+        try (LockClient open = LockClient.connect("zk://me:" + CANARY + "@" + address + "?acl=world", OPTIONS)) {
+            open.lock("b").acquire().close();
+            assertThat(fixture.administrator().getACL("/access-acl", null)).isEqualTo(ZooDefs.Ids.OPEN_ACL_UNSAFE);
+        }
+    }
+
+    @Test
     @DisplayName("The permissions create, read and delete are enough")
     void permissions_least_areEnough() throws Exception {
         String credentials = "least:secret";

@@ -194,4 +194,24 @@ class ZooKeeperClientFaultTest {
         assertThat(lease.isValid()).isFalse();
         await().atMost(Spi.PATIENCE).until(() -> fixture.entries("closed") == 0);
     }
+
+    @ParameterizedTest(name = "with a held lock: {0}")
+    @ValueSource(booleans = {false, true})
+    @DisplayName("Closing a client while the server hangs ends with the request time-out, the driver's own closing included")
+    void close_serverHangs_endsWithRequestTimeout(boolean held) throws Exception {
+        LockClient client = client(fixture.newBackend(30_000));
+        Lease lease = client.lock("hanging").acquire();
+        if (!held) {
+            lease.close();
+        }
+        fixture.pause();
+        try {
+            long start = System.nanoTime();
+            client.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofMillis(3_500));
+        } finally {
+            fixture.resume();
+        }
+        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("hanging") == 0);
+    }
 }
