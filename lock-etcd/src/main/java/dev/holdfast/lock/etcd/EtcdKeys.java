@@ -6,21 +6,42 @@ import io.etcd.jetcd.ByteSequence;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Where things are in etcd. Names are percent-encoded, so that neither {@code /} nor {@code ~} is in them: no two names
- * have keys in common, and no name meets the tombstones.
+ * Where things are in etcd:
+ *
+ * <pre>
+ * prefix name                        the one key of a name in {@link EtcdMode#SINGLE_KEY}
+ * prefix ~queue/ name / number       the keys of a name's contenders in {@link EtcdMode#QUEUE}
+ * prefix ~gone/ owner /~ lease       tombstones
+ * </pre>
+ *
+ * <p>Different pairs of prefix and name never meet, in either mode and across them, also where one prefix begins with
+ * another. A prefix ends with {@code /} and has no {@code ~}; a name is percent-encoded and has neither. So a key without
+ * {@code ~} is a single key, and its last {@code /} ends its prefix; in every other key the first {@code ~} does, what
+ * follows it tells queues from tombstones, and the next {@code /} ends the name.
  *
  * @param prefix what all keys begin with
  */
 record EtcdKeys(String prefix) {
+    private static final int LONGEST_PREFIX = 128;
+
+    EtcdKeys {
+        boolean valid = prefix.endsWith("/")
+                && prefix.length() <= LONGEST_PREFIX
+                && prefix.chars().noneMatch(c -> Character.isISOControl(c) || c == '~');
+        if (!valid) {
+            throw new IllegalArgumentException("prefix must have 1 to " + LONGEST_PREFIX
+                    + " characters, the last of them '/', and no '~' or control characters, got '" + prefix + "'");
+        }
+    }
 
     /** What the keys of a name's contenders begin with. */
     ByteSequence queue(String name) {
-        return bytes(prefix + LockName.percentEncoded(name) + "/");
+        return bytes(prefix + "~queue/" + LockName.percentEncoded(name) + "/");
     }
 
     /** The key of one contender. */
     ByteSequence place(String name, QueueSlots.Slot slot) {
-        return bytes(prefix + LockName.percentEncoded(name) + "/" + slot);
+        return bytes(prefix + "~queue/" + LockName.percentEncoded(name) + "/" + slot);
     }
 
     /** The one key of a name in {@link EtcdMode#SINGLE_KEY}. */
@@ -30,7 +51,20 @@ record EtcdKeys(String prefix) {
 
     /** What keeps late attempts of an ended acquisition on that lease out. */
     ByteSequence tombstone(OwnerId owner, long leaseId) {
-        return bytes(prefix + "~gone/" + owner + "/" + Long.toHexString(leaseId));
+        return bytes(prefix + "~gone/" + owner + "/~" + Long.toHexString(leaseId));
+    }
+
+    /**
+     * What is behind a key's last {@code /}: by that alone, the keys of one backend are told apart. It is the same
+     * whatever a client's namespace puts before the key.
+     */
+    static ByteSequence ending(ByteSequence key) {
+        byte[] bytes = key.getBytes();
+        int start = bytes.length;
+        while (start > 0 && bytes[start - 1] != '/') {
+            start--;
+        }
+        return ByteSequence.from(java.util.Arrays.copyOfRange(bytes, start, bytes.length));
     }
 
     static ByteSequence bytes(String text) {

@@ -16,7 +16,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
@@ -41,6 +41,7 @@ final class EtcdLockBackend implements LockBackend {
     private static final BackendInfo QUEUE_INFO = new BackendInfo("etcd", false, true, 2_000, 5_000, 5_000);
     private static final BackendInfo SINGLE_INFO = new BackendInfo("etcd", false, false, 2_000, 5_000, 5_000);
     private static final long CLOSE_MILLIS = 2_000;
+    private static final long LATE_MILLIS = 3_000;
 
     private final EtcdProtocol protocol;
     private final EtcdKeys keys;
@@ -48,6 +49,8 @@ final class EtcdLockBackend implements LockBackend {
     private final ScheduledThreadPoolExecutor executor;
     private final EtcdCalls calls;
     private final SharedLeases leases;
+    private final ConditionalWrite writes;
+    private final WaiterLook look;
     private final EtcdRenewal renewal;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdPlace> places = new ConcurrentHashMap<>();
@@ -65,7 +68,9 @@ final class EtcdLockBackend implements LockBackend {
         executor.setRemoveOnCancelPolicy(true);
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseGone);
-        this.renewal = new EtcdRenewal(calls, leases, this::forget);
+        this.writes = new ConditionalWrite(calls, keys, leases);
+        this.look = new WaiterLook(calls, protocol);
+        this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
     }
 
     @Override
@@ -93,42 +98,52 @@ final class EtcdLockBackend implements LockBackend {
 
     private CompletableFuture<Attempt> attempt(
             EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
-        long ttl = SharedLeases.ttlSeconds(request.leaseMillis());
-        return leases.obtain(ttl, deadline.leftMillis()).thenCompose(lease -> {
-            place.enter(lease);
-            CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
-                    ? leases.renew(lease, deadline.leftMillis())
-                    : CompletableFuture.completedFuture(null);
-            return send(place, lease, deadline)
-                    .thenCompose(reply -> finish(place, request, deadline, fresh, protocol.outcome(place, reply)))
-                    .exceptionallyCompose(failure -> {
-                        if (EtcdErrors.isLeaseGone(failure) && again) {
-                            leases.gone(lease, "etcd refused to put a key on it");
-                            return attempt(place, request, deadline, false);
-                        }
-                        return CompletableFuture.failedFuture(failure);
-                    });
-        });
+        boolean called = place.takeCall();
+        if (!called && place.isWaiting() && request.ticket() instanceof EtcdTicket ticket && isKept(place)) {
+            return look(place, ticket, request, deadline);
+        }
+        return write(place, request, deadline, again);
     }
 
-    /** Sends an attempt, unless its acquisition is being ended: {@link #withdraw} looks for open attempts after that. */
-    private CompletableFuture<TxnResponse> send(EtcdPlace place, SharedLease lease, Deadline deadline) {
-        place.sent(lease);
-        if (place.isEnding()) {
-            place.settled(lease);
-            return CompletableFuture.failedFuture(ended(place));
+    /** Whether the place in the queue, if there is one, needs no move to another lease. */
+    private boolean isKept(EtcdPlace place) {
+        SharedLease lease = place.lease();
+        return !protocol.queues() || lease != null && leases.isGood(lease);
+    }
+
+    /** A poll: nothing is written while nothing has changed. */
+    private CompletableFuture<Attempt> look(
+            EtcdPlace place, EtcdTicket ticket, AttemptRequest request, Deadline deadline) {
+        return calls.bounded(look.isUnchanged(ticket), deadline.leftMillis())
+                .thenCompose(unchanged -> unchanged
+                        ? CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket))
+                        : write(place, request, deadline, true));
+    }
+
+    private CompletableFuture<Attempt> write(
+            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
+        SharedLease present = place.lease();
+        if (present != null && leases.isGood(present)) {
+            return write(place, present, request, deadline, again);
         }
-        CompletableFuture<TxnResponse> call = EtcdCalls.guarded(
-                        () -> protocol.attempt(calls.txn(), place, lease).commit())
-                .whenComplete((reply, failure) -> {
-                    if (failure == null) {
-                        calls.seen(reply);
+        return leases.obtain(SharedLeases.ttlSeconds(request.leaseMillis()), deadline.leftMillis())
+                .thenCompose(lease -> write(place, lease, request, deadline, again));
+    }
+
+    private CompletableFuture<Attempt> write(
+            EtcdPlace place, SharedLease lease, AttemptRequest request, Deadline deadline, boolean again) {
+        CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
+                ? leases.renew(lease, deadline.leftMillis())
+                : CompletableFuture.completedFuture(null);
+        return calls.bounded(writes.send(place, lease, write -> protocol.alsoRead(place, write)), deadline.leftMillis())
+                .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
+                .exceptionallyCompose(failure -> {
+                    if (EtcdErrors.isLeaseGone(failure) && again) {
+                        leases.gone(lease, "etcd refused to put a key on it");
+                        return attempt(place, request, deadline, false);
                     }
-                    if (failure == null || EtcdErrors.isRefusal(failure)) {
-                        place.settled(lease);
-                    }
+                    return CompletableFuture.failedFuture(failure);
                 });
-        return calls.bounded(call, deadline.leftMillis());
     }
 
     private static LockUnavailableException ended(EtcdPlace place) {
@@ -143,21 +158,17 @@ final class EtcdLockBackend implements LockBackend {
             CompletableFuture<Void> fresh,
             Outcome outcome) {
         if (outcome instanceof Outcome.Held held) {
-            if (held.leaseId() != 0) {
-                leases.byId(held.leaseId()).ifPresent(place::enter);
-            }
             return granted(place, request, deadline, fresh, held.revision());
         }
         if (place.isEnding() || outcome instanceof Outcome.Ended) {
             return CompletableFuture.failedFuture(ended(place));
         }
         if (outcome instanceof Outcome.Taken taken) {
-            move(place, taken.value());
+            move(place, taken.present());
         }
         if (!(outcome instanceof Outcome.Queued)) {
-            return deadline.leftMillis() > 0
-                    ? attempt(place, request, deadline, true)
-                    : CompletableFuture.failedFuture(new TimeoutException("no time left to try again"));
+            place.called();
+            return attempt(place, request, deadline, true);
         }
         EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
         if (request.waitMillis() == 0) {
@@ -175,13 +186,13 @@ final class EtcdLockBackend implements LockBackend {
      * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
      * deleted, and not used again.
      */
-    private void move(EtcdPlace place, ByteSequence value) {
+    private void move(EtcdPlace place, KeyValue present) {
         ByteSequence key = place.key();
         String name = place.acquisition().name();
         QueueSlots.Slot slot = slots.take(name);
         place.move(slot, protocol.key(name, slot));
         EtcdCalls.guarded(() -> calls.txn()
-                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.value(value)))
+                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(present.getModRevision())))
                         .Then(Op.delete(key, DeleteOption.DEFAULT))
                         .commit())
                 .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));
@@ -202,8 +213,7 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     private static long certainMillis(EtcdPlace place, AttemptRequest request, Deadline deadline) {
-        SharedLease lease = place.lease();
-        long certain = lease == null || lease.isGone() ? 0 : lease.certainNanos(deadline.startNanos());
+        long certain = place.certainNanos(deadline.startNanos());
         return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
     }
 
@@ -222,12 +232,15 @@ final class EtcdLockBackend implements LockBackend {
     public Subscription signal(Ticket ticket, Runnable maybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
         EtcdPlace place = ours.place();
-        DeletionWatch watch = new DeletionWatch(calls, ours, maybeFree);
+        DeletionWatch watch = new DeletionWatch(calls, ours, () -> {
+            place.called();
+            maybeFree.run();
+        });
         place.onWake(maybeFree);
         watch.open();
         SharedLease lease = place.lease();
-        if (lease == null || lease.isGone()) {
-            executor.execute(maybeFree);
+        if (protocol.queues() && (lease == null || lease.isGone())) {
+            executor.execute(place::wake);
         }
         return () -> {
             place.onWake(null);
@@ -258,11 +271,11 @@ final class EtcdLockBackend implements LockBackend {
                         .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
-    /** Removes the key and, for each lease on which an attempt may still arrive, leaves a tombstone on that lease. */
+    /** Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. */
     private CompletableFuture<Boolean> withdraw(EtcdPlace place, long revision, Deadline deadline) {
         place.ending();
         EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
-        return burial.of(place, revision, place.unsettledLeases(), deadline).thenApply(there -> {
+        return burial.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
             place.buried();
             forget(place);
             return there;
@@ -271,25 +284,48 @@ final class EtcdLockBackend implements LockBackend {
 
     /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
     private CompletableFuture<?> leave(EtcdPlace place, Deadline deadline) {
-        EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
-        CompletableFuture<Boolean> left =
-                protocol.queues() ? burial.of(place, 0, List.of(), deadline) : CompletableFuture.completedFuture(false);
-        return left.thenAccept(there -> {
-            if (place.unsettledLeases().isEmpty()) {
+        CompletableFuture<Boolean> left = protocol.queues()
+                ? calls.bounded(writes.removeAsSeen(place), deadline.leftMillis())
+                : CompletableFuture.completedFuture(true);
+        return left.thenAccept(gone -> {
+            if (!gone) {
+                throw new LockUnavailableException(
+                        "lock '" + place.acquisition().name() + "': its place in the queue changed while it was left");
+            }
+            if (place.openCreations().isEmpty()) {
                 forget(place);
             }
         });
     }
 
     private void forget(EtcdPlace place) {
+        List<SharedLease> on = place.mayBeOn();
         place.ended();
-        if (places.remove(place.acquisition().owner(), place) && place.giveBack()) {
-            slots.giveBack(place.acquisition().name(), place.slot());
+        if (places.remove(place.acquisition().owner(), place)) {
+            if (place.giveBack()) {
+                slots.giveBack(place.acquisition().name(), place.slot());
+            } else {
+                slots.retire(place.slot());
+            }
         }
-        SharedLease lease = place.lease();
-        if (lease != null) {
-            leases.left(lease);
+        on.forEach(leases::left);
+    }
+
+    /** A grant has ended on the server. If something of it may still arrive there, that is kept out. */
+    private void lost(EtcdPlace place) {
+        if (place.openCreations().isEmpty() && place.mayBeOn().size() <= 1) {
+            forget(place);
+            return;
         }
+        Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
+        withdraw(place, 0, deadline).whenComplete((there, failure) -> {
+            if (failure != null) {
+                LOG.debug("{}: left to the end of its leases", place.key(), failure);
+                place.mayBeOn().forEach(SharedLease::condemn);
+                place.openCreations().forEach(SharedLease::condemn);
+                forget(place);
+            }
+        });
     }
 
     @Override
@@ -297,18 +333,18 @@ final class EtcdLockBackend implements LockBackend {
         return renewal.renew(grants, timeoutMillis);
     }
 
-    /** Called for each key on a lease that has ended on the server. */
+    /** Called for each place that has to do with a lease that has ended on the server. */
     private void leaseGone(EtcdPlace place, String detail) {
         Grant grant = place.grant();
-        if (place.isHeld() && grant != null) {
-            forget(place);
+        if (!place.isHeld() || grant == null) {
+            place.wake();
+        } else if (place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
+            lost(place);
             GrantObserver ear = observer;
             if (ear != null) {
                 ear.lost(grant, LossReason.REVOKED, detail);
             }
-        } else {
-            place.wake();
-        }
+        } // else the next renewal finds out
     }
 
     @Override

@@ -132,20 +132,16 @@ public final class EtcdLocks {
         }
 
         /**
-         * Sets what all keys begin with; by default {@code holdfast/}. Locks of different prefixes are different locks.
-         * A user with permission to read and write this prefix needs no other.
+         * Sets what all keys begin with; by default {@code holdfast/}. Locks of different prefixes are different locks,
+         * also where one prefix begins with the other. A user with permission to read and write this prefix needs no other.
          *
-         * @param prefix 1 to 128 characters, none of them a control character; a {@code /} at its end is usual, not required
+         * @param prefix 1 to 128 characters, the last of them {@code /}, none of them {@code ~} or a control character
          * @return this
-         * @throws IllegalArgumentException if it is empty, too long, or has others
+         * @throws IllegalArgumentException if it is otherwise
          * @throws IllegalStateException if already set
          */
         public Builder prefix(String prefix) {
-            if (prefix.isEmpty() || prefix.length() > 128 || prefix.chars().anyMatch(Character::isISOControl)) {
-                throw new IllegalArgumentException(
-                        "prefix must have 1 to 128 characters and no control characters, got '" + prefix + "'");
-            }
-            this.prefix = once("prefix", this.prefix, prefix);
+            this.prefix = once("prefix", this.prefix, new EtcdKeys(prefix).prefix());
             return this;
         }
 

@@ -4,17 +4,20 @@ import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import io.etcd.jetcd.ByteSequence;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What this process knows about one acquisition: its key, the lease that the key is on, and the attempts whose outcome
- * nobody has heard yet. As long as there is one of those, ending the acquisition takes a tombstone on that attempt's
- * lease: the attempt arrives before the tombstone, and is deleted with it; or after it, and is refused; or after the
- * lease has ended, and is refused because a key cannot be put on a lease that is not there.
+ * What this process knows about one acquisition: its key, what the newest answer said of it, and the writes that have no
+ * answer yet. {@link ConditionalWrite} tells how these three say where the key may be.
  *
  * <p>Thread-safe.
  */
@@ -26,22 +29,33 @@ final class EtcdPlace {
         ENDED
     }
 
+    /**
+     * A write on its way; a repeated one is equal.
+     *
+     * @param expected the revision that the key must have, 0: no key
+     * @param created the key's create revision, if it has that one
+     * @param lease what the key is put on
+     */
+    record Write(long expected, long created, SharedLease lease) {}
+
     private static final int GIVEN_BACK = -1;
 
     private final Acquisition acquisition;
     private volatile QueueSlots.Slot slot;
     private volatile ByteSequence key;
     private final ByteSequence value;
-    private final Map<SharedLease, AtomicInteger> unsettled = new ConcurrentHashMap<>();
-
+    private final AtomicReference<KeyState> seen = new AtomicReference<>(KeyState.NEVER_SEEN);
+    /** The writes that have no answer yet, and how many of each. */
+    private final Map<Write, Integer> open = new ConcurrentHashMap<>();
+    /** The leases that have this place among their members. */
+    private final Set<SharedLease> leases = ConcurrentHashMap.newKeySet();
     /** Unconditional deletions of the key that have no answer yet; {@link #GIVEN_BACK} once others may use the key. */
     private final AtomicInteger deletions = new AtomicInteger();
 
+    private final AtomicBoolean called = new AtomicBoolean();
     private volatile State state = State.CONTENDING;
-    private volatile @Nullable SharedLease lease;
     private volatile @Nullable Grant grant;
     private volatile @Nullable Runnable wake;
-    private volatile long revision;
     private volatile long requestedMillis;
     private volatile boolean ending;
 
@@ -71,7 +85,7 @@ final class EtcdPlace {
     void move(QueueSlots.Slot next, ByteSequence nextKey) {
         slot = next;
         key = nextKey;
-        revision = 0;
+        seen.updateAndGet(last -> new KeyState(last.at(), 0, 0, null));
     }
 
     QueueSlots.Slot slot() {
@@ -83,44 +97,118 @@ final class EtcdPlace {
         return value;
     }
 
-    /** The create revision of the key when it was last seen, 0 if it was not there or was not seen yet. */
-    long revision() {
-        return revision;
+    // ---- where the key is
+
+    KeyState seen() {
+        return Objects.requireNonNull(seen.get());
     }
 
-    @Nullable SharedLease lease() {
-        return lease;
+    /** Notes what an answer said, unless a newer one is known. Returns whether it is the newest. */
+    boolean saw(KeyState news) {
+        boolean newest = seen.updateAndGet(last -> news.at() >= last.at() ? news : last) == news;
+        if (newest) {
+            open.keySet()
+                    .removeIf(write -> write.expected() != 0
+                            && write.expected() <= news.at()
+                            && write.expected() != news.modified());
+            leaveOthers();
+        }
+        return newest;
     }
+
+    /** A write that expects what was last seen is about to be sent. */
+    Write sent(SharedLease lease) {
+        KeyState last = seen();
+        Write write = new Write(last.modified(), last.created(), lease);
+        open.merge(write, 1, Integer::sum);
+        enter(lease);
+        return write;
+    }
+
+    /** The write was executed or refused, so that it has no effect later. */
+    void settled(Write write) {
+        open.computeIfPresent(write, (same, count) -> count == 1 ? null : count - 1);
+        leaveOthers();
+    }
+
+    private void enter(SharedLease lease) {
+        if (leases.add(lease)) {
+            lease.join(this);
+        }
+        if (isEnded()) {
+            leaveAll();
+        }
+    }
+
+    private void leaveOthers() {
+        for (SharedLease lease : leases) {
+            boolean needed = lease == seen().lease() || open.keySet().stream().anyMatch(write -> write.lease() == lease);
+            if (!needed && leases.remove(lease)) {
+                lease.leave(this);
+            }
+        }
+        SharedLease present = seen().lease();
+        if (present != null && !isEnded()) {
+            enter(present);
+        }
+    }
+
+    private void leaveAll() {
+        leases.forEach(lease -> lease.leave(this));
+        leases.clear();
+    }
+
+    /** What the key was on when last seen, or null. */
+    @Nullable SharedLease lease() {
+        return seen().lease();
+    }
+
+    /** All leases on which the key may be if it is there: that of the last answer, and those of the writes that may follow it. */
+    List<SharedLease> mayBeOn() {
+        KeyState last = seen();
+        List<SharedLease> on = new ArrayList<>(1);
+        if (last.lease() != null) {
+            on.add(last.lease());
+        }
+        for (Write write : open.keySet()) {
+            if (write.expected() == last.modified() && !on.contains(write.lease())) {
+                on.add(write.lease());
+            }
+        }
+        return on;
+    }
+
+    /** For how long after the given time the key stays, if it is there, wherever it may be; nothing where that is unknown. */
+    long certainNanos(long nowNanos) {
+        if (seen().lease() == null) {
+            return 0;
+        }
+        long certain = Long.MAX_VALUE;
+        for (SharedLease lease : mayBeOn()) {
+            certain = Math.min(certain, lease.isGone() ? 0 : lease.certainNanos(nowNanos));
+        }
+        return certain;
+    }
+
+    /** The leases on which a creation may still arrive. */
+    List<SharedLease> openCreations() {
+        return open.keySet().stream()
+                .filter(write -> write.expected() == 0 && !write.lease().isGone())
+                .map(Write::lease)
+                .distinct()
+                .toList();
+    }
+
+    /** Tombstones keep out whatever may still arrive. */
+    void buried() {
+        open.clear();
+    }
+
+    // ---- how far the acquisition is
 
     /** The grant, once held. */
     @Nullable Grant grant() {
         return grant;
-    }
-
-    void enter(SharedLease next) {
-        SharedLease before = lease;
-        if (before != next) {
-            lease = next;
-            next.members().add(this);
-            if (before != null) {
-                before.members().remove(this);
-            }
-        }
-    }
-
-    /** A grant's key is on another lease now; unless it is being released, which then knows its lease no more. */
-    void moveTo(SharedLease next) {
-        if (isEnding()) {
-            return;
-        }
-        enter(next);
-        if (isEnded()) {
-            next.members().remove(this);
-        }
-    }
-
-    void seen(long createRevision) {
-        revision = createRevision;
     }
 
     /** The lease that was asked for. */
@@ -142,7 +230,7 @@ final class EtcdPlace {
         }
     }
 
-    /** From now on no attempt is sent, and whoever ends the acquisition sees all that were. */
+    /** From now on nothing is written, and whoever ends the acquisition sees all that was. */
     void ending() {
         ending = true;
         wake = null;
@@ -155,10 +243,7 @@ final class EtcdPlace {
     void ended() {
         state = State.ENDED;
         wake = null;
-        SharedLease last = lease;
-        if (last != null) {
-            last.members().remove(this);
-        }
+        leaveAll();
     }
 
     boolean isWaiting() {
@@ -177,23 +262,25 @@ final class EtcdPlace {
         wake = maybeFree;
     }
 
+    /** What the acquisition waits for has happened, as far as is known. */
+    void called() {
+        called.set(true);
+    }
+
+    /** Whether it was called since the last time this was asked. */
+    boolean takeCall() {
+        return called.getAndSet(false);
+    }
+
     void wake() {
         Runnable waiter = wake;
         if (waiter != null) {
+            called();
             waiter.run();
         }
     }
 
-    void sent(SharedLease on) {
-        unsettled.computeIfAbsent(on, l -> new AtomicInteger()).incrementAndGet();
-    }
-
-    void settled(SharedLease on) {
-        AtomicInteger count = unsettled.get(on);
-        if (count != null) {
-            count.decrementAndGet();
-        }
-    }
+    // ---- who may use the key
 
     /**
      * Whether the key may be deleted whatever it holds, because no other acquisition can get it: from now on it is not
@@ -210,19 +297,6 @@ final class EtcdPlace {
 
     /** Whether another acquisition may have the key: nothing that was sent for this one can arrive any more. */
     boolean giveBack() {
-        return unsettledLeases().isEmpty() && deletions.compareAndSet(0, GIVEN_BACK);
-    }
-
-    /** Tombstones keep out whatever may still arrive. */
-    void buried() {
-        unsettled.clear();
-    }
-
-    /** The leases on which an attempt may still arrive. */
-    List<SharedLease> unsettledLeases() {
-        return unsettled.entrySet().stream()
-                .filter(entry -> entry.getValue().get() > 0 && !entry.getKey().isGone())
-                .map(Map.Entry::getKey)
-                .toList();
+        return openCreations().isEmpty() && deletions.compareAndSet(0, GIVEN_BACK);
     }
 }

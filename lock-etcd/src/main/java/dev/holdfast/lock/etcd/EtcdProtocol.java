@@ -1,8 +1,6 @@
 package dev.holdfast.lock.etcd;
 
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.Txn;
-import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
 import java.util.List;
@@ -14,11 +12,11 @@ interface EtcdProtocol {
     /** The key of an acquisition. */
     ByteSequence key(String name, QueueSlots.Slot slot);
 
-    /** The transaction of one attempt, according to the revision that the place has seen. */
-    Txn attempt(Txn txn, EtcdPlace place, SharedLease lease);
+    /** What an attempt reads beside its write, and by the same transaction. */
+    List<Op> alsoRead(EtcdPlace place, EtcdPlace.Write write);
 
-    /** Reads its reply. */
-    Outcome outcome(EtcdPlace place, TxnResponse reply);
+    /** What the write's result means. */
+    Outcome outcome(EtcdPlace place, ConditionalWrite.Result result);
 
     /**
      * Removes the acquisition's key, if it is there, and does the rest in any case.

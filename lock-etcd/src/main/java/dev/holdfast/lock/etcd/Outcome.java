@@ -1,17 +1,15 @@
 package dev.holdfast.lock.etcd;
 
-import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
 
-/** What the reply to an attempt says. */
+/** What the answer to an attempt says. */
 sealed interface Outcome {
-
     /**
      * The lock is held.
      *
      * @param revision the create revision of the key
-     * @param leaseId the lease that the key is on, 0 for the attempt's own
      */
-    record Held(long revision, long leaseId) implements Outcome {}
+    record Held(long revision) implements Outcome {}
 
     /**
      * Somebody else has it.
@@ -26,9 +24,9 @@ sealed interface Outcome {
     /**
      * The key that nobody should be using has another acquisition's value.
      *
-     * @param value what it holds
+     * @param present how it is
      */
-    record Taken(ByteSequence value) implements Outcome {}
+    record Taken(KeyValue present) implements Outcome {}
 
     /** A tombstone was there: the acquisition has ended. */
     record Ended() implements Outcome {}

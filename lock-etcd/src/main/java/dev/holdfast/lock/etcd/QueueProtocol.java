@@ -4,27 +4,23 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.DeleteResponse;
-import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
-import io.etcd.jetcd.options.PutOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The fair queue. Invariant: among the keys below a lock's name, the one with the lowest create revision holds the lock.
- * A create revision is unique and rises with every transaction, so it is also the fencing token.
+ * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock. A
+ * create revision is unique and rises with every transaction, so it is also the fencing token.
  *
- * <p>An attempt is one transaction: if the own key is as this process knows it (not there yet, or there with a known create
- * revision), put it on the lease, and read it with the one before it. Because it writes, it goes through Raft, and what it
- * reads is never stale, unlike a read, even a "linearizable" one, on a paused and resumed leader (etcd-io/etcd#20418).
- * Putting again what is there keeps its create revision, so a repeated attempt changes nothing; and a waiter whose key was
+ * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the one before it by the same transaction.
+ * Writing again what is there keeps its create revision, so a repeated attempt changes no order; and a waiter whose key was
  * lost with its lease gets a new one at the end of the queue, never a grant on the strength of the old one
- * (etcd-io/etcd#11456, #19597). If the key is not as expected, the reply says how it is, and the attempt is repeated.
+ * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}).
  *
  * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
  * again by the same client ({@link QueueSlots}); yet a late or repeated release deletes no later acquisition's key
@@ -32,8 +28,6 @@ import java.util.concurrent.CompletableFuture;
  * bears, and then no other acquisition gets the key before that deletion has been answered.
  */
 final class QueueProtocol implements EtcdProtocol {
-    private static final GetOption KEY_ONLY =
-            GetOption.builder().withKeysOnly(true).build();
     private static final GetOption HOLDER = GetOption.builder()
             .isPrefix(true)
             .withSortField(GetOption.SortTarget.CREATE)
@@ -55,16 +49,8 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public Txn attempt(Txn txn, EtcdPlace place, SharedLease lease) {
-        ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
-        PutOption onLease = PutOption.builder().withLeaseId(lease.id()).build();
-        return txn.If(
-                        new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
-                        new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(place.revision())))
-                .Then(
-                        Op.put(place.key(), place.value(), onLease),
-                        Op.get(keys.queue(place.acquisition().name()), upTo(place.revision())))
-                .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT));
+    public List<Op> alsoRead(EtcdPlace place, EtcdPlace.Write write) {
+        return List.of(Op.get(keys.queue(place.acquisition().name()), upTo(write.created())));
     }
 
     /** The own key and the one before it: a new one is the newest, an older one has a known revision. */
@@ -81,36 +67,27 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public Outcome outcome(EtcdPlace place, TxnResponse reply) {
-        return reply.isSucceeded() ? place(place, reply) : changed(place, reply);
+    public Outcome outcome(EtcdPlace place, ConditionalWrite.Result result) {
+        if (result instanceof ConditionalWrite.Result.Written written) {
+            return queued(place, written);
+        }
+        if (result instanceof ConditionalWrite.Result.Foreign foreign) {
+            return new Outcome.Taken(foreign.present());
+        }
+        return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
-    private static Outcome place(EtcdPlace place, TxnResponse reply) {
-        List<KeyValue> last = reply.getGetResponses().get(0).getKvs();
-        long own = last.get(0).getCreateRevision();
-        place.seen(own);
+    private static Outcome queued(EtcdPlace place, ConditionalWrite.Result.Written written) {
+        List<KeyValue> last = written.reply().getGetResponses().get(0).getKvs();
         if (last.size() == 1) {
-            return new Outcome.Held(own, 0);
+            return new Outcome.Held(written.created());
         }
         KeyValue before = last.get(1);
         return new Outcome.Queued(new EtcdTicket(
                 place,
                 before.getKey(),
                 before.getCreateRevision(),
-                reply.getHeader().getRevision()));
-    }
-
-    /** An earlier attempt has arrived after all, or the key has been lost with its lease. */
-    private static Outcome changed(EtcdPlace place, TxnResponse reply) {
-        if (reply.getGetResponses().get(0).getCount() > 0) {
-            return new Outcome.Ended();
-        }
-        List<KeyValue> found = reply.getGetResponses().get(1).getKvs();
-        if (!found.isEmpty() && !found.get(0).getValue().equals(place.value())) {
-            return new Outcome.Taken(found.get(0).getValue());
-        }
-        place.seen(found.isEmpty() ? 0 : found.get(0).getCreateRevision());
-        return new Outcome.Changed();
+                written.reply().getHeader().getRevision()));
     }
 
     @Override

@@ -17,14 +17,19 @@ final class SharedLease {
     /** After so many tombstones the lease takes no more acquisitions, so that it ends and they with it. */
     private static final int TOMBSTONES = 64;
 
+    /** What the keys on one lease may add up to, so that etcd's list of them stays well below gRPC's 4 MB. */
+    private static final long FULL_BYTES = 1_500_000;
+
     private final long id;
     private final long ttlNanos;
     private final long term;
     private final AtomicLong confirmedNanos;
     private final Set<EtcdPlace> members = ConcurrentHashMap.newKeySet();
+    private final AtomicLong keyBytes = new AtomicLong();
     private final AtomicInteger tombstones = new AtomicInteger();
     private final AtomicBoolean upkeep = new AtomicBoolean();
     private volatile boolean gone;
+    private volatile boolean condemned;
 
     SharedLease(long id, long ttlSeconds, long sentNanos, long term) {
         this.id = id;
@@ -48,6 +53,23 @@ final class SharedLease {
 
     Set<EtcdPlace> members() {
         return members;
+    }
+
+    void join(EtcdPlace place) {
+        if (members.add(place)) {
+            keyBytes.addAndGet(place.key().size());
+        }
+    }
+
+    void leave(EtcdPlace place) {
+        if (members.remove(place)) {
+            keyBytes.addAndGet(-place.key().size());
+        }
+    }
+
+    /** Whether its keys are so many that the next ones go to another lease. */
+    boolean isFull() {
+        return keyBytes.get() >= FULL_BYTES;
     }
 
     /** True while a task looks after the lease on behalf of waiting members. */
@@ -85,9 +107,18 @@ final class SharedLease {
         tombstones.incrementAndGet();
     }
 
-    /** Whether the lease is to end as soon as nobody uses it. */
+    /** Something of an ended acquisition may still arrive on it: what else is on it is to move away. */
+    void condemn() {
+        condemned = true;
+    }
+
+    boolean isCondemned() {
+        return condemned;
+    }
+
+    /** Whether the lease takes no more acquisitions, and is to end as soon as nobody uses it. */
     boolean isRetired() {
-        return tombstones.get() >= TOMBSTONES;
+        return condemned || tombstones.get() >= TOMBSTONES;
     }
 
     boolean isUsable(long nowNanos) {

@@ -69,13 +69,18 @@ final class SharedLeases {
             return true;
         }
         return !present.isCompletedExceptionally()
-                && present.join().isUsable(System.nanoTime())
-                && !isOutdated(present.join());
+                && isGood(present.join())
+                && !present.join().isFull();
     }
 
-    /** Whether there was another leader since the lease was granted. */
+    /** Whether what is on the lease may stay there. */
+    boolean isGood(SharedLease lease) {
+        return lease.isUsable(System.nanoTime()) && !isOutdated(lease);
+    }
+
+    /** Whether what is on the lease is to move to another: there was a new leader since, or it is to end. */
     boolean isOutdated(SharedLease lease) {
-        return lease.term() < calls.latestTerm();
+        return lease.term() < calls.latestTerm() || lease.isCondemned();
     }
 
     private void make(long ttlSeconds, long timeoutMillis, CompletableFuture<SharedLease> fresh) {

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.etcd;
 
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
@@ -9,15 +8,14 @@ import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
-import io.etcd.jetcd.options.PutOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The plain form: the lock is held while its one key exists, and the key's value names the owner. An attempt creates the
- * key or reads it; waiters leave nothing on the server and watch the key. The value is unique to the acquisition and
- * never rewritten, which makes a repeated attempt and a removal after an unknown outcome safe.
+ * The plain form: the lock is held while its one key exists, and the key's value names the owner. An attempt is a {@link
+ * ConditionalWrite} that creates the key or tells whose it is; waiters leave nothing on the server and watch the key. The
+ * value is unique to the acquisition, which makes a removal after an unknown outcome safe.
  */
 final class SingleKeyProtocol implements EtcdProtocol {
     private final EtcdKeys keys;
@@ -32,33 +30,20 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public Txn attempt(Txn txn, EtcdPlace place, SharedLease lease) {
-        ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
-        PutOption onLease = PutOption.builder().withLeaseId(lease.id()).build();
-        return txn.If(
-                        new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
-                        new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)))
-                .Then(Op.put(place.key(), place.value(), onLease))
-                .Else(Op.get(place.key(), GetOption.DEFAULT));
+    public List<Op> alsoRead(EtcdPlace place, EtcdPlace.Write write) {
+        return List.of();
     }
 
     @Override
-    public Outcome outcome(EtcdPlace place, TxnResponse reply) {
-        long revision = reply.getHeader().getRevision();
-        if (reply.isSucceeded()) {
-            place.seen(revision);
-            return new Outcome.Held(revision, 0);
+    public Outcome outcome(EtcdPlace place, ConditionalWrite.Result result) {
+        if (result instanceof ConditionalWrite.Result.Written written) {
+            return new Outcome.Held(written.created());
         }
-        List<KeyValue> found = reply.getGetResponses().get(0).getKvs();
-        if (found.isEmpty()) {
-            return new Outcome.Ended();
+        if (result instanceof ConditionalWrite.Result.Foreign foreign) {
+            long created = foreign.present().getCreateRevision();
+            return new Outcome.Queued(new EtcdTicket(place, place.key(), created, foreign.at()));
         }
-        KeyValue present = found.get(0);
-        if (present.getValue().equals(place.value())) {
-            place.seen(present.getCreateRevision());
-            return new Outcome.Held(present.getCreateRevision(), present.getLease());
-        }
-        return new Outcome.Queued(new EtcdTicket(place, place.key(), present.getCreateRevision(), revision));
+        return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
     @Override

@@ -265,8 +265,11 @@ final class EtcdClusterFaultTest {
     }
 
     private void changeLeader() throws Exception {
-        EtcdNode leader = fixture.server().awaitLeader();
-        await().atMost(PATIENCE).until(() -> {
+        changeLeader(fixture.server().awaitLeader(), PATIENCE);
+    }
+
+    static void changeLeader(EtcdNode leader, Duration patience) {
+        await().atMost(patience).until(() -> {
             moveLeaderAwayFrom(leader);
             return !leader.isLeader();
         });

@@ -9,8 +9,10 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import java.io.IOException;
 import java.time.Duration;
@@ -140,6 +142,65 @@ final class EtcdCountingTest {
             assertThat(calls("DeleteRange") - deletions).isEqualTo(1);
             assertThat(calls("Range") - reads).isZero();
             got.close();
+        }
+    }
+
+    @Test
+    void polls_whileNothingChanges_writeNothingAndKeepTheWatch() throws Exception {
+        String name = newName();
+        try (LockBackend first = fixture.newBackend();
+                LockBackend second = fixture.newBackend()) {
+            Grant held = Spi.grant(first, name, 120_000);
+            Acquisition waiter = Spi.acquisition(name);
+            Ticket ticket = Spi.queueUp(second, waiter, 120_000);
+            AtomicInteger calls = new AtomicInteger();
+            Subscription signal = second.signal(ticket, calls::incrementAndGet);
+            await().atMost(PATIENCE).until(() -> watches() == 1);
+            long entries = fixture.server().sum("etcd_server_proposals_committed_total", "");
+            long txns = calls("Txn");
+            long streams = calls("Watch");
+
+            for (int i = 0; i < 20; i++) {
+                Attempt.Busy busy = (Attempt.Busy) Spi.again(second, waiter, 120_000, ticket);
+                assertThat(busy.ticket())
+                        .as("equal, so that the engine keeps its watch")
+                        .isEqualTo(ticket);
+            }
+
+            assertThat(fixture.server().sum("etcd_server_proposals_committed_total", "") - entries)
+                    .as("entries of the Raft log")
+                    .isZero();
+            assertThat(calls("Txn") - txns).as("one read each").isEqualTo(20);
+            assertThat(calls("Watch") - streams).isZero();
+            assertThat(calls).hasValue(0);
+            Spi.answer(first.release(held, Spi.TIMEOUT_MILLIS));
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            assertThat(Spi.again(second, waiter, 120_000, ticket)).isInstanceOf(Attempt.Granted.class);
+            signal.close();
+        }
+    }
+
+    /** The engine's own polls, of which there are two or more in that time. */
+    @Test
+    void wait_ofTwelveSeconds_isOneWriteAndOneWatch() throws Exception {
+        String name = newName();
+        try (LockClient first = LockClient.connect(fixture.uri());
+                LockClient second = LockClient.connect(fixture.uri())) {
+            Lease held = first.lock(name).acquire();
+            CompletableFuture<Lease> next = second.lock(name).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 2 && watches() == 1);
+            long entries = fixture.server().sum("etcd_server_proposals_committed_total", "");
+            long reads = calls("Txn");
+            long streams = calls("Watch");
+            long startNanos = System.nanoTime();
+            await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 12_000_000_000L);
+
+            assertThat(calls("Txn") - reads).as("polls").isPositive();
+            assertThat(fixture.server().sum("etcd_server_proposals_committed_total", "") - entries)
+                    .isZero();
+            assertThat(calls("Watch") - streams).isZero();
+            held.close();
+            next.get(3, TimeUnit.MINUTES).close();
         }
     }
 

@@ -249,13 +249,16 @@ final class EtcdUnknownOutcomeTest {
 
     /** A lease's keys come with whatever namespace the client puts before them. */
     @Test
-    void holder_whoseKeyIsDeleted_isToldAlsoIfAnotherKeyOfTheClientEndsLikeIt() throws Exception {
-        Client client = fixture.newEtcdClient();
+    void holder_whoseKeyIsDeleted_isToldAlsoInANamespaceAndIfOtherKeysEndAlike() throws Exception {
+        Client client = Client.builder()
+                .endpoints("http://127.0.0.1:" + fixture.proxy().port())
+                .namespace(EtcdKeys.bytes("b/"))
+                .build();
         try (LockBackend backend = EtcdLocks.builder(new EtcdConnection(client, client::close))
-                .prefix("b")
+                .prefix("b/")
                 .backend()) {
             Grant shorter = Spi.grant(backend, "a", LEASE);
-            Grant longer = Spi.grant(backend, "bba", LEASE);
+            Grant longer = Spi.grant(backend, "b/b/a", LEASE);
             ByteSequence key =
                     java.util.Objects.requireNonNull(EtcdPlace.of(shorter)).key();
             client.getKVClient().delete(key).get(3, TimeUnit.MINUTES);

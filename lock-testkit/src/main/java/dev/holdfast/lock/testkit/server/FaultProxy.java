@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>{@link #refuse} resets new connections.
  * </ul>
  *
- * {@link #resetAll} and {@link #halfOpen} act once, on the connections that exist.
+ * {@link #resetAll}, {@link #halfOpen} and {@link #keepBack} act once, on the connections that exist; the last makes
+ * requests or replies late, while clients go on over new connections.
  *
  * <p>Thread-safe. Each connection has four daemon threads.
  */
@@ -187,6 +188,21 @@ public final class FaultProxy implements AutoCloseable {
      */
     public void halfOpen(Direction cut) {
         connections.forEach(connection -> connection.halfOpen(cut));
+    }
+
+    /**
+     * Keeps back what the present connections send in one direction from now on, until it is delivered; new connections
+     * work. For {@link Direction#TO_SERVER}: requests that are executed long after their client gave them up, also if it
+     * has closed the connection. For {@link Direction#TO_CLIENT}: replies that come late.
+     *
+     * @param direction which way
+     * @return what is kept back, to be delivered by the test; {@link #pass()} does not
+     */
+    public LateBytes keepBack(Direction direction) {
+        Set<ProxyConnection> present = Set.copyOf(connections);
+        LateBytes bytes = new LateBytes(direction, present);
+        present.forEach(connection -> connection.keepBack(bytes));
+        return bytes;
     }
 
     /**

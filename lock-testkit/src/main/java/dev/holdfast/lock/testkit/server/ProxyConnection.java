@@ -30,6 +30,7 @@ final class ProxyConnection {
     private volatile boolean silent;
     private volatile boolean requestOpen;
     private volatile boolean dropReply;
+    private volatile @Nullable LateBytes late;
 
     ProxyConnection(Socket client, Socket server, ProxyModes modes, Consumer<ProxyConnection> onEnd) {
         this.client = client;
@@ -61,6 +62,15 @@ final class ProxyConnection {
         resetQuietly(cut == Direction.TO_SERVER ? server : client);
     }
 
+    /** From now on what is sent in one direction is late, and no end of one side ends the other. */
+    void keepBack(LateBytes bytes) {
+        late = bytes;
+    }
+
+    void resetClient() {
+        resetQuietly(client);
+    }
+
     private void pump(Direction direction, Socket from, Socket to) {
         BlockingQueue<Piece> queue = new LinkedBlockingQueue<>();
         thread("read-" + direction, () -> read(direction, from, queue));
@@ -82,11 +92,15 @@ final class ProxyConnection {
                     requestBytes();
                 }
                 boolean lost = silent || modes.swallows(direction);
+                LateBytes kept = late;
                 if (count < 0) {
-                    if (!lost) {
+                    if (!lost && kept == null) {
                         queue.add(new Piece(new byte[0], System.nanoTime()));
                     }
                     return;
+                }
+                if (kept != null && kept.direction() == direction && !kept.arrived()) {
+                    continue;
                 }
                 if (lost || (direction == Direction.TO_CLIENT && replyIsDropped())) {
                     lostBytes = true;
@@ -95,7 +109,7 @@ final class ProxyConnection {
                 }
             }
         } catch (IOException e) {
-            if (!silent && !modes.swallows(direction)) {
+            if (!silent && late == null && !modes.swallows(direction)) {
                 reset();
             }
         }
@@ -126,6 +140,10 @@ final class ProxyConnection {
                     continue;
                 }
                 modes.awaitDelivery(direction, piece.arrivedNanos(), ended::get);
+                LateBytes kept = late;
+                if (kept != null && kept.direction() == direction) {
+                    kept.awaitDelivery(ended::get);
+                }
                 if (piece.isEnd()) {
                     to.shutdownOutput();
                     endIfBothSidesHave();
@@ -135,7 +153,7 @@ final class ProxyConnection {
                 out.flush();
             }
         } catch (IOException e) {
-            if (!silent) {
+            if (!silent && late == null) {
                 reset();
             }
         } catch (InterruptedException e) {

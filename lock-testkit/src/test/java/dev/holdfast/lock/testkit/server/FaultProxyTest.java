@@ -152,6 +152,46 @@ class FaultProxyTest {
     }
 
     @Test
+    void keepBack_requests_arriveAfterTheirClientHasGone() throws Exception {
+        try (LineServer.Client client = client(BRIEF_MILLIS)) {
+            assertThat(client.ask("before")).isEqualTo("echo before");
+            LateBytes late = proxy.keepBack(Direction.TO_SERVER);
+            client.send("late");
+            assertThat(late.awaitSome(Duration.ofSeconds(20))).isTrue();
+            late.cutOff();
+            client.send("lost");
+            late.dropClients();
+            assertThatThrownBy(client::receive).isInstanceOf(SocketException.class);
+
+            try (LineServer.Client other = client(PATIENT_MILLIS)) {
+                assertThat(other.ask("meanwhile")).isEqualTo("echo meanwhile");
+                assertThat(server.received()).containsExactly("before", "meanwhile");
+                late.deliver();
+                await().atMost(Duration.ofSeconds(20))
+                        .untilAsserted(
+                                () -> assertThat(server.received()).containsExactly("before", "meanwhile", "late"));
+                assertThat(other.ask("after")).isEqualTo("echo after");
+            }
+            assertThat(server.received()).doesNotContain("lost");
+        }
+    }
+
+    @Test
+    void keepBack_replies_comeLateWhileOthersGoOn() throws Exception {
+        try (LineServer.Client client = client(PATIENT_MILLIS)) {
+            assertThat(client.ask("before")).isEqualTo("echo before");
+            LateBytes late = proxy.keepBack(Direction.TO_CLIENT);
+            client.send("answered late");
+            assertThat(late.awaitSome(Duration.ofSeconds(20))).isTrue();
+            try (LineServer.Client other = client(PATIENT_MILLIS)) {
+                assertThat(other.ask("meanwhile")).isEqualTo("echo meanwhile");
+            }
+            late.deliver();
+            assertThat(client.receive()).isEqualTo("echo answered late");
+        }
+    }
+
+    @Test
     void connect_serverDown_isReset() throws Exception {
         server.close();
         assertThatThrownBy(() -> {

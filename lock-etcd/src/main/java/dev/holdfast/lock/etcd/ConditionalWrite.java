@@ -1,0 +1,167 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.DeleteOption;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * The one way in which a key of ours is written, be it an attempt, the confirmation of a turn or a move to another lease:
+ * <i>if the key's last modification is the one that this acquisition has seen (0: there is no key), and no tombstone of it
+ * is on that lease, put the key on the lease; else tell how the key is.</i>
+ *
+ * <p>A request can be executed at any time after it was sent: a connection stalls, a member pauses, a proxy keeps it; etcd
+ * also executes transactions whose call was cancelled once their bytes arrive. So nothing may depend on when, or whether, a
+ * request without an answer is executed. What is written is compared and swapped on the <i>mod</i> revision, which rises
+ * with every write and is never used twice; the create revision, which stays, would let a late request move the key back
+ * to a lease that nobody renews any more.
+ *
+ * <ol>
+ *   <li><b>Of all writes that expect one revision, one is executed at most</b>, since it makes a new one. A repeated
+ *       request changes nothing.
+ *   <li><b>An acknowledged write ends all that were sent before it</b>: they expect older revisions, which do not come
+ *       back. Its own revision is new, so nothing on its way can expect it. A grant rests on an acknowledged write alone,
+ *       never on what a read or a refusal told, and so on the lease of that write.
+ *   <li><b>What was sent since and has no answer</b> expects the present revision: the key is on the lease of the last
+ *       acknowledged write, or on that of one of those. {@link EtcdPlace#mayBeOn} knows them all; all are renewed, and a
+ *       holder is promised no more than the one that ends first. The next acknowledged write settles it (2), and one that is
+ *       refused tells where the key is, which settles it too: that revision is one that nobody has expected yet.
+ *   <li><b>Creation</b> expects no key, a state that does come back. While the acquisition goes on, its own next write
+ *       meets whatever came late, and a refusal makes it look again. When it ends, {@link EtcdBurial} leaves a tombstone on
+ *       each lease for which a creation is open: it came before and is deleted, or comes later and is refused, by the
+ *       tombstone or, after the lease's end, by etcd, which puts no key on a lease that is not there.
+ *   <li><b>Removal</b> while the acquisition goes on expects the revision seen, too. When it ends, the key is deleted by its
+ *       value, which is unique to the acquisition, or whatever it holds, and then its number is never used again unless
+ *       that deletion was answered ({@link QueueSlots}). Moves cannot come after that: they expect a key.
+ *   <li><b>Lost answers</b> cost one more request each: it is refused, tells how the key is, and is repeated. Answers that
+ *       come late are used by their revision: older news never replaces newer ({@link EtcdPlace#saw}).
+ * </ol>
+ *
+ * The same holds for {@link EtcdMode#SINGLE_KEY}, where the contenders' creations compete for one key.
+ *
+ * <p>The write goes through Raft, and what it reads is never stale, unlike a read, even a "linearizable" one, on a paused
+ * and resumed leader (etcd-io/etcd#20418). See also etcd-io/etcd#11456, #11457 and jepsen.io/analyses/etcd-3.4.3.
+ */
+record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
+
+    /** What an acknowledged or refused write tells. */
+    sealed interface Result {
+        /**
+         * The key is on the lease.
+         *
+         * @param created its create revision
+         * @param reply with what else was read
+         */
+        record Written(long created, TxnResponse reply) implements Result {}
+
+        /** The key was not as expected; the place knows how it is. */
+        record Changed() implements Result {}
+
+        /**
+         * The key has another acquisition's value.
+         *
+         * @param present how it is
+         * @param at the store's revision at that time
+         */
+        record Foreign(KeyValue present, long at) implements Result {}
+
+        /** A tombstone was there: the acquisition has ended. */
+        record Ended() implements Result {}
+    }
+
+    /**
+     * Sends one; the result has no time limit.
+     *
+     * @param alsoRead makes what is to be read by the same transaction
+     */
+    CompletableFuture<Result> send(EtcdPlace place, SharedLease lease, Function<EtcdPlace.Write, List<Op>> alsoRead) {
+        EtcdPlace.Write write = place.sent(lease);
+        if (place.isEnding()) {
+            place.settled(write);
+            return CompletableFuture.completedFuture(new Result.Ended());
+        }
+        ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
+        Op put = Op.put(
+                place.key(),
+                place.value(),
+                PutOption.builder().withLeaseId(lease.id()).build());
+        var call = EtcdCalls.guarded(() -> calls.txn()
+                .If(
+                        new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
+                        new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())))
+                .Then(Stream.concat(Stream.of(put), alsoRead.apply(write).stream()).toArray(Op[]::new))
+                .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT))
+                .commit());
+        return call.handle((reply, failure) -> {
+                    if (failure != null) {
+                        if (EtcdErrors.isRefusal(failure)) {
+                            place.settled(write);
+                        }
+                        return CompletableFuture.<Result>failedFuture(EtcdErrors.unwrap(failure));
+                    }
+                    calls.seen(reply);
+                    Result result = result(place, write, reply);
+                    place.settled(write);
+                    return CompletableFuture.completedFuture(result);
+                })
+                .thenCompose(result -> result);
+    }
+
+    private Result result(EtcdPlace place, EtcdPlace.Write write, TxnResponse reply) {
+        long at = reply.getHeader().getRevision();
+        if (reply.isSucceeded()) {
+            long created = write.expected() == 0 ? at : write.created();
+            place.saw(new KeyState(at, created, at, write.lease()));
+            return new Result.Written(created, reply);
+        }
+        List<KeyValue> found = reply.getGetResponses().get(1).getKvs();
+        if (reply.getGetResponses().get(0).getCount() > 0) {
+            return new Result.Ended();
+        }
+        if (found.isEmpty()) {
+            place.saw(new KeyState(at, 0, 0, null));
+            return new Result.Changed();
+        }
+        KeyValue present = found.get(0);
+        if (!present.getValue().equals(place.value())) {
+            place.saw(new KeyState(at, 0, 0, null));
+            return new Result.Foreign(present, at);
+        }
+        place.saw(new KeyState(
+                at,
+                present.getCreateRevision(),
+                present.getModRevision(),
+                leases.byId(present.getLease()).orElse(null)));
+        return new Result.Changed();
+    }
+
+    /** Deletes the key if it is as last seen. Completes with whether it was, or was not there already. */
+    CompletableFuture<Boolean> removeAsSeen(EtcdPlace place) {
+        KeyState seen = place.seen();
+        if (seen.modified() == 0) {
+            return CompletableFuture.completedFuture(true);
+        }
+        return EtcdCalls.guarded(() -> calls.txn()
+                        .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(seen.modified())))
+                        .Then(Op.delete(place.key(), DeleteOption.DEFAULT))
+                        .commit())
+                .thenApply(reply -> {
+                    calls.seen(reply);
+                    if (reply.isSucceeded()) {
+                        place.saw(new KeyState(reply.getHeader().getRevision(), 0, 0, null));
+                    }
+                    return reply.isSucceeded();
+                });
+    }
+}

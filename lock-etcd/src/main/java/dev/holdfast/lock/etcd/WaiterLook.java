@@ -1,0 +1,37 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.GetOption;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * How a waiter polls: it reads its own key and the one before it, which costs no write and no entry in the Raft log. While
+ * both are as they were, nothing has changed for it, and its watch goes on. The read may be stale; that makes it look
+ * later, never earlier, since only an attempt's write can grant the lock.
+ */
+record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
+
+    /** Completes with whether the waiter is still where its ticket says. */
+    CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
+        EtcdPlace place = ticket.place();
+        Op own = Op.get(place.key(), KEY_ONLY);
+        Op before = Op.get(ticket.before(), KEY_ONLY);
+        return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {
+            calls.seen(reply);
+            List<GetResponse> read = reply.getGetResponses();
+            boolean waits = !protocol.queues()
+                    || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, place.seen()));
+            return waits
+                    && read.get(1).getKvs().stream().anyMatch(key -> key.getCreateRevision() == ticket.created());
+        });
+    }
+
+    private static boolean isAsSeen(KeyValue key, KeyState seen) {
+        return key.getModRevision() == seen.modified();
+    }
+}

@@ -1,0 +1,93 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.spi.OwnerId;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** Different pairs of prefix and name never meet, whatever their modes. */
+final class EtcdKeysTest {
+    private static final String ALPHABET = "ab/%-.~ \u00e4!";
+    private static final int ROUNDS = 4_000;
+
+    private record Lock(String prefix, String name) {}
+
+    private static String text(Random random, String alphabet, int longest) {
+        StringBuilder text = new StringBuilder();
+        int length = 1 + random.nextInt(longest);
+        for (int i = 0; i < length; i++) {
+            text.append(alphabet.charAt(random.nextInt(alphabet.length())));
+        }
+        return text.toString();
+    }
+
+    @Test
+    void differentPrefixesAndNames_neverMeet() {
+        long seed = Long.getLong("holdfast.seed", 20261122L);
+        Random random = new Random(seed);
+        QueueSlots slots = new QueueSlots();
+        Map<String, Lock> ranges = new HashMap<>();
+        Map<String, Lock> singles = new HashMap<>();
+        Map<String, Lock> places = new HashMap<>();
+        Set<String> tombstones = new HashSet<>();
+        for (int i = 0; i < ROUNDS; i++) {
+            String prefix = text(random, ALPHABET.replace("~", ""), 6) + "/";
+            Lock lock = new Lock(prefix, text(random, ALPHABET, 5));
+            EtcdKeys keys = new EtcdKeys(prefix);
+            assertThat(ranges.put(keys.queue(lock.name()).toString(StandardCharsets.UTF_8), lock))
+                    .isIn(null, lock);
+            assertThat(singles.put(keys.single(lock.name()).toString(StandardCharsets.UTF_8), lock))
+                    .isIn(null, lock);
+            places.put(keys.place(lock.name(), slots.take(lock.name())).toString(StandardCharsets.UTF_8), lock);
+            tombstones.add(keys.tombstone(OwnerId.random(), i).toString(StandardCharsets.UTF_8));
+        }
+        Map<String, Lock> all = new HashMap<>(places);
+        all.putAll(singles);
+        assertThat(all).as("seed %d", seed).hasSize(places.size() + singles.size());
+        for (String key : all.keySet()) {
+            rangesOf(key).filter(ranges::containsKey).forEach(range -> {
+                assertThat(ranges.get(range)).as("'%s' in '%s', seed %d", key, range, seed).isEqualTo(places.get(key));
+            });
+        }
+        for (String tombstone : tombstones) {
+            assertThat(rangesOf(tombstone).filter(ranges::containsKey)).as(tombstone).isEmpty();
+            assertThat(all).doesNotContainKey(tombstone);
+        }
+    }
+
+    /** Whatever may be a range that has the key in it. */
+    private static java.util.stream.Stream<String> rangesOf(String key) {
+        return java.util.stream.IntStream.rangeClosed(1, key.length()).mapToObj(end -> key.substring(0, end));
+    }
+
+    @Test
+    void ending_isTheSameInEveryNamespace_andTellsKeysApart() {
+        QueueSlots slots = new QueueSlots();
+        EtcdKeys keys = new EtcdKeys("b/");
+        var key = keys.place("a", slots.take("a"));
+        var inNamespace = EtcdKeys.bytes("some/where/b/").concat(key);
+
+        assertThat(EtcdKeys.ending(inNamespace)).isEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(keys.place("a", slots.take("a")))).isNotEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(keys.place("b/a", slots.take("b/a")))).isNotEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(keys.tombstone(OwnerId.random(), 0xab)))
+                .isNotEqualTo(EtcdKeys.ending(keys.single("ab")));
+    }
+
+    @Test
+    void prefix_thatCouldMeetAnother_isRefused() {
+        for (String prefix : List.of("", "app", "a/b", "a~/", "/\n/", "x".repeat(128) + "/")) {
+            assertThatThrownBy(() -> new EtcdKeys(prefix))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("'/'");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.EtcdNode;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.LateBytes;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Requests that reach the server long after their client has given them up and gone on over another connection. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdLateRequestTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final long LEASE = 120_000;
+    private static final long SHORT_TIMEOUT = 3_000;
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.cluster();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private static String newName() {
+        return "late-" + NAMES.incrementAndGet();
+    }
+
+    private static <T> T eventually(Callable<T> request) {
+        AtomicReference<T> answer = new AtomicReference<>();
+        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
+            try {
+                answer.set(request.call());
+                return true;
+            } catch (LockUnavailableException e) {
+                return false;
+            }
+        });
+        return answer.get();
+    }
+
+    private KeyValue keyAt(String name, int index) throws Exception {
+        return fixture.find(name, 0).get(index);
+    }
+
+    /** A backend of one endpoint, behind a proxy of its own. */
+    private static LockBackend behind(FaultProxy proxy, Duration callTimeout) {
+        Client client = EtcdLocks.dedicated(Client.builder().endpoints("http://127.0.0.1:" + proxy.port()), callTimeout)
+                .build();
+        return EtcdLocks.builder(new EtcdConnection(client, client::close))
+                .prefix(EtcdFixture.PREFIX)
+                .backend();
+    }
+
+    /**
+     * The fault that made two holders: a waiter's attempt, sent under its first lease, is executed after that waiter was
+     * granted the lock under a second one.
+     */
+    @Test
+    void attempt_ofAWaiter_deliveredAfterItsGrantOnAnotherLease_changesNothing() throws Exception {
+        String name = newName();
+        try (FaultProxy proxy = FaultProxy.to(
+                        "127.0.0.1", fixture.server().nodes().get(0).port());
+                LockBackend others = fixture.newBackend();
+                LockBackend waiters = behind(proxy, PATIENCE)) {
+            Grant held = eventually(() -> Spi.grant(others, name, LEASE));
+            Acquisition between = Spi.acquisition(name);
+            Spi.queueUp(others, between, LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            Ticket ticket = Spi.queueUp(waiters, waiter, LEASE);
+            AtomicInteger calls = new AtomicInteger();
+            Subscription signal = waiters.signal(ticket, calls::incrementAndGet);
+            Spi.answer(others.abandon(between, Spi.TIMEOUT_MILLIS));
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            long firstLease = keyAt(name, 1).getLease();
+
+            LateBytes late = proxy.keepBack(Direction.TO_SERVER);
+            var stuck = waiters.attempt(Spi.request(waiter, LEASE, Spi.WAIT_MILLIS, ticket, SHORT_TIMEOUT));
+            assertThat(late.awaitSome(PATIENCE)).isTrue();
+            late.cutOff();
+            late.dropClients();
+            assertThat(catchThrowable(() -> Spi.answer(stuck))).isInstanceOf(LockUnavailableException.class);
+            changeLeader();
+            await().atMost(PATIENCE).until(() -> {
+                eventually(() -> Spi.again(waiters, waiter, LEASE, ticket));
+                return keyAt(name, 1).getLease() != firstLease;
+            });
+            eventually(() -> Spi.answer(others.release(held, Spi.TIMEOUT_MILLIS)));
+            AtomicReference<Grant> granted = new AtomicReference<>();
+            await().atMost(PATIENCE).until(() -> {
+                if (eventually(() -> Spi.again(waiters, waiter, LEASE, ticket)) instanceof Attempt.Granted answer) {
+                    granted.set(answer.grant());
+                }
+                return granted.get() != null;
+            });
+            KeyValue before = keyAt(name, 0);
+            assertThat(before.getCreateRevision()).isEqualTo(granted.get().token());
+            long served = fixture.server().calls("Txn");
+
+            late.deliver();
+
+            await().atMost(PATIENCE).until(() -> fixture.server().calls("Txn") > served);
+            await().during(Duration.ofMillis(300))
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> keyAt(name, 0).getModRevision() == before.getModRevision());
+            assertThat(keyAt(name, 0).getLease()).isEqualTo(before.getLease()).isNotEqualTo(firstLease);
+            assertThat(Spi.renew(waiters, granted.get())).isInstanceOf(RenewResult.Renewed.class);
+            signal.close();
+        }
+    }
+
+    /** jetcd cancels a call that takes too long; etcd executes it all the same when its bytes arrive. */
+    @Test
+    void attempt_cancelledByItsDeadline_executedAfterTheNextOne_changesNothing() throws Exception {
+        String name = newName();
+        try (FaultProxy proxy = FaultProxy.to(
+                        "127.0.0.1", fixture.server().nodes().get(0).port());
+                LockBackend backend = behind(proxy, Duration.ofSeconds(1))) {
+            eventually(() -> Spi.grant(backend, newName(), LEASE));
+            Acquisition acquisition = Spi.acquisition(name);
+            LateBytes late = proxy.keepBack(Direction.TO_SERVER);
+            var stuck = backend.attempt(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, SHORT_TIMEOUT));
+            assertThat(late.awaitSome(PATIENCE)).isTrue();
+            late.cutOff();
+            assertThat(catchThrowable(() -> Spi.answer(stuck))).isInstanceOf(LockUnavailableException.class);
+            late.dropClients();
+            Grant grant = eventually(() -> ((Attempt.Granted) Spi.attempt(backend, acquisition, LEASE, 1_000)).grant());
+            KeyValue before = keyAt(name, 0);
+            long served = fixture.server().calls("Txn");
+
+            late.deliver();
+
+            await().atMost(PATIENCE).until(() -> fixture.server().calls("Txn") > served);
+            await().during(Duration.ofMillis(300))
+                    .atMost(Duration.ofSeconds(20))
+                    .until(() -> keyAt(name, 0).getModRevision() == before.getModRevision());
+            assertThat(Spi.renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
+            Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS));
+            assertThat(fixture.entries(name)).isZero();
+        }
+    }
+
+    private void changeLeader() throws Exception {
+        EtcdNode leader = fixture.server().awaitLeader();
+        EtcdClusterFaultTest.changeLeader(leader, PATIENCE);
+        fixture.server().awaitHealthy();
+    }
+}

@@ -1,0 +1,171 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.MethodDescriptor;
+import io.grpc.stub.ClientCalls;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Every transaction that a client has sent, sent again at each later step of the same acquisition, changes nothing. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdReplayTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final long LEASE = 120_000;
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.single();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    /** Notes all transactions, and can send them again. */
+    private static final class Recorder implements ClientInterceptor {
+        private final Queue<Runnable> sent = new ConcurrentLinkedQueue<>();
+
+        @Override
+        public <ReqT, RespT> ClientCall<ReqT, RespT> interceptCall(
+                MethodDescriptor<ReqT, RespT> method, CallOptions options, Channel next) {
+            ClientCall<ReqT, RespT> call = next.newCall(method, options);
+            if (!"Txn".equals(method.getBareMethodName())) {
+                return call;
+            }
+            return new SimpleForwardingClientCall<>(call) {
+                @Override
+                public void sendMessage(ReqT message) {
+                    sent.add(() -> ClientCalls.blockingUnaryCall(next, method, CallOptions.DEFAULT, message));
+                    super.sendMessage(message);
+                }
+            };
+        }
+
+        int replay() {
+            List<Runnable> all = List.copyOf(sent);
+            all.forEach(Runnable::run);
+            return all.size();
+        }
+    }
+
+    private LockBackend recorded(Recorder recorder, EtcdMode mode) {
+        Client client = EtcdLocks.recommended(Client.builder()
+                        .endpoints(fixture.server().endpoints().get(0))
+                        .interceptor(recorder))
+                .build();
+        return EtcdLocks.builder(new EtcdConnection(client, client::close))
+                .prefix(EtcdFixture.PREFIX)
+                .mode(mode)
+                .backend();
+    }
+
+    private List<KeyValue> replayed(Recorder recorder) throws Exception {
+        List<KeyValue> before = fixture.everything();
+        assertThat(recorder.replay()).isPositive();
+        assertThat(fixture.everything().stream().map(EtcdReplayTest::text).toList())
+                .isEqualTo(before.stream().map(EtcdReplayTest::text).toList());
+        return before;
+    }
+
+    private static String text(KeyValue entry) {
+        return entry.getKey() + " " + entry.getModRevision() + " " + entry.getLease();
+    }
+
+    @ParameterizedTest
+    @EnumSource(EtcdMode.class)
+    void anyTransaction_sentAgainLater_changesNothing(EtcdMode mode) throws Exception {
+        String name = "replayed-" + NAMES.incrementAndGet();
+        Recorder recorder = new Recorder();
+        try (LockBackend others = recorded(new Recorder(), mode);
+                LockBackend ours = recorded(recorder, mode)) {
+            Grant held = Spi.grant(others, name, LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            Ticket ticket = Spi.queueUp(ours, waiter, LEASE);
+            AtomicInteger calls = new AtomicInteger();
+            Subscription signal = ours.signal(ticket, calls::incrementAndGet);
+            replayed(recorder);
+            Spi.again(ours, waiter, LEASE, ticket);
+            replayed(recorder);
+            if (mode == EtcdMode.QUEUE) {
+                onAnotherLease(ours, waiter, ticket);
+                replayed(recorder);
+            }
+            Spi.answer(others.release(held, Spi.TIMEOUT_MILLIS));
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            Grant grant = ((Attempt.Granted) Spi.again(ours, waiter, LEASE, ticket)).grant();
+            signal.close();
+
+            KeyValue granted = replayed(recorder).get(0);
+            assertThat(granted.getCreateRevision()).isEqualTo(grant.token());
+            EtcdPlace place = Objects.requireNonNull(EtcdPlace.of(grant));
+            assertThat(granted.getLease())
+                    .isEqualTo(Objects.requireNonNull(place.lease()).id());
+            Objects.requireNonNull(place.lease()).condemn();
+            assertThat(Spi.renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
+            KeyValue moved = replayed(recorder).get(0);
+            assertThat(moved.getLease()).as("moved to another lease").isNotEqualTo(granted.getLease());
+            assertThat(moved.getLease())
+                    .isEqualTo(Objects.requireNonNull(place.lease()).id());
+            assertThat(Spi.renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
+            Spi.answer(ours.release(grant, Spi.TIMEOUT_MILLIS));
+        }
+    }
+
+    /** A waiter's key moves to another lease with its next look, if its own is to end. */
+    private void onAnotherLease(LockBackend backend, Acquisition waiter, Ticket ticket) throws Exception {
+        SharedLease before = Objects.requireNonNull(((EtcdTicket) ticket).place().lease());
+        before.condemn();
+        Spi.again(backend, waiter, LEASE, ticket);
+        assertThat(((EtcdTicket) ticket).place().lease()).isNotSameAs(before);
+    }
+
+    /** A grant whose key may be on either of two leases is promised no more than the one that ends first. */
+    @Test
+    void moveWithoutAnswer_boundsThePromiseByBothLeases() throws Exception {
+        try (LockBackend backend = recorded(new Recorder(), EtcdMode.QUEUE)) {
+            Grant grant = Spi.grant(backend, "replayed-" + NAMES.incrementAndGet(), LEASE);
+            EtcdPlace place = Objects.requireNonNull(EtcdPlace.of(grant));
+            SharedLease present = Objects.requireNonNull(place.lease());
+            long now = System.nanoTime();
+            SharedLease older =
+                    new SharedLease(4_711, LEASE / 1_000, now - Duration.ofSeconds(100).toNanos(), present.term());
+
+            EtcdPlace.Write open = place.sent(older);
+
+            assertThat(place.mayBeOn()).containsExactly(present, older);
+            assertThat(place.certainNanos(now)).isEqualTo(Duration.ofSeconds(20).toNanos());
+            place.settled(open);
+            assertThat(place.mayBeOn()).containsExactly(present);
+            assertThat(place.certainNanos(now)).isGreaterThan(Duration.ofSeconds(20).toNanos());
+        }
+    }
+}
