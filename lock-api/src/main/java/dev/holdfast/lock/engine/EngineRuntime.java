@@ -36,7 +36,10 @@ record EngineRuntime(
         Executor callbacks,
         Executor events,
         Runnable shutdown) {
-    private static final int IO_THREADS = 32;
+    /** With the timer, renewals and events ten threads, which leaves a blocking backend six of the documented sixteen. */
+    private static final int IO_THREADS = 2;
+
+    private static final int CALLBACK_THREADS = 4;
     private static final int LISTENER_BACKLOG = 10_000;
 
     static EngineRuntime ofThreads() {
@@ -45,7 +48,7 @@ record EngineRuntime(
         scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         ThreadPoolExecutor io = pool("io", IO_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
-        ThreadPoolExecutor callbacks = pool("callback", IO_THREADS, Integer.MAX_VALUE);
+        ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
         // What comes after the client was closed (a late answer's clean-up) runs where it is.
         List.of(io, renewals, callbacks)

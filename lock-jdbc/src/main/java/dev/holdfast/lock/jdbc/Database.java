@@ -4,7 +4,10 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import java.sql.SQLException;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A data source of which dialect and table are known, and what to say when it fails. Thread-safe.
@@ -12,13 +15,21 @@ import javax.sql.DataSource;
  * <p>Closing it closes the data source only if that was made by us.
  */
 final class Database implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Database.class);
+    private static final long SILENT_CLOSE_MILLIS = 100;
+
+    private final Connections connections;
     private final Worker worker;
     private final Schema schema;
+    private final long timeoutMillis;
     private final Runnable closeDataSource;
+    private volatile boolean silent;
 
-    private Database(Worker worker, Schema schema, Runnable closeDataSource) {
-        this.worker = worker;
+    private Database(Connections connections, Schema schema, long timeoutMillis, Runnable closeDataSource) {
+        this.connections = connections;
+        this.worker = new Worker(connections, schema.dialect());
         this.schema = schema;
+        this.timeoutMillis = timeoutMillis;
         this.closeDataSource = closeDataSource;
     }
 
@@ -29,16 +40,22 @@ final class Database implements AutoCloseable {
      * @throws LockUnavailableException if the database does not answer in time
      */
     static Database open(DataSource dataSource, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
+        return open(Connections.shared(dataSource, timeoutMillis), request, timeoutMillis, closeDataSource);
+    }
+
+    /** The same, with connections that may be nobody else's. */
+    static Database open(
+            Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         Dialect dialect;
         // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
-        try (Worker first = new Worker(dataSource, Dialect.H2)) {
+        try (Worker first = new Worker(connections, Dialect.H2)) {
             dialect = first.run(timeoutMillis, connection -> Dialect.of(connection.getMetaData()));
         } catch (SQLException e) {
             throw explained("connecting", "the database", e);
         }
         request.strategy().requireSupported(dialect, request.table());
         Schema schema = new Schema(request.strategy(), dialect, request.table());
-        Database database = new Database(new Worker(dataSource, dialect), schema, closeDataSource);
+        Database database = new Database(connections, schema, timeoutMillis, closeDataSource);
         try {
             database.requireTable(request.create(), timeoutMillis);
             return database;
@@ -80,11 +97,31 @@ final class Database implements AutoCloseable {
     }
 
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
-        return worker.run(timeoutMillis, work);
+        return noted(() -> worker.run(timeoutMillis, work));
+    }
+
+    /** As {@link #run}, for what keeps or ends a hold: no attempt is in its way. */
+    <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
+        return noted(() -> worker.runForHold(timeoutMillis, work));
+    }
+
+    private <T> T noted(Worker.SqlCall<T> call) throws SQLException {
+        try {
+            T answer = call.run();
+            silent = false;
+            return answer;
+        } catch (SQLException e) {
+            silent = Failure.of(e) == Failure.UNAVAILABLE;
+            throw e;
+        }
     }
 
     void inBackground(Runnable task) {
         worker.inBackground(task);
+    }
+
+    Connections connections() {
+        return connections;
     }
 
     TableName table() {
@@ -144,10 +181,38 @@ final class Database implements AutoCloseable {
         };
     }
 
+    /**
+     * Drivers and pools may take seconds to part with a server that does not answer. A thread waits for them, and the caller for
+     * no longer than a request may take, or hardly at all if the last one had no answer.
+     */
     @Override
     public void close() {
         worker.close();
-        closeDataSource.run();
+        Thread closing = Threads.start("holdfast-jdbc-close", this::closeConnections);
+        long untilNanos = System.nanoTime()
+                + TimeUnit.MILLISECONDS.toNanos(silent ? Math.min(SILENT_CLOSE_MILLIS, timeoutMillis) : timeoutMillis);
+        boolean interrupted = false;
+        long left = untilNanos - System.nanoTime();
+        while (closing.isAlive() && left > 0) {
+            try {
+                TimeUnit.NANOSECONDS.timedJoin(closing, left);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+            left = untilNanos - System.nanoTime();
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private void closeConnections() {
+        try {
+            connections.close();
+            closeDataSource.run();
+        } catch (RuntimeException e) {
+            LOG.warn("lock table '{}': closing the connections failed", schema.table(), e);
+        }
     }
 
     /** What is to be found, or made, in the database. */

@@ -151,7 +151,7 @@ final class JdbcLockBackend implements LockBackend {
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         return stage("renewal of " + grants.size() + " leases", () -> {
-            Set<OwnerId> renewed = database.run(timeoutMillis, connection -> strategy.renew(connection, grants));
+            Set<OwnerId> renewed = database.runForHold(timeoutMillis, connection -> strategy.renew(connection, grants));
             return grants.stream().map(grant -> result(grant, renewed)).toList();
         });
     }
@@ -163,7 +163,8 @@ final class JdbcLockBackend implements LockBackend {
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         return stage("release of token " + grant.token(), () -> {
-            Strategy.Released released = database.run(timeoutMillis, connection -> strategy.release(connection, grant));
+            Strategy.Released released =
+                    database.runForHold(timeoutMillis, connection -> strategy.release(connection, grant));
             turns.released(grant.acquisition().name(), released == Strategy.Released.HELD_AND_AWAITED);
             if (sweeper != null) {
                 sweeper.released();

@@ -21,9 +21,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The data source may be any pool, with any isolation level, with auto-commit on or off, read-only by default or not:
  * each connection is given back as it came. A connection is borrowed for the length of one statement only, but for the one
- * that listens for PostgreSQL's notifications while there are waiters, and for {@link JdbcStrategy#ROW_LOCK}. Give the pool
- * a connection time-out below {@link ClientOptions#requestTimeout()} if you can; a longer one does no harm but that a
- * thread of ours waits for it.
+ * that listens for PostgreSQL's notifications while there are waiters, and for {@link JdbcStrategy#ROW_LOCK}. No call
+ * outlives its deadline, however long the pool waits for a connection: then a thread of the client waits for it. That costs two
+ * thread switches a request, unless it is a HikariCP pool whose connection and validation time-outs fit together into
+ * {@link ClientOptions#requestTimeout()}.
+ *
+ * <p>While the application has taken all connections of a HikariCP pool, the client makes up to two of its own, with the same
+ * settings, to renew and to release. Any other pool needs more connections than there are threads that wait for a lock inside
+ * a transaction.
+ *
+ * <p>A client has at most 16 threads, with {@link JdbcStrategy#ROW_LOCK} two more for each connection that it keeps.
  */
 public final class JdbcLocks {
     private JdbcLocks() {}
@@ -35,7 +42,7 @@ public final class JdbcLocks {
      * @return a builder with nothing else set
      */
     public static Builder builder(DataSource dataSource) {
-        return new Builder(Objects.requireNonNull(dataSource, "dataSource"), () -> {});
+        return new Builder(Objects.requireNonNull(dataSource, "dataSource"), false, () -> {});
     }
 
     /**
@@ -75,12 +82,13 @@ public final class JdbcLocks {
 
     /** A builder for a data source that the client owns and closes. */
     static Builder builder(DataSource dataSource, Runnable closeDataSource) {
-        return new Builder(dataSource, closeDataSource);
+        return new Builder(dataSource, true, closeDataSource);
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
         private final DataSource dataSource;
+        private final boolean own;
         private final Runnable closeDataSource;
         private @Nullable ClientOptions options;
         private @Nullable JdbcStrategy strategy;
@@ -89,8 +97,9 @@ public final class JdbcLocks {
         private @Nullable Integer maxRowLocks;
         private @Nullable Boolean notifications;
 
-        private Builder(DataSource dataSource, Runnable closeDataSource) {
+        private Builder(DataSource dataSource, boolean own, Runnable closeDataSource) {
             this.dataSource = dataSource;
+            this.own = own;
             this.closeDataSource = closeDataSource;
         }
 
@@ -197,19 +206,22 @@ public final class JdbcLocks {
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
             long timeoutMillis = Math.max(1, chosen.requestTimeout().toMillis());
+            Connections connections = own
+                    ? Connections.own(dataSource, timeoutMillis)
+                    : Connections.shared(dataSource, timeoutMillis);
             if (kind != JdbcStrategy.ROW_LOCK) {
-                Database database = Database.open(dataSource, request, timeoutMillis, closeDataSource);
+                Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
                 return JdbcLockBackend.of(
                         kind,
                         database,
                         called && database.dialect() == Dialect.POSTGRESQL
-                                ? new PostgresWakeups(database, dataSource)
+                                ? new PostgresWakeups(database)
                                 : null,
                         System::nanoTime);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
-            Database database = Database.open(dataSource, request, timeoutMillis, closeDataSource);
+            Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
             return RowLockBackend.of(database, dataSource, limit, timeoutMillis);
         }
 

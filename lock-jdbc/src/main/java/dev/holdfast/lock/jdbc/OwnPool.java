@@ -7,7 +7,7 @@ import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -16,6 +16,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 final class OwnPool implements AutoCloseable {
     private static final long SHORTEST_MILLIS = 250;
+    private static final long LONGEST_VALIDATION_MILLIS = 1_000;
 
     private final HikariDataSource dataSource;
 
@@ -31,7 +32,7 @@ final class OwnPool implements AutoCloseable {
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
         requireDriver(uri);
-        ThreadPoolExecutor executor = Worker.executor();
+        ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-connect-");
         AtomicBoolean late = new AtomicBoolean();
         try {
             return Worker.await(executor, timeoutMillis, () -> {
@@ -78,8 +79,10 @@ final class OwnPool implements AutoCloseable {
         config.setMinimumIdle(1);
         config.setKeepaliveTime(0);
         config.setInitializationFailTimeout(1);
-        config.setConnectionTimeout(Math.max(SHORTEST_MILLIS, timeoutMillis));
-        config.setValidationTimeout(Math.max(SHORTEST_MILLIS, timeoutMillis / 2));
+        // One after the other they fit into the time of a request, so that it needs no thread of its own.
+        long validationMillis = Math.max(SHORTEST_MILLIS, Math.min(LONGEST_VALIDATION_MILLIS, timeoutMillis / 3));
+        config.setValidationTimeout(validationMillis);
+        config.setConnectionTimeout(connectionTimeout(timeoutMillis));
         if (uri.embedded()) {
             // An in-memory database lives as long as a connection to it.
             config.setMaxLifetime(0);
@@ -92,6 +95,12 @@ final class OwnPool implements AutoCloseable {
             }
         });
         return config;
+    }
+
+    private static long connectionTimeout(long timeoutMillis) {
+        return timeoutMillis >= 2 * LONGEST_VALIDATION_MILLIS
+                ? timeoutMillis - LONGEST_VALIDATION_MILLIS
+                : Math.max(SHORTEST_MILLIS, timeoutMillis);
     }
 
     /** Time-outs; and MariaDB's driver only lets the server keep prepared statements, as others do, if it is told so. */

@@ -90,33 +90,33 @@ final class PostgresListener implements AutoCloseable {
 
     /** Listens until nobody needs it; false if nothing is to be heard. */
     private boolean listen() throws SQLException {
-        try (Connection connection = wakeups.dataSource().getConnection()) {
+        Connection connection = wakeups.connections().dataSource().getConnection();
+        listening = connection;
+        boolean clean = false;
+        try {
             boolean autoCommit = connection.getAutoCommit();
             int timeoutMillis = connection.getNetworkTimeout();
             if (!autoCommit) {
                 connection.setAutoCommit(true);
             }
             connection.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
-            boolean clean = false;
-            listening = connection;
-            try {
-                PGConnection driver = connection.unwrap(PGConnection.class);
-                execute(connection, "LISTEN \"" + channel + "\"");
-                boolean heard = hear(connection, driver);
-                wakeups.live(false);
-                execute(connection, "UNLISTEN \"" + channel + "\"");
-                clean = true;
-                return heard;
-            } finally {
-                listening = null;
-                if (clean) {
-                    connection.setNetworkTimeout(Runnable::run, timeoutMillis);
-                    if (!autoCommit) {
-                        connection.setAutoCommit(false);
-                    }
-                } else {
-                    connection.abort(Runnable::run);
-                }
+            PGConnection driver = connection.unwrap(PGConnection.class);
+            execute(connection, "LISTEN \"" + channel + "\"");
+            boolean heard = hear(connection, driver);
+            wakeups.live(false);
+            execute(connection, "UNLISTEN \"" + channel + "\"");
+            connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+            if (!autoCommit) {
+                connection.setAutoCommit(false);
+            }
+            clean = true;
+            return heard;
+        } finally {
+            listening = null;
+            if (clean) {
+                connection.close();
+            } else {
+                wakeups.connections().end(connection);
             }
         }
     }
@@ -170,11 +170,7 @@ final class PostgresListener implements AutoCloseable {
         closed = true;
         Connection connection = listening;
         if (connection != null) {
-            try {
-                connection.abort(Runnable::run);
-            } catch (SQLException e) {
-                // Ended already.
-            }
+            Connections.abort(connection);
         }
     }
 }

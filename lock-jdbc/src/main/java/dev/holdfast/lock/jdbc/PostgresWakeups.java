@@ -12,7 +12,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,7 +40,6 @@ final class PostgresWakeups implements AutoCloseable {
             "SELECT pg_catalog.pg_notify(" + PostgresSql.TEXT + ", " + PostgresSql.TEXT + ")";
 
     private final Database database;
-    private final DataSource dataSource;
     private final Executor executor;
     private final String channel;
     private final String announce;
@@ -49,9 +47,8 @@ final class PostgresWakeups implements AutoCloseable {
     private final PostgresListener listener;
     private volatile boolean live;
 
-    PostgresWakeups(Database database, DataSource dataSource) {
+    PostgresWakeups(Database database) {
         this.database = database;
-        this.dataSource = dataSource;
         this.executor = database::inBackground;
         this.channel = channel(database.table());
         this.listener = new PostgresListener(this, channel);
@@ -169,8 +166,8 @@ final class PostgresWakeups implements AutoCloseable {
         return !waiting.isEmpty();
     }
 
-    DataSource dataSource() {
-        return dataSource;
+    Connections connections() {
+        return database.connections();
     }
 
     void inBackground(Runnable task) {

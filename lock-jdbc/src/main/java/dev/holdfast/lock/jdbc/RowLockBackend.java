@@ -21,7 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.sql.DataSource;
@@ -36,16 +36,16 @@ final class RowLockBackend implements LockBackend {
 
     private final Database database;
     private final RowLocks locks;
-    private final ThreadPoolExecutor executor;
+    private final ExecutorService executor;
 
-    private RowLockBackend(Database database, RowLocks locks, ThreadPoolExecutor executor) {
+    private RowLockBackend(Database database, RowLocks locks, ExecutorService executor) {
         this.database = database;
         this.locks = locks;
         this.executor = executor;
     }
 
     static RowLockBackend of(Database database, DataSource dataSource, int limit, long timeoutMillis) {
-        ThreadPoolExecutor executor = Worker.unboundedExecutor("holdfast-row-");
+        ExecutorService executor = Threads.unbounded("holdfast-row-");
         RowStatements sql = RowStatements.of(database.dialect(), database.table());
         RowSessions sessions = new RowSessions(dataSource, database.dialect(), sql, limit, executor);
         return new RowLockBackend(database, new RowLocks(database, sql, sessions, executor, timeoutMillis), executor);

@@ -13,7 +13,7 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class RowLocks implements AutoCloseable {
     private final Database database;
     private final RowStatements sql;
-    private final ThreadPoolExecutor executor;
+    private final ExecutorService executor;
     private final RowSessions sessions;
     private final long timeoutMillis;
     private final ConcurrentHashMap<OwnerId, RowHold> holds = new ConcurrentHashMap<>();
@@ -31,7 +31,7 @@ final class RowLocks implements AutoCloseable {
             Database database,
             RowStatements sql,
             RowSessions sessions,
-            ThreadPoolExecutor executor,
+            ExecutorService executor,
             long timeoutMillis) {
         this.database = database;
         this.sql = sql;
@@ -44,7 +44,7 @@ final class RowLocks implements AutoCloseable {
         return sessions;
     }
 
-    ThreadPoolExecutor executor() {
+    ExecutorService executor() {
         return executor;
     }
 

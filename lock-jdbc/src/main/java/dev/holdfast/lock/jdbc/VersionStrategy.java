@@ -10,9 +10,12 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTransactionRollbackException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A lock is a row that stays: owner, expiry, and a token that counts its grants.
@@ -40,37 +43,53 @@ final class VersionStrategy implements Strategy {
             freed AS (
               UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name {=} ? AND owner {=} %5$s%3$s
               RETURNING name, awaited)
-            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp()
-              THEN CAST(pg_catalog.pg_notify('%4$s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text) END
-              FROM freed""";
+            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
+
+    private static final String NOTIFY =
+            "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
+
+    private static final Logger LOG = LoggerFactory.getLogger(VersionStrategy.class);
 
     private final boolean postgres;
     private final VersionStatements statements;
+    private final TableName table;
     private final String release;
     private final String abandon;
+    private final String silentRelease;
+    private final String silentAbandon;
     private final String holder;
+
+    /** False once the database has refused to notify: whoever waits polls. */
+    private volatile boolean notifies;
 
     VersionStrategy(Dialect dialect, TableName table, Tokens tokens) {
         statements = VersionStatements.of(dialect, table, tokens);
         String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
         String free = " SET owner = NULL" + ended;
         String mine = " WHERE name = ? AND owner = ?";
+        this.table = table;
         postgres = dialect == Dialect.POSTGRESQL;
+        notifies = postgres;
         if (postgres) {
-            release = free(table, free, " AND expires {>} " + dialect.now());
-            abandon = free(table, free, "");
+            String stillValid = " AND expires {>} " + dialect.now();
+            String notify = NOTIFY.formatted(PostgresWakeups.channel(table));
+            release = free(table, free, stillValid, notify);
+            abandon = free(table, free, "", notify);
+            silentRelease = free(table, free, stillValid, "'nobody'");
+            silentAbandon = free(table, free, "", "'nobody'");
         } else {
             release = "UPDATE " + table + free + mine + " AND expires > " + dialect.now();
             abandon = "UPDATE " + table + free + mine;
+            silentRelease = release;
+            silentAbandon = abandon;
         }
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
                 + dialect.operator(">") + " " + dialect.now();
     }
 
-    private static String free(TableName table, String set, String condition) {
-        return PostgresSql.named(POSTGRES_FREE.formatted(
-                table, set, condition, PostgresWakeups.channel(table), PostgresSql.TEXT));
+    private static String free(TableName table, String set, String condition, String notify) {
+        return PostgresSql.named(POSTGRES_FREE.formatted(table, set, condition, notify, PostgresSql.TEXT));
     }
 
     @Override
@@ -85,12 +104,29 @@ final class VersionStrategy implements Strategy {
 
     @Override
     public void abandon(Connection connection, Acquisition acquisition) throws SQLException {
-        free(connection, abandon, acquisition);
+        free(connection, abandon, silentAbandon, acquisition);
     }
 
     @Override
     public Released release(Connection connection, Grant grant) throws SQLException {
-        return free(connection, release, grant.acquisition());
+        return free(connection, release, silentRelease, grant.acquisition());
+    }
+
+    /** Without the right to notify, the waiters are left to their polls: the session tries again what is in conflict. */
+    private Released free(Connection connection, String loud, String silent, Acquisition held) throws SQLException {
+        if (!notifies) {
+            return free(connection, silent, held);
+        }
+        try {
+            return free(connection, loud, held);
+        } catch (SQLException e) {
+            if (!postgres || Failure.of(e) != Failure.NO_PERMISSION) {
+                throw e;
+            }
+            notifies = false;
+            LOG.debug("lock table '{}': the user may not notify, or not write; waiters poll", table, e);
+            throw new SQLTransactionRollbackException("to be released without a notification", "40001");
+        }
     }
 
     private Released free(Connection connection, String sql, Acquisition held) throws SQLException {

@@ -1,71 +1,45 @@
 package dev.holdfast.lock.jdbc;
 
-import com.zaxxer.hikari.HikariDataSource;
-import com.zaxxer.hikari.HikariPoolMXBean;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.SynchronousQueue;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Borrows a connection, does the work and gives it back, all before a deadline.
  *
- * <p>{@link DataSource#getConnection} has no time-out of the caller's, and may hang for as long as its pool likes; a
- * frozen server can hang a driver's login for ever. Some data sources hand out the connection of the calling thread's
- * present transaction, in which a lock would be invisible to others. H2 closes an embedded database when a thread is
- * interrupted that reads it. So the work is done by a thread of ours while the caller waits, except where none of that
- * can happen: on a HikariCP pool that has an idle connection and got an answer just now.
+ * <p>{@link javax.sql.DataSource#getConnection} has no time-out of the caller's, and may hang for as long as its pool likes:
+ * HikariCP tries its idle connections one after the other, each for its validation time-out, until its connection time-out
+ * has passed. Some data sources hand out the connection of the calling thread's present transaction, in which a lock would
+ * be invisible to others. H2 closes an embedded database when a thread is interrupted that reads it. So the work is done by
+ * a thread of ours while the caller waits, and the caller leaves when its time has passed, whatever that thread is at.
+ * Only where none of that can happen ({@link Connections#keepsDeadline}) does the caller do it itself.
  *
- * <p>Thread-safe. Threads are daemons, made when needed and gone after ten idle seconds.
+ * <p>Work that has no connection by its deadline is not begun any more.
+ *
+ * <p>Thread-safe. At most {@value #THREADS} threads, and {@value #HOLD_THREADS} more for what keeps and ends a hold, which no
+ * number of attempts that hang can so hold up.
  */
 final class Worker implements AutoCloseable {
-    private static final int THREADS = 64;
-    private static final long FRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(400);
+    private static final int THREADS = 4;
+    private static final int HOLD_THREADS = 2;
 
-    private final DataSource dataSource;
+    private final Connections connections;
     private final Session session;
     private final boolean interruptible;
-    private final ThreadPoolExecutor executor;
-    private volatile long answeredNanos = System.nanoTime() - FRESH_NANOS;
+    private final ExecutorService executor = Threads.atMost(THREADS, "holdfast-jdbc-");
+    private final ExecutorService holds = Threads.atMost(HOLD_THREADS, "holdfast-jdbc-hold-");
 
-    Worker(DataSource dataSource, Dialect dialect) {
-        this.dataSource = dataSource;
+    Worker(Connections connections, Dialect dialect) {
+        this.connections = connections;
         this.session = new Session(dialect);
         this.interruptible = dialect != Dialect.H2;
-        this.executor = executor();
-    }
-
-    static ThreadPoolExecutor executor() {
-        ThreadPoolExecutor executor = new ThreadPoolExecutor(
-                THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), threads("holdfast-jdbc-"));
-        executor.allowCoreThreadTimeOut(true);
-        return executor;
-    }
-
-    /** As many threads as there is work, for work that something else bounds. */
-    static ThreadPoolExecutor unboundedExecutor(String prefix) {
-        return new ThreadPoolExecutor(
-                0, Integer.MAX_VALUE, 10, TimeUnit.SECONDS, new SynchronousQueue<>(), threads(prefix));
-    }
-
-    private static ThreadFactory threads(String prefix) {
-        AtomicInteger count = new AtomicInteger();
-        return task -> {
-            Thread thread = new Thread(task, prefix + count.incrementAndGet());
-            thread.setDaemon(true);
-            return thread;
-        };
     }
 
     /**
@@ -74,34 +48,33 @@ final class Worker implements AutoCloseable {
      * @throws SQLException as the work and the data source; also if there is no answer in time, or after close
      */
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
+        return run(executor, timeoutMillis, work);
+    }
+
+    /** As {@link #run}, for renewals and releases. */
+    <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
+        return run(holds, timeoutMillis, work);
+    }
+
+    private <T> T run(ExecutorService elsewhere, long timeoutMillis, SqlWork<T> work) throws SQLException {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        if (neverHangs()) {
+        if (Threads.isOurs() || interruptible && connections.keepsDeadline(timeoutMillis)) {
             return onThisThread(deadlineNanos, work);
         }
-        return await(executor, timeoutMillis, () -> onThisThread(deadlineNanos, work));
+        return await(elsewhere, timeoutMillis, () -> onThisThread(deadlineNanos, work));
     }
 
     private <T> T onThisThread(long deadlineNanos, SqlWork<T> work) throws SQLException {
-        try (Connection connection = dataSource.getConnection()) {
-            T result = session.run(connection, deadlineNanos, work);
-            answeredNanos = System.nanoTime();
-            return result;
+        try (Connection connection = connections.get()) {
+            if (System.nanoTime() - deadlineNanos >= 0) {
+                throw new SQLTransientConnectionException("the pool had no connection in time", "08000");
+            }
+            return session.run(connection, deadlineNanos, work);
         }
-    }
-
-    private boolean neverHangs() {
-        if (!interruptible
-                || Thread.currentThread().isInterrupted()
-                || System.nanoTime() - answeredNanos > FRESH_NANOS
-                || !(dataSource instanceof HikariDataSource pool)) {
-            return false;
-        }
-        HikariPoolMXBean state = pool.getHikariPoolMXBean();
-        return state != null && state.getIdleConnections() > 0 && state.getThreadsAwaitingConnection() == 0;
     }
 
     /** Lets a thread do it and waits, deaf to interrupts, whose flag is kept for whoever asks next. */
-    static <T> T await(ThreadPoolExecutor executor, long timeoutMillis, SqlCall<T> call) throws SQLException {
+    static <T> T await(ExecutorService executor, long timeoutMillis, SqlCall<T> call) throws SQLException {
         FutureTask<T> task = new FutureTask<>(call::run);
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         boolean interrupted = false;
@@ -151,6 +124,7 @@ final class Worker implements AutoCloseable {
     @Override
     public void close() {
         executor.shutdown();
+        holds.shutdown();
     }
 
     /** A call that may fail as the database does. */

@@ -11,6 +11,8 @@ import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.LockBackend;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.sql.Connection;
@@ -22,6 +24,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -247,14 +250,15 @@ final class BadInputTest {
                 .isInstanceOf(IllegalArgumentException.class);
     }
 
+    /** A pool that says nothing about itself, so that nothing can be done when it is exhausted. */
     @Test
-    void attempt_poolExhausted_unavailableInTime() throws Exception {
+    void attempt_foreignPoolExhausted_unavailableInTime() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         try (HikariDataSource pool = db.pool(config -> {
             config.setMaximumPoolSize(1);
             config.setConnectionTimeout(60_000);
         })) {
-            LockBackend backend = JdbcLocks.builder(pool)
+            LockBackend backend = JdbcLocks.builder(foreign(pool))
                     .table(SharedDb.newTable())
                     .createTable(true)
                     .backend(TWO_SECONDS);
@@ -268,6 +272,20 @@ final class BadInputTest {
             }
             backend.close();
         }
+    }
+
+    private static DataSource foreign(DataSource pool) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("isWrapperFor")) {
+                        return false;
+                    }
+                    try {
+                        return method.invoke(pool, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 
     @Test

@@ -1,0 +1,157 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A server that freezes, or refuses a right, on a server of its own: no call outlives its deadline, and close neither. */
+final class DeadlineTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final ClientOptions ONE_SECOND = ClientOptions.builder()
+            .requestTimeout(Duration.ofSeconds(1))
+            .unavailableTimeout(Duration.ofSeconds(2))
+            .build();
+
+    private static Db db;
+
+    @BeforeAll
+    static void start() throws Exception {
+        db = Db.postgres();
+    }
+
+    @AfterAll
+    static void stop() {
+        db.close();
+    }
+
+    /** HikariCP tries its idle connections one after the other, five seconds each, on the thread that asks for one. */
+    @Test
+    void frozenJustAfterAnAnswer_poolWithDefaults_callsEndInTime() throws Exception {
+        int callers = 4;
+        ExecutorService executor = Executors.newFixedThreadPool(callers);
+        try (HikariDataSource pool = db.pool(config -> {
+                    config.setMinimumIdle(6);
+                    config.setConnectionTimeout(30_000);
+                });
+                LockClient client = JdbcLocks.builder(pool)
+                        .createTable(true)
+                        .notifications(false)
+                        .options(ONE_SECOND)
+                        .build()) {
+            await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getIdleConnections() == 6);
+            long untilNanos = System.nanoTime() + Duration.ofMillis(1_200).toNanos();
+            while (System.nanoTime() - untilNanos < 0) {
+                client.lock("busy").acquire().close(); // the other connections are not fresh any more
+            }
+            db.process().pause();
+            List<Future<Duration>> calls = new ArrayList<>();
+            try {
+                for (int i = 0; i < callers; i++) {
+                    String name = "frozen/" + i;
+                    calls.add(executor.submit(() -> {
+                        long startNanos = System.nanoTime();
+                        assertThatThrownBy(() -> client.lock(name).tryLock())
+                                .isInstanceOf(LockUnavailableException.class);
+                        return Duration.ofNanos(System.nanoTime() - startNanos);
+                    }));
+                }
+                for (Future<Duration> call : calls) {
+                    assertThat(call.get()).as("with a request time-out of 1 s").isLessThan(Duration.ofSeconds(3));
+                }
+            } finally {
+                db.process().resume();
+            }
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
+    @Test
+    void close_frozenWithALeaseHeld_endsInTime() throws Exception {
+        LockClient client = LockClient.connect(
+                db.url() + "?holdfast.createTable=true&user=" + db.user() + "&password=" + db.password(), ONE_SECOND);
+        Lease lease = client.lock("closing").acquire();
+        assertThat(lease.isValid()).isTrue();
+        db.process().pause();
+        try {
+            long startNanos = System.nanoTime();
+            client.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
+                    .as("with a request time-out of 1 s")
+                    .isLessThan(Duration.ofMillis(1_600));
+        } finally {
+            db.process().resume();
+        }
+    }
+
+    @Test
+    void close_whileListening_isSilent() throws Exception {
+        String uri = db.url() + "?holdfast.createTable=true&user=" + db.user() + "&password=" + db.password();
+        PrintStream usual = System.err;
+        ByteArrayOutputStream log = new ByteArrayOutputStream();
+        try (LockClient holder = LockClient.connect(uri);
+                Lease lease = holder.lock("quiet").acquire()) {
+            LockClient waiter = LockClient.connect(uri);
+            CompletableFuture<Lease> waiting = waiter.lock("quiet").acquireAsync(PATIENCE);
+            await().atMost(PATIENCE)
+                    .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1);
+            System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+            waiter.close();
+            assertThat(waiting).isCompletedExceptionally();
+            assertThat(lease.isValid()).isTrue();
+            await().atMost(PATIENCE)
+                    .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 0);
+        } finally {
+            System.setErr(usual);
+        }
+        assertThat(log.toString(StandardCharsets.UTF_8)).as("what was logged").isEmpty();
+    }
+
+    /** Whoever may not notify leaves the waiters to their polls. */
+    @Test
+    void release_withoutTheRightToNotify_releases() throws Exception {
+        db.execute(
+                "CREATE USER silent PASSWORD '" + db.password() + "'",
+                "GRANT CREATE ON SCHEMA public TO silent",
+                "REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC");
+        try (HikariDataSource pool = db.pool(config -> config.setUsername("silent"))) {
+            for (boolean notifications : new boolean[] {true, false}) {
+                LockBackend backend = JdbcLocks.builder(pool)
+                        .table(SharedDb.newTable())
+                        .createTable(true)
+                        .notifications(notifications)
+                        .backend(ONE_SECOND);
+                Grant grant = Spi.granted(backend, "silent");
+                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                Grant second = Spi.granted(backend, "silent");
+                Spi.answer(backend.abandon(second.acquisition(), 5_000));
+                Spi.granted(backend, "silent");
+                backend.close();
+            }
+        } finally {
+            db.execute("GRANT EXECUTE ON FUNCTION pg_notify(text, text) TO PUBLIC");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Locks on a pool whose connections the application has all taken, and the threads of a client that waits much. */
+final class SmallPoolTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** Each has a connection, in a transaction, and waits for the lock: there is none left to renew and to release with. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "H2"})
+    void transactionsThatWaitHaveAllConnections_leaseIsRenewedAndHandedOver(SharedDb shared) throws Exception {
+        int size = 2;
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(4)).build();
+        AtomicInteger renewals = new AtomicInteger();
+        ExecutorService executor = Executors.newFixedThreadPool(size);
+        try (HikariDataSource pool = shared.db().pool(config -> {
+                    config.setMaximumPoolSize(size);
+                    config.setConnectionTimeout(30_000);
+                });
+                LockClient client = JdbcLocks.builder(pool)
+                        .table(SharedDb.newTable())
+                        .createTable(true)
+                        .build()) {
+            client.addListener(new LockListener() {
+                @Override
+                public void renewed(String name, long token) {
+                    renewals.incrementAndGet();
+                }
+            });
+            Lease lease = client.lock("orders", options).acquire();
+            List<Future<Long>> waiting = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                waiting.add(executor.submit(() -> {
+                    try (Connection transaction = pool.getConnection()) {
+                        transaction.setAutoCommit(false);
+                        try (Lease next = client.lock("orders", options).acquire(PATIENCE)) {
+                            return next.token();
+                        } finally {
+                            transaction.rollback();
+                        }
+                    }
+                }));
+            }
+            await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == size);
+            int before = renewals.get();
+            await().atMost(PATIENCE).until(() -> renewals.get() >= before + 4 || !lease.isValid());
+            assertThat(lease.isValid()).as("valid for longer than its length").isTrue();
+            lease.close();
+            for (Future<Long> each : waiting) {
+                assertThat(each.get()).isGreaterThan(lease.token());
+            }
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "H2"})
+    void threeHundredAsynchronousWaits_sixteenThreads(SharedDb shared) throws Exception {
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(8));
+                LockClient holder =
+                        JdbcLocks.builder(pool).table(table).createTable(true).build()) {
+            LockOptions options =
+                    LockOptions.builder().lease(Duration.ofMinutes(10)).build();
+            for (int i = 0; i < 300; i++) {
+                holder.lock("async/" + i, options).acquire();
+            }
+            Set<Thread> others = threads();
+            Set<Thread> most = Set.of();
+            try (LockClient client = JdbcLocks.builder(pool).table(table).build()) {
+                List<CompletableFuture<Lease>> waits = new ArrayList<>();
+                for (int i = 0; i < 300; i++) {
+                    waits.add(client.lock("async/" + i).acquireAsync(Duration.ofSeconds(3)));
+                }
+                while (!waits.stream().allMatch(CompletableFuture::isDone)) {
+                    Set<Thread> now = threads();
+                    now.removeAll(others);
+                    most = now.size() > most.size() ? now : most;
+                    Thread.onSpinWait();
+                }
+                assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
+            }
+            assertThat(most).as("threads of the client, at the peak").hasSizeBetween(1, 16);
+        }
+    }
+
+    private static Set<Thread> threads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(each -> each.getName().startsWith("holdfast-"))
+                .filter(each -> !each.getName().startsWith("holdfast-proxy-")) // the tests' own
+                .collect(Collectors.toSet());
+    }
+}
