@@ -36,6 +36,11 @@ record KeptOpenSource(RedisSource source) implements RedisSource {
     }
 
     @Override
+    public void refused(boolean refused) {
+        source.refused(refused);
+    }
+
+    @Override
     public void close(StatefulConnection<?, ?> connection) {
         source.close(connection);
     }

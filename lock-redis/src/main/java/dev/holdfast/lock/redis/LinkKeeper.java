@@ -1,18 +1,34 @@
 package dev.holdfast.lock.redis;
 
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCommandTimeoutException;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps the link of the moment, and replaces it by a new connection when it has gone silent or leads to a server that has
- * become a replica: Sentinel, or a name, leads the new one to the master. However many commands notice, a link is
- * replaced once, and a new link gets {@value #PAUSE_MILLIS} ms before it may be found wrong in its turn. A cluster's
- * connection stays and asks who has which slot, as seldom.
+ * Keeps the link of the moment, and replaces it by a new connection when it is of no use any more:
  *
- * <p>The user's own connection is never replaced. Thread-safe.
+ * <ul>
+ *   <li>It leads to a server that has become a replica. Sentinel, or a name, leads the new one to the master.
+ *   <li>It, or in a cluster the connection to one server, has gone silent: a router may have dropped it without telling
+ *       anybody, and the operating system would notice after a quarter of an hour. In a cluster a server that hangs may
+ *       have a successor, too.
+ *   <li>It is down, and the client below has not brought it back for {@value #DOWN_MILLIS} ms. Trying it ourselves shows
+ *       why: a refused password is told to the callers, and tried again less and less often.
+ * </ul>
+ *
+ * However many commands notice, a link is replaced once, and a new one gets {@value #PAUSE_MILLIS} ms before it may be
+ * found wrong in its turn. The user's own connection is never replaced. Thread-safe.
  */
 final class LinkKeeper {
     private static final Logger LOG = LoggerFactory.getLogger(LinkKeeper.class);
@@ -20,13 +36,21 @@ final class LinkKeeper {
     private static final long DEAD_AFTER_NANOS = 2_000_000_000L;
     private static final long PAUSE_MILLIS = 100;
     private static final long PAUSE_NANOS = PAUSE_MILLIS * 1_000_000;
+    private static final long DOWN_MILLIS = 1_000;
+    private static final long DOWN_NANOS = DOWN_MILLIS * 1_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 5_000_000_000L;
+    private static final long LAST_REPLIES_MILLIS = 3_000;
 
     private final RedisSource source;
-    private final AtomicInteger silent = new AtomicInteger();
+    private final Map<String, Silence> servers = new ConcurrentHashMap<>();
     private final AtomicBoolean connecting = new AtomicBoolean();
     private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
     private volatile RedisSource.Link link;
-    private volatile long answeredNanos = System.nanoTime();
+    private volatile boolean down;
+    private volatile long downNanos;
+    private volatile long triedNanos;
+    private volatile long pauseNanos;
+    private volatile @Nullable Throwable refusal;
     private volatile boolean closed;
 
     /** Connects; blocks, fails with the client's own exceptions. */
@@ -39,20 +63,50 @@ final class LinkKeeper {
         return link;
     }
 
-    /** The server has answered, be it with an error. */
-    void answered() {
-        silent.set(0);
-        answeredNanos = System.nanoTime();
+    /** A command for a server has ended; null if it has worked. */
+    void ended(RedisSource.Link used, String server, @Nullable Throwable failure) {
+        if (failure == null || failure instanceof RedisCommandExecutionException) {
+            answered(server);
+        } else if (failure instanceof TimeoutException || failure instanceof RedisCommandTimeoutException) {
+            if (silence(server).isDeath()) {
+                replace(used);
+            }
+        } else {
+            disconnected(used);
+        }
     }
 
-    /**
-     * A command has timed out. A connection that only times out may be dead without anybody having been told, when a
-     * router has dropped it; the operating system would notice after a quarter of an hour.
-     */
-    void unanswered() {
-        if (silent.incrementAndGet() >= DEAD_AFTER && System.nanoTime() - answeredNanos > DEAD_AFTER_NANOS) {
-            replace(link);
+    private Silence silence(String server) {
+        Silence known = servers.get(server);
+        return known != null ? known : servers.computeIfAbsent(server, key -> new Silence());
+    }
+
+    private void answered(String server) {
+        silence(server).end();
+        if (down || refusal != null) {
+            down = false;
+            refusal = null;
+            pauseNanos = 0;
         }
+    }
+
+    private void disconnected(RedisSource.Link used) {
+        if (used != link) {
+            return;
+        }
+        long now = System.nanoTime();
+        if (!down) {
+            downNanos = now;
+            down = true;
+        } else if (now - downNanos > DOWN_NANOS) {
+            replace(used);
+        }
+    }
+
+    /** What its caller is told of a failure: why there is no connection, if that is known. */
+    Throwable told(Throwable failure) {
+        Throwable why = refusal;
+        return why == null || failure instanceof RedisCommandExecutionException ? failure : why;
     }
 
     /** The server at the end of this link does not have the key, or is a replica. */
@@ -70,7 +124,10 @@ final class LinkKeeper {
     }
 
     private void replace(RedisSource.Link old) {
-        if (closed || source.cluster() || !source.connects() || !connecting.compareAndSet(false, true)) {
+        if (closed
+                || !source.connects()
+                || pauseNanos > 0 && System.nanoTime() - triedNanos < pauseNanos
+                || !connecting.compareAndSet(false, true)) {
             return;
         }
         if (link != old) {
@@ -84,20 +141,46 @@ final class LinkKeeper {
 
     private void connectAnew(RedisSource.Link old) {
         try {
-            link = source.connect();
-            answered();
-            lookedNanos.set(System.nanoTime());
-            if (old.connection() != null) {
-                old.connection().closeAsync();
+            if (source.cluster()) {
+                old.wrongServer().run();
             }
-            LOG.debug("replaced a connection that did not answer any more, or led to a replica");
+            link = source.connect();
+            refused(null);
+            servers.clear();
+            lookedNanos.set(System.nanoTime());
+            drop(old);
+            LOG.debug("replaced a connection that was down, did not answer any more, or led to a replica");
             if (closed) {
                 close(link);
             }
         } catch (RuntimeException e) {
             LOG.debug("the connection is of no use any more, and no new one is possible", e);
+            refused(e);
         } finally {
             connecting.set(false);
+        }
+    }
+
+    private void refused(@Nullable Throwable failure) {
+        down = false;
+        boolean forGood = failure != null && RedisFailures.isRefusal(failure);
+        refusal = forGood ? failure : null;
+        source.refused(forGood);
+        long pause = failure == null ? 0 : Math.min(LONGEST_PAUSE_NANOS, Math.max(DOWN_NANOS, 2 * pauseNanos));
+        pauseNanos = pause == 0 ? 0 : pause - ThreadLocalRandom.current().nextLong(pause / 4);
+        triedNanos = System.nanoTime();
+    }
+
+    /** Replies of a cluster's other servers may still be on their way. */
+    private void drop(RedisSource.Link old) {
+        if (old.connection() == null) {
+            return;
+        }
+        if (source.cluster()) {
+            CompletableFuture.delayedExecutor(LAST_REPLIES_MILLIS, TimeUnit.MILLISECONDS)
+                    .execute(old.connection()::closeAsync);
+        } else {
+            old.connection().closeAsync();
         }
     }
 
@@ -109,6 +192,23 @@ final class LinkKeeper {
     private void close(RedisSource.Link last) {
         if (last.connection() != null) {
             source.close(last.connection());
+        }
+    }
+
+    /** How long a server has not answered. Thread-safe. */
+    private static final class Silence {
+        private final AtomicInteger unanswered = new AtomicInteger();
+        private volatile long answeredNanos = System.nanoTime();
+
+        void end() {
+            if (unanswered.get() != 0) {
+                unanswered.set(0);
+            }
+            answeredNanos = System.nanoTime();
+        }
+
+        boolean isDeath() {
+            return unanswered.incrementAndGet() >= DEAD_AFTER && System.nanoTime() - answeredNanos > DEAD_AFTER_NANOS;
         }
     }
 }

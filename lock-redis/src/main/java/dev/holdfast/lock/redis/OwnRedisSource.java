@@ -39,36 +39,42 @@ final class OwnRedisSource implements RedisSource {
     private final AbstractRedisClient client;
     private final ClientResources resources;
     private final EventLoopGroupProvider threads;
+    private final PatientDelay delay;
     private final RedisSource delegate;
 
     private OwnRedisSource(
             AbstractRedisClient client,
             ClientResources resources,
             EventLoopGroupProvider threads,
+            PatientDelay delay,
             RedisSource delegate) {
         this.client = client;
         this.resources = resources;
         this.threads = threads;
+        this.delay = delay;
         this.delegate = delegate;
     }
 
     static OwnRedisSource connect(String uri, Duration timeout) {
         RedisUri address = RedisUri.parse(uri);
-        List<RedisURI> uris = address.servers();
+        return connect(address.cluster(), address.servers(), timeout);
+    }
+
+    static OwnRedisSource connect(boolean cluster, List<RedisURI> uris, Duration timeout) {
         uris.forEach(each -> each.setTimeout(timeout));
+        PatientDelay delay = new PatientDelay();
         EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1);
         ClientResources resources = ClientResources.builder()
                 .eventLoopGroupProvider(threads)
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
-                .reconnectDelay(
-                        Delay.fullJitter(Duration.ofMillis(10), Duration.ofMillis(500), 10, TimeUnit.MILLISECONDS))
+                .reconnectDelay(delay)
                 .build();
         SocketOptions socket = SocketOptions.builder()
                 .connectTimeout(timeout)
                 .keepAlive(true)
                 .tcpNoDelay(true)
                 .build();
-        if (address.cluster()) {
+        if (cluster) {
             RedisClusterClient client = RedisClusterClient.create(resources, uris);
             client.setOptions(ClusterClientOptions.builder()
                     .socketOptions(socket)
@@ -77,7 +83,7 @@ final class OwnRedisSource implements RedisSource {
                             .build())
                     .timeoutOptions(NO_TIMER)
                     .build());
-            return new OwnRedisSource(client, resources, threads, RedisSource.of(client));
+            return new OwnRedisSource(client, resources, threads, delay, RedisSource.of(client));
         }
         RedisClient client = RedisClient.create(resources, uris.get(0));
         client.setOptions(ClientOptions.builder()
@@ -85,7 +91,7 @@ final class OwnRedisSource implements RedisSource {
                 .socketOptions(socket)
                 .timeoutOptions(NO_TIMER)
                 .build());
-        return new OwnRedisSource(client, resources, threads, RedisSource.of(client));
+        return new OwnRedisSource(client, resources, threads, delay, RedisSource.of(client));
     }
 
     @Override
@@ -108,6 +114,11 @@ final class OwnRedisSource implements RedisSource {
         return delegate.connectPubSub();
     }
 
+    @Override
+    public void refused(boolean refused) {
+        delay.refused = refused;
+    }
+
     /** Shutting down the client closes its connections. */
     @Override
     public void close(StatefulConnection<?, ?> connection) {}
@@ -118,5 +129,17 @@ final class OwnRedisSource implements RedisSource {
             resources.shutdown(0, 2, TimeUnit.SECONDS);
             threads.shutdown(0, 2, TimeUnit.SECONDS);
         });
+    }
+
+    /** Soon, but not while the server refuses us: each try is a failed login there. */
+    private static final class PatientDelay extends Delay {
+        private final Delay soon =
+                Delay.fullJitter(Duration.ofMillis(10), Duration.ofMillis(500), 10, TimeUnit.MILLISECONDS);
+        private volatile boolean refused;
+
+        @Override
+        public Duration createDelay(long attempt) {
+            return refused ? Duration.ofMillis(randomBetween(2_000, 5_000)) : soon.createDelay(attempt);
+        }
     }
 }

@@ -9,7 +9,6 @@ import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,18 +40,19 @@ final class RedisCalls {
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
         RedisSource.Link link = link();
         RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
-        return bounded(link, sent, timeoutMillis)
+        return bounded(link, keys[0], sent, timeoutMillis)
                 .exceptionallyCompose(failure -> unlessUnknown(
                         failure,
                         () -> bounded(
                                 link,
+                                keys[0],
                                 link.commands().<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args),
                                 timeoutMillis)));
     }
 
     CompletableFuture<@Nullable String> get(String key, long timeoutMillis) {
         RedisSource.Link link = link();
-        return bounded(link, link.commands().get(key), timeoutMillis);
+        return bounded(link, key, link.commands().get(key), timeoutMillis);
     }
 
     private interface Retry<T> {
@@ -67,20 +67,21 @@ final class RedisCalls {
         throw new CompletionException(told(cause));
     }
 
-    /** Ends what takes too long, and tells the link how its server does. */
-    <T> CompletableFuture<T> bounded(RedisSource.Link link, RedisFuture<T> future, long timeoutMillis) {
+    /** Ends what takes too long, and tells the link how the server of that key does. */
+    <T> CompletableFuture<T> bounded(RedisSource.Link link, String key, RedisFuture<T> future, long timeoutMillis) {
+        String server = link.server().apply(key);
         CompletableFuture<T> sent = future.toCompletableFuture();
         deadlines.end(sent, timeoutMillis);
-        return sent.whenComplete((value, failure) -> {
+        return sent.handle((value, failure) -> {
             deadlines.ended(sent);
-            if (failure instanceof TimeoutException) {
-                links.unanswered();
-                return;
+            links.ended(link, server, failure);
+            if (failure == null) {
+                return value;
             }
-            links.answered();
-            if (failure != null && (RedisFailures.isReadOnly(failure) || isMoving(failure))) {
+            if (RedisFailures.isReadOnly(failure) || isMoving(failure)) {
                 links.wrongServer(link);
             }
+            throw new CompletionException(links.told(failure));
         });
     }
 

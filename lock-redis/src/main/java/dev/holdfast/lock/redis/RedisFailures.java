@@ -67,6 +67,16 @@ final class RedisFailures {
                 what + ": no usable answer from Redis: " + text(cause) + "; the outcome is unknown, try again", cause);
     }
 
+    /** Tells whether the server will say the same until the user has mended something. */
+    static boolean isRefusal(Throwable failure) {
+        for (Throwable t = failure; t != null; t = t.getCause() == t ? null : t.getCause()) {
+            if (remedy(t) != null) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     static boolean isReadOnly(Throwable failure) {
         Throwable cause = unwrap(failure);
         return cause instanceof RedisReadOnlyException

@@ -7,6 +7,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +36,24 @@ public final class RedisLocks {
     private RedisLocks() {}
 
     /**
+     * Starts from Lettuce's form of an address: a server, or a group that Sentinel watches. The lock client has its own
+     * connections and threads, as with an address, and closes them. What an address cannot say can be said here, above all
+     * {@link RedisURI#setCredentialsProvider}: the provider is asked before each connection is made, so that a password can
+     * change while locks are held.
+     *
+     * @param uri not changed; its time-out is not used
+     * @return a builder
+     */
+    public static Builder builder(RedisURI uri) {
+        Objects.requireNonNull(uri, "uri");
+        return new Builder(
+                timeout -> List.of(OwnRedisSource.connect(
+                        false, List.of(RedisURI.builder(uri).build()), timeout)),
+                true,
+                false);
+    }
+
+    /**
      * Starts from a client of a server, or of a group that Sentinel watches.
      *
      * @param client made with the server's URI; not closed by the lock client, which opens one connection, and a second
@@ -41,7 +61,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisClient client) {
-        return new Builder(List.of(RedisSource.of(client)), false);
+        return builder(RedisSource.of(client));
     }
 
     /**
@@ -52,7 +72,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisClusterClient client) {
-        return new Builder(List.of(RedisSource.of(client)), false);
+        return builder(RedisSource.of(client));
     }
 
     /**
@@ -62,7 +82,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(StatefulRedisConnection<String, String> connection) {
-        return new Builder(List.of(RedisSource.of(connection, null)), false);
+        return builder(RedisSource.of(connection, null));
     }
 
     /**
@@ -74,7 +94,7 @@ public final class RedisLocks {
      */
     public static Builder builder(
             StatefulRedisConnection<String, String> connection, StatefulRedisPubSubConnection<String, String> pubSub) {
-        return new Builder(List.of(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub"))), false);
+        return builder(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub")));
     }
 
     /**
@@ -84,7 +104,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(StatefulRedisClusterConnection<String, String> connection) {
-        return new Builder(List.of(RedisSource.of(connection, null)), false);
+        return builder(RedisSource.of(connection, null));
     }
 
     /**
@@ -109,18 +129,19 @@ public final class RedisLocks {
             throw new IllegalArgumentException(
                     "Redlock needs from 3 to 31 independent masters, got " + masters.size() + "; 5 are usual");
         }
-        return new Builder(masters, true);
+        return new Builder(timeout -> masters, masters.stream().allMatch(RedisSource::connects), true);
     }
 
     static Builder builder(RedisSource source) {
-        return new Builder(List.of(source), false);
+        return new Builder(timeout -> List.of(source), source.connects(), false);
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
         private static final Duration RECORD = Duration.ofHours(1);
 
-        private final List<RedisSource> sources;
+        private final Function<Duration, List<RedisSource>> sources;
+        private final boolean connects;
         private final boolean redlock;
         private @Nullable ClientOptions options;
         private @Nullable String prefix;
@@ -129,8 +150,9 @@ public final class RedisLocks {
         private @Nullable Duration pollLongest;
         private @Nullable ReplicaAcknowledgement replicas;
 
-        private Builder(List<RedisSource> sources, boolean redlock) {
+        private Builder(Function<Duration, List<RedisSource>> sources, boolean connects, boolean redlock) {
             this.sources = sources;
+            this.connects = connects;
             this.redlock = redlock;
         }
 
@@ -217,7 +239,7 @@ public final class RedisLocks {
                 throw new IllegalArgumentException("cannot wait " + timeout + " for " + minimum
                         + " replicas; give at least one replica and one millisecond");
             }
-            if (!sources.stream().allMatch(RedisSource::connects)) {
+            if (!connects) {
                 throw new IllegalStateException(
                         "replicas are waited for on connections of their own; start the builder from a client");
             }
@@ -242,15 +264,17 @@ public final class RedisLocks {
 
         /** Connects, without the engine. */
         LockBackend backend() {
+            ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
+            List<RedisSource> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(
                     prefix == null ? "holdfast" : prefix,
                     (tokenMemory == null ? RECORD : tokenMemory).toMillis(),
-                    pollFirst == null && sources.stream().allMatch(RedisSource::subscribes),
+                    pollFirst == null && opened.stream().allMatch(RedisSource::subscribes),
                     redlock,
                     pollFirst == null ? 50 : pollFirst.toMillis(),
                     pollLongest == null ? 1_000 : pollLongest.toMillis(),
                     replicas);
-            return redlock ? RedlockBackend.connect(sources, settings) : connect(sources.get(0), settings);
+            return redlock ? RedlockBackend.connect(opened, settings) : connect(opened.get(0), settings);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

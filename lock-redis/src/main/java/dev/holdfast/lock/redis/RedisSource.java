@@ -33,23 +33,35 @@ interface RedisSource {
      * @param wrongServer called when a server of a cluster has turned out to be a replica, or not to have the key any
      *     more: looks for the right one. Does nothing where a new link leads there
      * @param node finds the server that has a key, and its commands
+     * @param server names the server that has a key
      * @param connection the connection, to be closed; null if it is the user's
      */
     record Link(
             RedisClusterAsyncCommands<String, String> commands,
             Runnable wrongServer,
             Function<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> node,
+            Function<String, String> server,
             @Nullable StatefulConnection<String, String> connection) {
 
         static Link owned(StatefulRedisConnection<String, String> connection) {
             RedisAsyncCommands<String, String> commands = connection.async();
             // Sentinel tells the master of the moment to whoever connects anew.
-            return new Link(commands, () -> {}, key -> CompletableFuture.completedStage(commands), connection);
+            return new Link(
+                    commands, () -> {}, key -> CompletableFuture.completedStage(commands), key -> "", connection);
         }
 
         static Link owned(RedisClusterClient client, StatefulRedisClusterConnection<String, String> connection) {
             return new Link(
-                    connection.async(), client::refreshPartitionsAsync, key -> node(connection, key), connection);
+                    connection.async(),
+                    client::refreshPartitionsAsync,
+                    key -> node(connection, key),
+                    key -> server(connection, key),
+                    connection);
+        }
+
+        private static String server(StatefulRedisClusterConnection<String, String> connection, String key) {
+            RedisClusterNode node = connection.getPartitions().getPartitionBySlot(SlotHash.getSlot(key));
+            return node == null ? "" : node.getNodeId();
         }
 
         private static CompletionStage<? extends RedisClusterAsyncCommands<String, String>> node(
@@ -87,6 +99,9 @@ interface RedisSource {
     default boolean connects() {
         return true;
     }
+
+    /** Whether the server refuses us, as far as is known: it is then asked less often. */
+    default void refused(boolean refused) {}
 
     /** Closes a connection that this source has made. */
     default void close(StatefulConnection<?, ?> connection) {
@@ -174,7 +189,7 @@ interface RedisSource {
                         connection instanceof StatefulRedisClusterConnection<String, String> clustered
                                 ? clustered.async()
                                 : ((StatefulRedisConnection<String, String>) connection).async();
-                return new Link(commands, () -> {}, key -> CompletableFuture.completedStage(commands), null);
+                return new Link(commands, () -> {}, key -> CompletableFuture.completedStage(commands), key -> "", null);
             }
 
             @Override

@@ -79,7 +79,10 @@ final class ReplicaLane {
             }));
         }
         CompletableFuture<Long> waited = calls.bounded(
-                        link, node.waitForReplication(replicas, waitMillis), longestMillis + waitMillis)
+                        link,
+                        jobs.get(0).keys().lock(),
+                        node.waitForReplication(replicas, waitMillis),
+                        longestMillis + waitMillis)
                 .exceptionally(failure -> -1L);
         return all(unknown).thenCombine(waited, (nothing, count) -> count).thenCompose(count -> {
             List<ReplicaJob> again = new ArrayList<>();
@@ -100,6 +103,7 @@ final class ReplicaLane {
         String[] keys = job.keys().all();
         return calls.bounded(
                 link,
+                keys[0],
                 inFull
                         ? node.<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, job.args())
                         : node.<List<Object>>evalsha(script.digest(), ScriptOutputType.MULTI, keys, job.args()),

@@ -1,0 +1,144 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisCredentialsProvider;
+import io.lettuce.core.RedisURI;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Passwords that change while locks are held. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class RedisRotationTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(3);
+
+    private final AtomicReference<String> password = new AtomicReference<>("");
+    private RedisServer server;
+
+    @BeforeAll
+    void start() throws Exception {
+        server = RedisServer.start();
+    }
+
+    @AfterAll
+    void stop() {
+        server.close();
+    }
+
+    @BeforeEach
+    void firstPassword() throws IOException {
+        password.set("first");
+        List<String> user = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "reset", "on", ">first"));
+        user.addAll(Permissions.documented());
+        server.command(user.toArray(String[]::new));
+    }
+
+    @Test
+    void rotation_asDocumented_losesNoneOf100HeldLocks() throws Exception {
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(6)).build();
+        try (LockClient client = RedisLocks.builder(uri()).build()) {
+            List<Lease> held = new ArrayList<>();
+            for (int i = 0; i < 100; i++) {
+                held.add(client.lock("held" + i, options).acquire());
+            }
+            server.command("ACL", "SETUSER", "locks", ">second");
+            password.set("second");
+            server.command("ACL", "SETUSER", "locks", "<first");
+            drop();
+            await().atMost(PATIENCE).until(() -> server.number("PTTL", key("held0")) > 5_000);
+            client.lock("another").acquire().close();
+            long start = System.nanoTime();
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            System.nanoTime() - start > Duration.ofSeconds(7).toNanos());
+            assertThat(held).allMatch(Lease::isValid);
+            held.forEach(Lease::close);
+        }
+    }
+
+    @Test
+    void refusedPassword_isToldAsSuch_backedOff_andMended() throws Exception {
+        try (LockBackend backend = RedisLocks.builder(
+                        OwnRedisSource.connect("redis://locks:first@" + address(), TIMEOUT))
+                .backend()) {
+            Grant grant = Spi.grant(backend, acquisition("held"));
+            server.command("ACL", "SETUSER", "locks", "resetpass", ">second");
+            drop();
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThatThrownBy(() -> Spi.grant(backend, acquisition("q")))
+                            .isInstanceOf(LockConfigurationException.class)
+                            .hasMessageContaining("WRONGPASS")
+                            .hasMessageContaining("check the user name and the password"));
+            assertThat(Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)).get(0))
+                    .isInstanceOfSatisfying(
+                            RenewResult.Unknown.class,
+                            unknown -> assertThat(unknown.detail()).contains("WRONGPASS"));
+            long refused = refusals();
+            long start = System.nanoTime();
+            await().pollInterval(Duration.ofMillis(10)).atMost(PATIENCE).until(() -> {
+                assertThatThrownBy(() -> Spi.grant(backend, acquisition("q")))
+                        .isInstanceOf(LockConfigurationException.class);
+                return System.nanoTime() - start > Duration.ofSeconds(5).toNanos();
+            });
+            assertThat(refusals() - refused).as("logins in five seconds").isLessThanOrEqualTo(7);
+            server.command("ACL", "SETUSER", "locks", ">first");
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() ->
+                            Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)).get(0) instanceof RenewResult.Renewed);
+        }
+    }
+
+    private long refusals() throws IOException {
+        Matcher found = Pattern.compile("cmdstat_hello:calls=\\d+.*failed_calls=(\\d+)")
+                .matcher(String.valueOf(server.command("INFO", "commandstats")));
+        return found.find() ? Long.parseLong(found.group(1)) : 0;
+    }
+
+    /** As an operator who wants to be sure that nobody still uses the old password. */
+    private void drop() throws IOException {
+        server.command("CLIENT", "KILL", "USER", "locks");
+    }
+
+    private RedisURI uri() {
+        RedisURI uri = RedisURI.create("redis://" + address());
+        uri.setCredentialsProvider(RedisCredentialsProvider.from(() -> RedisCredentials.just("locks", password.get())));
+        return uri;
+    }
+
+    private String address() {
+        return server.host() + ":" + server.port();
+    }
+
+    private static String key(String name) {
+        return RedisKeys.of("holdfast", name).lock();
+    }
+
+    private static Acquisition acquisition(String name) {
+        return new Acquisition(name, OwnerId.random());
+    }
+}
