@@ -14,10 +14,16 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCredentials;
 import io.lettuce.core.RedisCredentialsProvider;
 import io.lettuce.core.RedisURI;
+import io.lettuce.core.SslOptions;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +35,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Passwords that change while locks are held. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -110,6 +117,47 @@ final class RedisRotationTest {
                     .ignoreExceptions()
                     .until(() ->
                             Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)).get(0) instanceof RenewResult.Renewed);
+        }
+    }
+
+    @Test
+    void certificate_replacedInItsFile_isReadForTheNextConnection(@TempDir Path folder) throws Exception {
+        SelfSignedCertificate.make(folder, "one", "DNS:localhost");
+        SelfSignedCertificate.make(folder, "two", "DNS:localhost");
+        Path trusted = Files.copy(folder.resolve("one.pem"), folder.resolve("trusted.pem"));
+        try (RedisServer secure = RedisServer.startTls(folder.resolve("one.pem"), folder.resolve("one.key"))) {
+            RedisClient client = RedisClient.create(RedisURI.builder()
+                    .withHost("localhost")
+                    .withPort(secure.tlsPort())
+                    .withSsl(true)
+                    .withTimeout(TIMEOUT)
+                    .build());
+            client.setOptions(io.lettuce.core.ClientOptions.builder()
+                    .disconnectedBehavior(io.lettuce.core.ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
+                    .sslOptions(SslOptions.builder()
+                            .jdkSslProvider()
+                            .trustManager(trusted.toFile())
+                            .build())
+                    .build());
+            try (LockBackend backend = RedisLocks.builder(client).backend()) {
+                Grant grant = Spi.grant(backend, acquisition("held"));
+                Path cert = folder.resolve("two.pem");
+                Path key = folder.resolve("two.key");
+                secure.command("CONFIG", "SET", "tls-cert-file", "" + cert, "tls-key-file", "" + key);
+                secure.command("CLIENT", "KILL", "TYPE", "normal");
+                await().atMost(PATIENCE)
+                        .untilAsserted(() -> assertThatThrownBy(() -> Spi.grant(backend, acquisition("q")))
+                                .isInstanceOf(LockConfigurationException.class)
+                                .hasMessageContaining("check the server's certificate"));
+                Files.copy(cert, trusted, StandardCopyOption.REPLACE_EXISTING);
+                await().atMost(PATIENCE)
+                        .ignoreExceptions()
+                        .until(() -> Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT))
+                                        .get(0)
+                                instanceof RenewResult.Renewed);
+            } finally {
+                client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+            }
         }
     }
 
