@@ -112,11 +112,35 @@ public final class RedisCluster implements AutoCloseable {
      */
     public void move(int slot, RedisServer target) throws IOException {
         RedisServer source = master(slot);
-        target.command("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", id(source));
-        source.command("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", id(target));
+        beginMove(slot, target);
         for (Object key : source.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")) {
             source.command("MIGRATE", target.host(), "" + target.port(), String.valueOf(key), "0", "5000");
         }
+        endMove(slot, source, target);
+    }
+
+    /**
+     * Begins to move a slot: until the end, its keys may be with either node.
+     *
+     * @param slot from 0 to 16383
+     * @param target its new master
+     * @throws IOException if a node refuses
+     */
+    public void beginMove(int slot, RedisServer target) throws IOException {
+        RedisServer source = master(slot);
+        target.command("CLUSTER", "SETSLOT", "" + slot, "IMPORTING", id(source));
+        source.command("CLUSTER", "SETSLOT", "" + slot, "MIGRATING", id(target));
+    }
+
+    /**
+     * Ends the move of a slot whose keys are all with its new master.
+     *
+     * @param slot from 0 to 16383
+     * @param source its old master
+     * @param target its new master
+     * @throws IOException if a node refuses
+     */
+    public void endMove(int slot, RedisServer source, RedisServer target) throws IOException {
         target.command("CLUSTER", "SETSLOT", "" + slot, "NODE", id(target));
         source.command("CLUSTER", "SETSLOT", "" + slot, "NODE", id(target));
     }
