@@ -2,10 +2,14 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.spi.OwnerId;
+import io.lettuce.core.RedisChannelHandler;
+import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -13,30 +17,47 @@ import org.slf4j.LoggerFactory;
 /**
  * One connection with one subscription, made when this process waits for the first time, for all locks and as long as the
  * client lives. A message is the owner id of the acquisition that is called. Whenever the subscription has been
- * (re-)established, everybody is called, because messages may have been missed before.
+ * (re-)established, everybody is called, because messages may have been missed before. A process that cannot subscribe
+ * does not queue; it tries to subscribe again while somebody waits.
  */
 final class ChannelSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);
 
     private static final long RETRY_MILLIS = 500;
     private static final long SUBSCRIBE_MILLIS = 10_000;
+    private static final long PENDING_NANOS = 2_000_000_000L;
 
+    /** Where the subscription is. */
+    private enum State {
+        UNUSED,
+        PENDING,
+        LIVE,
+        FAILED
+    }
+
+    private final String inbox = OwnerId.random().toString();
     private final String channel;
+    private final boolean countsAll;
     private final RedisWaiters waiters;
     private final RedisSource source;
     private final AtomicReference<CompletableFuture<StatefulRedisPubSubConnection<String, String>>> connection =
             new AtomicReference<>();
+    private final AtomicBoolean warned = new AtomicBoolean();
+    private volatile State state = State.UNUSED;
+    private volatile long sinceNanos;
     private volatile boolean closed;
 
     /**
      * Makes it; nothing is sent yet.
      *
-     * @param channel this process's own channel
+     * @param prefix the first part of this process's own channel
+     * @param countsAll whether PUBLISH counts all who hear: on a cluster it counts those on one node
      * @param waiters who is called
      * @param source connects, on a thread of its own
      */
-    ChannelSignals(String channel, RedisWaiters waiters, RedisSource source) {
-        this.channel = channel;
+    ChannelSignals(String prefix, boolean countsAll, RedisWaiters waiters, RedisSource source) {
+        this.channel = prefix + ":c:" + inbox;
+        this.countsAll = countsAll;
         this.waiters = waiters;
         this.source = source;
     }
@@ -46,21 +67,36 @@ final class ChannelSignals implements RedisSignals {
         return true;
     }
 
+    /** Also tries to subscribe again, while somebody waits who cannot be called. */
     @Override
-    public String command() {
-        return "PUBLISH";
+    public String mode(RedisKeys keys) {
+        State now = state;
+        if (now == State.LIVE) {
+            return countsAll ? "P" : "p";
+        }
+        long age = System.nanoTime() - sinceNanos;
+        if (now == State.FAILED && age > RETRY_MILLIS * 1_000_000) {
+            open();
+        }
+        return now == State.UNUSED || now == State.PENDING && age < PENDING_NANOS ? "p" : DEAF;
     }
 
     @Override
-    public String channel(RedisKeys keys) {
-        return channel;
+    public String inbox() {
+        return inbox;
     }
 
     @Override
     public void wanted(String owner, RedisKeys keys) {
-        if (connection.get() == null) {
+        if (state == State.UNUSED) {
+            enter(State.PENDING);
             open();
         }
+    }
+
+    private void enter(State next) {
+        sinceNanos = System.nanoTime();
+        state = next;
     }
 
     private void open() {
@@ -86,7 +122,16 @@ final class ChannelSignals implements RedisSignals {
 
                 @Override
                 public void subscribed(String to, long count) {
+                    enter(State.LIVE);
                     waiters.callAll();
+                }
+            });
+            opened.addListener(new RedisConnectionStateAdapter() {
+                @Override
+                public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
+                    if (state == State.LIVE) {
+                        enter(State.PENDING);
+                    }
                 }
             });
             opening.complete(opened);
@@ -104,11 +149,11 @@ final class ChannelSignals implements RedisSignals {
         } catch (RuntimeException e) {
             LOG.debug("channel '{}': cannot connect for notifications, waiters poll until it works", channel, e);
             opening.completeExceptionally(e);
-            tryAgain(opening);
+            failed(opening);
         }
     }
 
-    /** What the user must mend is told once; after anything else a new connection is made. */
+    /** What the user must mend is told once, and tried again like everything else while somebody waits. */
     private void failed(
             CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening,
             StatefulRedisPubSubConnection<String, String> opened,
@@ -117,22 +162,22 @@ final class ChannelSignals implements RedisSignals {
             return;
         }
         LockException told = RedisFailures.translate("channel '" + channel + "' subscribe", failure);
-        if (told instanceof LockConfigurationException) {
+        if (told instanceof LockConfigurationException && warned.compareAndSet(false, true)) {
             LOG.warn("{}; until then waiters only poll", told.getMessage());
-            return;
+        } else {
+            LOG.debug("channel '{}': cannot subscribe, waiters poll until it works", channel, failure);
         }
-        LOG.debug("channel '{}': cannot subscribe, waiters poll until it works", channel, failure);
         if (source.connects()) {
             opened.closeAsync();
         }
-        tryAgain(opening);
+        failed(opening);
     }
 
-    private void tryAgain(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
-        if (connection.compareAndSet(opening, null) && !closed && waiters.size() > 0) {
-            CompletableFuture.delayedExecutor(RETRY_MILLIS, TimeUnit.MILLISECONDS, Runnable::run)
-                    .execute(this::open);
-        }
+    /** Those who wait leave the queue, where they would only keep others waiting. */
+    private void failed(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
+        enter(State.FAILED);
+        connection.compareAndSet(opening, null);
+        waiters.callAll();
     }
 
     @Override

@@ -9,7 +9,6 @@ import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Sends commands on one connection (to a server, or to a cluster): scripts by their digest, every command bounded in
@@ -36,8 +35,26 @@ final class RedisCalls {
         links.close();
     }
 
-    /** Runs a script that answers with a list; fails with the client's own exceptions. */
+    /**
+     * Runs a script that answers with a list; fails with the client's own exceptions. While the slot of its keys moves, a
+     * cluster refuses scripts with several keys; then a script that can do without the queue runs with the lock's state only,
+     * which the cluster says where to find.
+     */
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
+        CompletableFuture<List<Object>> sent = scriptOnce(script, keys, args, timeoutMillis);
+        if (!source.cluster() || keys.length == 1 || script == RedisScript.RENEW) {
+            return sent;
+        }
+        return sent.exceptionallyCompose(failure -> {
+            if (!RedisFailures.isTryAgain(failure)) {
+                throw new CompletionException(RedisFailures.unwrap(failure));
+            }
+            return scriptOnce(script, new String[] {keys[0]}, args, timeoutMillis);
+        });
+    }
+
+    private CompletableFuture<List<Object>> scriptOnce(
+            RedisScript script, String[] keys, String[] args, long timeoutMillis) {
         RedisSource.Link link = link();
         RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
         return bounded(link, keys[0], sent, timeoutMillis)
@@ -48,11 +65,6 @@ final class RedisCalls {
                                 keys[0],
                                 link.commands().<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args),
                                 timeoutMillis)));
-    }
-
-    CompletableFuture<@Nullable String> get(String key, long timeoutMillis) {
-        RedisSource.Link link = link();
-        return bounded(link, key, link.commands().get(key), timeoutMillis);
     }
 
     private interface Retry<T> {

@@ -24,6 +24,15 @@ final class RedisFailures {
             new String[] {"invalid password", "check the password"},
             new String[] {"without any password configured", "the server has no password; remove it from the URI"},
             new String[] {
+                RedisScript.NO_TOKEN,
+                "there is no greater token below 2^53; find out who wrote it, and delete the key once nothing relies on it"
+            },
+            new String[] {
+                "'eval'",
+                "the server does not know the library's scripts, and this user may not send them; an administrator loads"
+                        + " RedisLocks.scripts(), see docs/redis.md"
+            },
+            new String[] {
                 "NOPERM", "the user lacks a permission; docs/redis.md lists the commands, keys and channels needed"
             },
             new String[] {
@@ -82,6 +91,12 @@ final class RedisFailures {
         return cause instanceof RedisReadOnlyException
                 || cause instanceof RedisCommandExecutionException
                         && text(cause).contains("READONLY");
+    }
+
+    /** Whether a cluster refused a command because its keys are in a slot that is moving. */
+    static boolean isTryAgain(Throwable failure) {
+        return unwrap(failure) instanceof RedisCommandExecutionException refused
+                && text(refused).startsWith("TRYAGAIN");
     }
 
     static Throwable unwrap(Throwable failure) {

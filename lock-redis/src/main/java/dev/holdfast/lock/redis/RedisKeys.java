@@ -6,16 +6,15 @@ import dev.holdfast.lock.spi.LockName;
  * The keys of one lock, all in one hash slot: {@code prefix:{name}} and suffixes. The name is percent-encoded, so that it
  * has no brace and distinct names have distinct keys. Immutable.
  *
- * @param lock the lock itself
- * @param record its last token
+ * @param lock the lock's state, all that an uncontended lock needs
  * @param queue its waiters by arrival
- * @param waiters its waiters' deadlines and channels
+ * @param waiters its waiters' deadlines and how they are called
  */
-record RedisKeys(String lock, String record, String queue, String waiters) {
+record RedisKeys(String lock, String queue, String waiters) {
 
     static RedisKeys of(String prefix, String name) {
         String lock = prefix + ":{" + (isPlain(name) ? name : LockName.percentEncoded(name)) + "}";
-        return new RedisKeys(lock, lock + ":t", lock + ":q", lock + ":w");
+        return new RedisKeys(lock, lock + ":q", lock + ":w");
     }
 
     /** Whether the encoding would change nothing: most names, told without encoding them. */
@@ -30,7 +29,7 @@ record RedisKeys(String lock, String record, String queue, String waiters) {
     }
 
     String[] all() {
-        return new String[] {lock, record, queue, waiters};
+        return new String[] {lock, queue, waiters};
     }
 
     /** Checks a prefix: its keys must be distinguishable and its hash tags must be the names. */

@@ -9,6 +9,7 @@ import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
@@ -17,13 +18,13 @@ import io.lettuce.core.cluster.SlotHash;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -89,7 +90,8 @@ final class RedisLockBackend implements LockBackend {
         Acquisition acquisition = request.acquisition();
         RedisKeys keys = keys(acquisition.name());
         String owner = acquisition.owner().toString();
-        boolean queue = signals.queues() && request.waitMillis() > 0;
+        String mode = request.waitMillis() > 0 ? signals.mode(keys) : RedisSignals.DEAF;
+        boolean queue = !mode.equals(RedisSignals.DEAF);
         if (queue) {
             waiters.expect(owner);
         }
@@ -101,8 +103,8 @@ final class RedisLockBackend implements LockBackend {
             order(request.fair()),
             encoded(request.identity()),
             recordMillis,
-            signals.command(),
-            signals.channel(keys),
+            mode,
+            signals.inbox(),
             Long.toString(arrival)
         };
         return answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
@@ -113,6 +115,8 @@ final class RedisLockBackend implements LockBackend {
             long place = number(reply, 2);
             if (place > 0) {
                 signals.wanted(owner, keys);
+            } else if (queue) {
+                forget(owner); // the queue is full, or the slot is moving
             }
             return new Attempt.Busy(
                     Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
@@ -178,12 +182,13 @@ final class RedisLockBackend implements LockBackend {
         return answer(
                 "release",
                 acquisition.name(),
-                end(acquisition, grant.token(), "grant", timeoutMillis),
+                end(acquisition, grant.token(), "release", timeoutMillis),
                 reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
 
     private CompletableFuture<List<Object>> end(Acquisition acquisition, long token, String what, long timeoutMillis) {
-        String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what};
+        String id = what.equals("release") ? new OwnerId(0, ThreadLocalRandom.current().nextLong()).toString().substring(16) : "";
+        String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, id};
         return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
     }
 
@@ -197,12 +202,6 @@ final class RedisLockBackend implements LockBackend {
         CompletableFuture<List<RenewResult>> told = new CompletableFuture<>();
         CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).whenComplete((nothing, failure) -> {
             told.complete(List.of(results));
-            for (int i = 0; i < results.length; i++) {
-                if (results[i] instanceof RenewResult.Lost) {
-                    // The holder knows now; nobody needs to wait for the guard of its record.
-                    release(grants.get(i), timeoutMillis);
-                }
-            }
         });
         return told;
     }
@@ -220,26 +219,31 @@ final class RedisLockBackend implements LockBackend {
 
     private CompletableFuture<Void> renew(
             List<Grant> grants, List<Integer> part, RenewResult[] results, long timeoutMillis) {
-        List<String> lockKeys = new ArrayList<>(part.size() * 2);
+        List<String> lockKeys = new ArrayList<>(part.size());
         List<String> args = new ArrayList<>(part.size() * 3 + 1);
         args.add(recordMillis);
         for (int i : part) {
             Grant grant = grants.get(i);
-            RedisKeys keys = keys(grant.acquisition().name());
-            lockKeys.addAll(Arrays.asList(keys.lock(), keys.record()));
+            lockKeys.add(keys(grant.acquisition().name()).lock());
             args.add(grant.acquisition().owner().toString());
             args.add(Long.toString(grant.leaseMillis()));
             args.add(Long.toString(grant.token()));
         }
         return calls.script(
                         RedisScript.RENEW, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
-                .handle((reply, failure) -> {
+                .<CompletableFuture<Void>>handle((reply, failure) -> {
+                    if (failure != null && part.size() > 1 && RedisFailures.isTryAgain(failure)) {
+                        return CompletableFuture.allOf(part.stream()
+                                .map(one -> renew(grants, List.of(one), results, timeoutMillis))
+                                .toArray(CompletableFuture[]::new));
+                    }
                     for (int k = 0; k < part.size(); k++) {
                         Grant grant = grants.get(part.get(k));
                         results[part.get(k)] = renewal(grant, failure == null ? number(reply, k) : -1, failure);
                     }
-                    return null;
-                });
+                    return CompletableFuture.completedFuture(null);
+                })
+                .thenCompose(Function.identity());
     }
 
     private static RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
@@ -260,16 +264,22 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return answer("holder", name, calls.get(keys(name).lock(), timeoutMillis), RedisLockBackend::holder);
+        String[] state = {keys(name).lock()};
+        return answer(
+                "holder",
+                name,
+                calls.script(RedisScript.HOLDER, state, new String[0], timeoutMillis),
+                reply -> reply.isEmpty() ? Optional.empty() : holder((String) reply.get(0)));
     }
 
-    private static Optional<HolderInfo> holder(@Nullable String value) {
-        String[] parts = value == null ? new String[0] : value.split(" ", 4);
-        if (parts.length < 4 || !parts[1].matches("\\d{1,16}") || !parts[2].matches("\\d{1,15}")) {
-            return value == null ? Optional.empty() : Optional.of(new HolderInfo(value, "", 0, Instant.EPOCH, 0));
+    /** The holder in a state; whatever else the key has is shown as it is. */
+    private static Optional<HolderInfo> holder(String state) {
+        String[] parts = state.split(" ", 7);
+        if (parts.length < 7 || !parts[1].matches("\\d{1,16}") || !parts[5].matches("\\d{1,15}")) {
+            return Optional.of(new HolderInfo(state, "", 0, Instant.EPOCH, 0));
         }
-        Identity identity = Identity.decode(parts[3]);
-        Instant since = Instant.ofEpochMilli(Long.parseLong(parts[2]));
+        Identity identity = Identity.decode(parts[6]);
+        Instant since = Instant.ofEpochMilli(Long.parseLong(parts[5]));
         return Optional.of(
                 new HolderInfo(identity.who(), identity.host(), identity.pid(), since, Long.parseLong(parts[1])));
     }
@@ -284,6 +294,11 @@ final class RedisLockBackend implements LockBackend {
     private void forget(String owner) {
         waiters.forget(owner);
         signals.unwanted(owner);
+    }
+
+    /** How many acquisitions may be called. */
+    int waiting() {
+        return waiters.size();
     }
 
     private RedisKeys keys(String name) {

@@ -30,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The given client should have {@code disconnectedBehavior(REJECT_COMMANDS)}: commands then fail at once while the
- * server is away, instead of after their time-out. Either is safe.
+ * server is away, instead of after their time-out. Either is safe: a release that the client sends again after a reconnect
+ * gets the answer that was lost, unless four others have released the lock meanwhile.
  */
 public final class RedisLocks {
     private RedisLocks() {}
@@ -136,9 +137,20 @@ public final class RedisLocks {
         return new Builder(timeout -> List.of(source), source.connects(), false);
     }
 
+    /**
+     * Returns the Lua scripts that the library runs. A user with the permission for EVALSHA, but not for EVAL, needs them
+     * to be loaded with SCRIPT LOAD, into every server that is or may become a master, after each start of it and after
+     * each upgrade of this library.
+     *
+     * @return their texts
+     */
+    public static List<String> scripts() {
+        return RedisScript.ALL.stream().map(RedisScript::body).toList();
+    }
+
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
-        private static final Duration RECORD = Duration.ofHours(1);
+        private static final Duration RECORD = Duration.ofMinutes(5);
 
         private final Function<Duration, List<RedisSource>> sources;
         private final boolean connects;
@@ -203,8 +215,9 @@ public final class RedisLocks {
         }
 
         /**
-         * Sets for how long a lock's last token is remembered after its lease ended; by default one hour. It matters only
-         * if the server's clock goes back: tokens come from that clock, and never fall below one that is remembered.
+         * Sets for how long a lock's last token is remembered after its lease ended; by default five minutes. It matters
+         * only if the clock goes back, or another server with a slower clock takes over: tokens come from the server's
+         * clock, and never fall below one that is remembered. So it should be longer than clocks can be apart.
          *
          * @param tokenMemory at least one second
          * @return this

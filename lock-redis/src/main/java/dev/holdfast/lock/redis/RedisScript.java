@@ -4,27 +4,44 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.List;
 
 /**
  * The scripts that decide everything, each atomic on the server.
  *
- * <p><b>Keys of a lock</b> (in one hash slot, see {@link RedisKeys}): the lock {@code owner token sinceMillis identity},
- * with the lease as its expiry; the record {@code token guardMillis}; the queue, a sorted set of waiting acquisitions by
- * arrival; their entries {@code deadlineMillis command channel}, a hash.
+ * <p><b>State</b>: one key has all that an uncontended lock needs (see {@link RedisKeys}). Its value is
+ * {@code owner token memory waiting released since identity}. The key lives for the lease and then for {@code memory} ms
+ * more, so the lock is held as long as more than {@code memory} is left of the key's life, and free after that; a lock
+ * that was released has the owner {@code -}. Time is counted by what is left of the key's life only: a key that moves to
+ * another server of a cluster takes it along, whatever that server's clock says.
  *
- * <p><b>Token</b>: {@code max(last + 1, server time in µs)}. It rises as long as the server keeps either its record or
- * its clock, so a record may expire, be flushed, or be lost in a failover. In 2026 it is 1.8 · 10^15, below 2^53.
+ * <p><b>Token</b>: {@code max(last + 1, server time in µs)}. It rises as long as the server keeps either the state or its
+ * clock, so a state may expire, be flushed, or be lost in a failover. In 2026 it is 1.8 · 10^15, below 2^53.
  *
- * <p><b>Guard</b>: the record remembers until when the last grant was confirmed. If the lock key is gone before that
- * without a release (DEL, eviction), nobody is granted the lock until the guard has passed or the holder has been told:
- * deleting the key asks the holder to stop, it does not pull the lock from under it.
+ * <p><b>Released</b>: the ids of the last four releases, so that one which the Redis client has sent again, because its
+ * reply was lost, gets the same answer.
  *
- * <p><b>Queue</b>: a waiter proves that it lives by trying again, which sets its deadline to 5 s from now. A release (or
- * an attempt that finds the lock free and somebody else first in line) calls the first live waiter and leaves it 700 ms
- * to come; then the next one is first. With {@code fair}, nobody passes a live waiter. Otherwise a newcomer may, until
- * that waiter has waited for 30 ms: cheap hand-overs under short contention, no starvation under long contention.
+ * <p><b>Queue</b>: a sorted set of waiting acquisitions by arrival, and a hash of their entries {@code deadlineMillis mode
+ * inbox}. The state's {@code waiting} says whether there may be any: 0 none, 1 some, 2 some of them {@code fair}. A waiter
+ * proves that it lives by trying again, which sets its deadline to 5 s from now. A release (or an attempt that finds the
+ * lock free and somebody else first in line) calls the first live waiter and leaves it 700 ms to try; then the next one
+ * is first. The server says how many heard a call. If nobody did, although the waiter was subscribed (its mode is in
+ * upper case), its process is gone: the waiter leaves the queue and the next one is called at once.
+ *
+ * <p><b>Order</b> is what the waiting side asked for: nobody passes while a {@code fair} waiter is in the queue. Otherwise
+ * a newcomer may pass until the first waiter has waited for 30 ms: cheap hand-overs under short contention, no starvation
+ * under long contention.
+ *
+ * <p><b>What an entry can do</b>: a call goes to {@code prefix:c:inbox} or {@code state:c:inbox} and says an owner id.
+ * Inbox and owner id are hexadecimal, or the entry is dropped; so whoever can write an entry can make others publish
+ * nothing else, and nowhere else.
+ *
+ * <p><b>Without the queue</b>: with the state as the only key, attempts and releases leave the queue alone. While a slot of
+ * a cluster moves, scripts with several keys are refused, but those with one key are carried out where that key is.
  */
 record RedisScript(String name, String body, String digest) {
+    /** What a script answers for a lock whose tokens are used up. */
+    static final String NO_TOKEN = "NOTOKEN";
 
     private static final String CLOCK = """
             local clock = redis.call('TIME')
@@ -32,171 +49,200 @@ record RedisScript(String name, String body, String digest) {
             local millis = math.floor(micros / 1000)
             """;
 
-    private static final String NUMBERS = """
-            local function int(number) return string.format('%.0f', number) end
+    /** What is left of a lease in ms, at most 0 if it is over; a key without an end, which is not ours, is never over. */
+    private static final String LEFT = """
+            local function left(key, memory)
+              local life = redis.call('PTTL', key)
+              return life == -1 and 1000 or life - memory
+            end
             """;
 
     private static final String QUEUE = """
+            local function leave(id)
+              if redis.call('ZREM', KEYS[2], id) == 1 then redis.call('HDEL', KEYS[3], id) end
+            end
             local function first()
               while true do
-                local head = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+                local head = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
                 if not head[1] then return nil end
-                local entry = redis.call('HGET', KEYS[4], head[1])
-                local deadline, command, channel = string.match(entry or '', '^(%d+) (%u+) (.*)$')
-                if deadline and tonumber(deadline) > millis then
-                  return {id = head[1], since = tonumber(head[2]), deadline = tonumber(deadline),
-                          command = command, channel = channel}
+                local entry = redis.call('HGET', KEYS[3], head[1]) or ''
+                local deadline, mode, inbox = string.match(entry, '^(%d+) ([PpSs]) (%x+)$')
+                deadline = tonumber(deadline)
+                if deadline and deadline > millis and string.find(head[1], '^%x+$') then
+                  return {id = head[1], since = tonumber(head[2]), deadline = deadline, mode = mode, inbox = inbox}
                 end
-                redis.call('ZREM', KEYS[3], head[1])
-                redis.call('HDEL', KEYS[4], head[1])
+                leave(head[1])
               end
-            end
-            local function leave(id)
-              if redis.call('ZREM', KEYS[3], id) == 1 then redis.call('HDEL', KEYS[4], id) end
             end
             local function call(waiter, again)
               local called = waiter.deadline <= millis + 700
+              if called and not again then return true end
+              local heard
+              if string.lower(waiter.mode) == 's' then
+                heard = redis.call('SPUBLISH', KEYS[1] .. ':c:' .. waiter.inbox, waiter.id)
+              else
+                heard = redis.call('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, waiter.id)
+              end
+              if heard == 0 and string.find(waiter.mode, '%u') then
+                leave(waiter.id)
+                return false
+              end
               if not called then
                 waiter.deadline = millis + 700
-                redis.call('HSET', KEYS[4], waiter.id,
-                           int(waiter.deadline) .. ' ' .. waiter.command .. ' ' .. waiter.channel)
+                redis.call('HSET', KEYS[3], waiter.id,
+                           string.format('%.0f %s %s', waiter.deadline, waiter.mode, waiter.inbox))
               end
-              if again or not called then
-                if waiter.command == 'SPUBLISH' then
-                  redis.call('SPUBLISH', waiter.channel, waiter.id)
-                else
-                  redis.call('PUBLISH', waiter.channel, waiter.id)
-                end
-              end
+              return true
             end
             """;
 
-    /** Grants a free lock: sets key and record, with a new token. Expects {@code last}, {@code micros}, {@code millis}. */
-    private static final String GRANT = """
-            local token = math.max(last + 1, micros)
-            local lease = tonumber(ARGV[2])
-            redis.call('SET', KEYS[1], string.format('%s %.0f %.0f %s', ARGV[1], token, millis, ARGV[5]), 'PX', ARGV[2])
-            redis.call('SET', KEYS[2], string.format('%.0f %.0f', token, millis + lease), 'PX', ARGV[6] + lease)
+    private static final String STATE = LEFT + """
+            local text = redis.call('GET', KEYS[1])
+            local who, last, memory, waiting, released, about = '-', '0', '0', '0', '-', ''
+            if text then
+              who, last, memory, waiting, released, about =
+                  string.match(text, '^(%S+) (%d+) (%d+) ([012]) (%S+) (.*)$')
+            end
             """;
 
     /**
-     * Keys: lock, record, queue, waiters. Arguments: owner, lease ms, 1 to queue or 0, order, identity, record memory
-     * ms, publish command, channel, arrival of the ticket or 0. The order is {@code fair}: nobody passes a
-     * waiter; {@code young}: a newcomer may pass one that waits since less than 30 ms; {@code any}. Answers {1, token} or {0, remaining ms, arrival}.
+     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease ms, 1 to queue or 0, order,
+     * identity, memory ms, mode and inbox of a call, arrival of the ticket or 0. The order is {@code fair}, {@code young}
+     * or {@code any}: the last for votes, where order has no meaning. Answers {1, token} or {0, remaining ms, arrival}.
      *
-     * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the functions.
+     * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the queue's functions.
      */
-    static final RedisScript ATTEMPT = of("attempt", CLOCK + """
-                    local held = redis.call('GET', KEYS[1])
-                    local text = redis.call('GET', KEYS[2])
-                    local last, guard = 0, 0
-                    if text then
-                      last, guard = string.match(text, '^(%d+) (%d+)$')
-                      last, guard = tonumber(last) or 0, tonumber(guard) or 0
-                    end
-                    if not held and guard <= millis and redis.call('ZCARD', KEYS[3]) == 0 then
-                    """ + GRANT + """
-                      return {1, token}
-                    end
-                    """ + NUMBERS + QUEUE + """
-                    local owner = ARGV[1]
-                    if held and string.sub(held, 1, 32) == owner then
-                      local token, lease = tonumber(string.match(held, '^%x+ (%d+) ')), tonumber(ARGV[2])
-                      redis.call('PEXPIRE', KEYS[1], ARGV[2])
-                      redis.call('SET', KEYS[2], int(math.max(last, token)) .. ' ' .. int(millis + lease),
-                                 'PX', ARGV[6] + lease)
-                      leave(owner)
-                      return {1, token}
-                    end
-                    local remaining
-                    if held then
-                      remaining = redis.call('PTTL', KEYS[1])
-                    elseif guard > millis then
-                      remaining = guard - millis
-                    else
-                      local head = first()
-                      if not head or head.id == owner
-                         or ARGV[4] == 'any' or ARGV[4] == 'young' and (ARGV[3] == '0' or micros - head.since < 30000) then
-                    """ + GRANT + """
-                        if head then leave(owner) end
-                        return {1, token}
-                      end
-                      call(head, false)
-                      remaining = head.deadline - millis
-                    end
-                    local arrival = 0
-                    if ARGV[3] == '1' then
-                      arrival = tonumber(redis.call('ZSCORE', KEYS[3], owner) or '0')
-                      if arrival == 0 and redis.call('ZCARD', KEYS[3]) < 1000 then
-                        arrival = tonumber(ARGV[9])
-                        if arrival == 0 then
-                          local tail = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')
-                          arrival = math.max(micros, tonumber(tail[2] or '0') + 1)
-                        end
-                        redis.call('ZADD', KEYS[3], int(arrival), owner)
-                      end
-                      if arrival > 0 then
-                        redis.call('HSET', KEYS[4], owner, int(millis + 5000) .. ' ' .. ARGV[7] .. ' ' .. ARGV[8])
-                        redis.call('PEXPIRE', KEYS[3], 6000)
-                        redis.call('PEXPIRE', KEYS[4], 6000)
-                      end
-                    end
-                    return {0, remaining, arrival}
-                    """);
+    static final RedisScript ATTEMPT = of("attempt", CLOCK + STATE + """
+            if not who then return {0, redis.call('PTTL', KEYS[1]), 0} end
+            local owner, lease = ARGV[1], tonumber(ARGV[2])
+            local remaining = who == '-' and 0 or left(KEYS[1], memory)
+            local function grant()
+              local token = math.max(last + 1, micros)
+              if token >= 9007199254740992 then
+                return redis.error_reply('NOTOKEN the last token of ' .. KEYS[1] .. ' is ' .. last)
+              end
+              redis.call('SET', KEYS[1], string.format('%s %.0f %s %s %s %.0f %s',
+                         owner, token, ARGV[6], waiting, released, millis, ARGV[5]), 'PX', lease + ARGV[6])
+              return {1, token}
+            end
+            if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
+            """ + QUEUE + """
+            if who == owner and remaining > 0 then
+              redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
+                         owner, last, ARGV[6], waiting, released, about), 'PX', lease + ARGV[6])
+              if KEYS[2] then leave(owner) end
+              return {1, tonumber(last)}
+            end
+            if not KEYS[2] then return {0, remaining, 0} end
+            if remaining <= 0 then
+              local head = first()
+              while head and head.id ~= owner do
+                if ARGV[4] == 'any' or waiting == '1' and ARGV[4] == 'young'
+                   and (ARGV[3] == '0' or micros - head.since < 30000) then break end
+                if call(head, false) then
+                  remaining = head.deadline - millis
+                  break
+                end
+                head = first()
+              end
+              if remaining <= 0 then
+                leave(owner)
+                if not head then waiting = '0' end
+                return grant()
+              end
+            end
+            local arrival = 0
+            if ARGV[3] == '1' then
+              arrival = tonumber(redis.call('ZSCORE', KEYS[2], owner) or '0')
+              if arrival == 0 and redis.call('ZCARD', KEYS[2]) < 1000 then
+                arrival = tonumber(ARGV[9])
+                if arrival == 0 then
+                  local tail = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
+                  arrival = math.max(micros, tonumber(tail[2] or '0') + 1)
+                end
+                redis.call('ZADD', KEYS[2], string.format('%.0f', arrival), owner)
+              end
+              if arrival > 0 then
+                redis.call('HSET', KEYS[3], owner,
+                           string.format('%.0f %s %s', millis + 5000, ARGV[7], ARGV[8]))
+                redis.call('PEXPIRE', KEYS[2], 6000)
+                redis.call('PEXPIRE', KEYS[3], 6000)
+                local now = (waiting == '2' or ARGV[4] == 'fair') and '2' or '1'
+                if now ~= waiting then
+                  redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
+                             who, last, memory, now, released, about), 'KEEPTTL')
+                end
+              end
+            elseif ARGV[9] ~= '0' then
+              leave(owner)
+            end
+            return {0, remaining, arrival}
+            """);
 
     /**
-     * Keys: lock, record, queue, waiters. Arguments: owner, token or 0 if not known, record memory ms, what to end:
-     * {@code grant}, {@code place} in the queue, or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
+     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, token or 0 if not known, memory ms,
+     * what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
+     * {@code grant}; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      */
-    static final RedisScript RELEASE = of("release", """
-                    local owner, token, what = ARGV[1], tonumber(ARGV[2]), ARGV[4]
-                    local held = redis.call('GET', KEYS[1])
-                    local released = 0
-                    if what ~= 'place' and held and string.sub(held, 1, 32) == owner then
-                      token = math.max(token, tonumber(string.match(held, '^%x+ (%d+) ')))
-                      redis.call('DEL', KEYS[1])
-                      redis.call('SET', KEYS[2], string.format('%.0f 0', token), 'PX', ARGV[3])
-                      held = false
-                      released = 1
-                    elseif not held and token > 0 then
-                      local last, guard = string.match(redis.call('GET', KEYS[2]) or '', '^(%d+) (%d+)$')
-                      if tonumber(last) == token and guard ~= '0' then
-                        redis.call('SET', KEYS[2], string.format('%.0f 0', token), 'PX', ARGV[3])
-                      end
-                    end
-                    if redis.call('ZCARD', KEYS[3]) == 0 then return {released} end
-                    """ + CLOCK + NUMBERS + QUEUE + """
-                    if what ~= 'grant' then leave(owner) end
-                    if not held then
-                      local head = first()
-                      if head then call(head, true) end
-                    end
-                    return {released}
-                    """);
+    static final RedisScript RELEASE = of("release", STATE + """
+            local owner, what = ARGV[1], ARGV[4]
+            if not who then return {0} end
+            local held, mine, ended = who ~= '-' and left(KEYS[1], memory) > 0, false, 0
+            if what ~= 'place' and held and who == owner then
+              held, mine, ended = false, true, 1
+            elseif what == 'release' and string.find(released, ARGV[5], 1, true) then
+              ended = 1
+            end
+            if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
+            """ + CLOCK + QUEUE + """
+              if what == 'place' or what == 'both' then leave(owner) end
+              if not held and waiting ~= '0' then
+                local head = first()
+                while head and not call(head, true) do head = first() end
+                if not head then waiting = '0' end
+              end
+            end
+            if mine then
+              if what == 'release' then released = ARGV[5] .. string.sub(released, 1, 48) end
+              redis.call('SET', KEYS[1], string.format('- %.0f %s %s %s ',
+                         math.max(last, ARGV[2]), ARGV[3], waiting, released), 'PX', ARGV[3])
+            end
+            return {ended}
+            """);
 
     /**
-     * Keys: lock and record of each grant. Arguments: record memory ms, then owner, lease ms and token of each grant.
-     * Answers for each 1 if it was renewed, 0 if the lock is gone, 2 if it has another owner.
+     * Keys: the state of each grant. Arguments: memory ms, then owner, lease ms and token of each grant. Answers for each
+     * 1 if it was renewed, 0 if the lock is not held, 2 if it has another owner.
      */
-    static final RedisScript RENEW = of("renew", CLOCK + NUMBERS + """
-                    local answers = {}
-                    for i = 1, #KEYS, 2 do
-                      local at = 2 + (i - 1) / 2 * 3
-                      local held = redis.call('GET', KEYS[i])
-                      if not held then
-                        answers[#answers + 1] = 0
-                      elseif string.sub(held, 1, 32) == ARGV[at] then
-                        local lease = tonumber(ARGV[at + 1])
-                        redis.call('PEXPIRE', KEYS[i], ARGV[at + 1])
-                        redis.call('SET', KEYS[i + 1], ARGV[at + 2] .. ' ' .. int(millis + lease),
-                                   'PX', int(lease + tonumber(ARGV[1])))
-                        answers[#answers + 1] = 1
-                      else
-                        answers[#answers + 1] = 2
-                      end
-                    end
-                    return answers
-                    """);
+    static final RedisScript RENEW = of("renew", LEFT + """
+            local answers = {}
+            for i = 1, #KEYS do
+              local text, at = redis.call('GET', KEYS[i]), i * 3 - 1
+              local who, last, memory, rest = string.match(text or '', '^(%S+) (%d+) (%d+) (.*)$')
+              if not text or who == '-' or memory and left(KEYS[i], memory) <= 0 then
+                answers[i] = 0
+              elseif who == ARGV[at] then
+                redis.call('SET', KEYS[i], string.format('%s %.0f %s %s',
+                           who, math.max(last, ARGV[at + 2]), ARGV[1], rest), 'PX', ARGV[at + 1] + ARGV[1])
+                answers[i] = 1
+              else
+                answers[i] = 2
+              end
+            end
+            return answers
+            """);
+
+    /** Key: the state. Answers {state} if the lock is held, else {}. */
+    static final RedisScript HOLDER = of("holder", LEFT + """
+            local text = redis.call('GET', KEYS[1])
+            if not text then return {} end
+            local who, memory = string.match(text, '^(%S+) %d+ (%d+) [012] %S+ ')
+            if who == '-' or memory and left(KEYS[1], memory) <= 0 then return {} end
+            return {text}
+            """);
+
+    /** All scripts. */
+    static final List<RedisScript> ALL = List.of(ATTEMPT, RELEASE, RENEW, HOLDER);
 
     private static RedisScript of(String name, String body) {
         try {

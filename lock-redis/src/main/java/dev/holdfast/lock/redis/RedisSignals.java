@@ -3,6 +3,9 @@ package dev.holdfast.lock.redis;
 /** How a waiting process is called. Thread-safe, never blocks. */
 interface RedisSignals {
 
+    /** The mode of waiters that cannot be called. */
+    String DEAF = "-";
+
     /** Nobody is called; waiters poll. */
     RedisSignals NONE = new RedisSignals() {
         @Override
@@ -11,12 +14,12 @@ interface RedisSignals {
         }
 
         @Override
-        public String command() {
-            return "PUBLISH";
+        public String mode(RedisKeys keys) {
+            return DEAF;
         }
 
         @Override
-        public String channel(RedisKeys keys) {
+        public String inbox() {
             return "";
         }
 
@@ -33,11 +36,15 @@ interface RedisSignals {
     /** Tells whether waiters stand in a queue and are called. */
     boolean queues();
 
-    /** The command that calls, {@code PUBLISH} or {@code SPUBLISH}. */
-    String command();
+    /**
+     * How waiters of that lock are called now: {@code P} by PUBLISH, {@code S} by SPUBLISH; in lower case if a call that
+     * nobody heard does not prove that the waiter is gone, because the subscription is still on its way, or because the
+     * server cannot count all who hear; {@link #DEAF} if they cannot be called, so that they poll.
+     */
+    String mode(RedisKeys keys);
 
-    /** The channel on which calls for waiters of that lock arrive. */
-    String channel(RedisKeys keys);
+    /** The last part of the channels on which calls for this process arrive: hexadecimal. */
+    String inbox();
 
     /** Makes sure that calls for an acquisition that waits for that lock arrive from soon on. Idempotent. */
     void wanted(String owner, RedisKeys keys);

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.OwnerId;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulConnection;
@@ -84,7 +83,7 @@ interface RedisSource {
 
     /** Makes the way in which this process is called; nothing is subscribed yet. Blocks. */
     default RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-        return new ChannelSignals(prefix + ":c:" + OwnerId.random(), waiters, this);
+        return new ChannelSignals(prefix, !cluster(), waiters, this);
     }
 
     /** Connects for subscriptions; blocks. */

@@ -42,17 +42,21 @@ final class ShardSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ShardSignals.class);
     private static final int IDLE = 256;
     private static final long SUBSCRIBE_SECONDS = 10;
+    private static final long RETRY_NANOS = 500_000_000;
 
     private final RedisClusterClient client;
     private final RedisWaiters waiters;
     private final RedisSource source;
-    private final String suffix = ":c:" + OwnerId.random();
+    private final String inbox = OwnerId.random().toString();
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, String> channelOfOwner = new HashMap<>();
     private final Map<String, Set<String>> ownersOfChannel = new HashMap<>();
     private final LinkedHashSet<String> idle = new LinkedHashSet<>();
+    private final Set<String> live = ConcurrentHashMap.newKeySet();
     private final Map<StatefulRedisPubSubConnection<String, String>, Set<String>> nodes = new ConcurrentHashMap<>();
     private @Nullable CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> connection;
+    private volatile boolean refused;
+    private volatile long refusedNanos;
     private boolean closed;
 
     ShardSignals(RedisClusterClient client, RedisWaiters waiters, RedisSource source) {
@@ -66,14 +70,44 @@ final class ShardSignals implements RedisSignals {
         return true;
     }
 
+    /**
+     * SPUBLISH is carried out, and counts who hears, where the lock is; there the channel is subscribed. After a
+     * subscription has failed, nobody queues until one has worked; it is tried again while somebody waits.
+     */
     @Override
-    public String command() {
-        return "SPUBLISH";
+    public String mode(RedisKeys keys) {
+        String channel = channel(keys);
+        if (live.contains(channel)) {
+            return "S";
+        }
+        if (refused && System.nanoTime() - refusedNanos > RETRY_NANOS) {
+            refusedNanos = System.nanoTime();
+            probe(channel);
+        }
+        return refused ? DEAF : "s";
     }
 
     @Override
-    public String channel(RedisKeys keys) {
-        return keys.lock() + suffix;
+    public String inbox() {
+        return inbox;
+    }
+
+    private String channel(RedisKeys keys) {
+        return keys.lock() + ":c:" + inbox;
+    }
+
+    /** Subscribes, although nobody is in the queue who could be called. */
+    private void probe(String channel) {
+        lock.lock();
+        try {
+            if (closed || ownersOfChannel.putIfAbsent(channel, new HashSet<>()) != null) {
+                return;
+            }
+            idle.add(channel);
+        } finally {
+            lock.unlock();
+        }
+        subscribe(channel, true);
     }
 
     @Override
@@ -145,17 +179,23 @@ final class ShardSignals implements RedisSignals {
                 });
     }
 
-    /** The next waiter tries to subscribe anew. */
+    /** Those who wait leave the queue, where they would only keep others waiting. */
     private void giveUp(String channel) {
+        Set<String> owners;
         lock.lock();
         try {
-            Set<String> owners = ownersOfChannel.remove(channel);
+            owners = ownersOfChannel.remove(channel);
             idle.remove(channel);
             if (owners != null) {
                 owners.forEach(channelOfOwner::remove);
             }
         } finally {
             lock.unlock();
+        }
+        refusedNanos = System.nanoTime();
+        refused = true;
+        if (owners != null) {
+            owners.forEach(waiters::call);
         }
     }
 
@@ -177,12 +217,15 @@ final class ShardSignals implements RedisSignals {
 
             @Override
             public void ssubscribed(String to, long count) {
+                live.add(to);
+                refused = false;
                 callAll(to);
             }
 
             @Override
             public void sunsubscribed(String from, long count) {
                 // By the server, because the slot has moved; by us, if nobody wants it any more.
+                live.remove(from);
                 Set<String> channels = nodes.get(node);
                 if (channels != null && channels.remove(from) && isKnown(from)) {
                     client.refreshPartitionsAsync().whenComplete((refreshed, ignored) -> subscribe(from, true));
@@ -190,6 +233,14 @@ final class ShardSignals implements RedisSignals {
             }
         });
         node.addListener(new RedisConnectionStateAdapter() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
+                Set<String> channels = nodes.get(node);
+                if (channels != null) {
+                    live.removeAll(channels);
+                }
+            }
+
             @Override
             public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress address) {
                 Set<String> channels = nodes.get(node);

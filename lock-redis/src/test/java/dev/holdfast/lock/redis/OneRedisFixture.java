@@ -37,19 +37,17 @@ abstract class OneRedisFixture implements LockFixture {
         return EnumSet.allOf(Capability.class);
     }
 
-    /** As an administrator who does not wait for the holder: the lock and the guard of its record. */
+    /** As an administrator who does not wait for the holder. */
     @Override
     public void expire(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        server.command("DEL", keys.lock(), keys.record());
+        server.command("DEL", keys.lock());
     }
 
     @Override
     public long entries(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        return server.number("EXISTS", keys.lock())
-                + server.number("ZCARD", keys.queue())
-                + server.number("HLEN", keys.waiters());
+        return Entries.of(server, keys);
     }
 
     @Override

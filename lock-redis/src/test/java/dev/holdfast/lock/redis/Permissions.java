@@ -3,6 +3,7 @@ package dev.holdfast.lock.redis;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
@@ -18,6 +19,18 @@ final class Permissions {
                 .findFirst()
                 .orElseThrow();
         return Arrays.asList(line.substring(LINE.length()).split(" "));
+    }
+
+    /** What the page asks for on a cluster, all of it. */
+    static List<String> ofCluster() throws IOException {
+        String more = "ACL SETUSER locks &";
+        String line = Files.readAllLines(Path.of("../docs/redis.md")).stream()
+                .filter(each -> each.startsWith(more))
+                .findFirst()
+                .orElseThrow();
+        List<String> all = new ArrayList<>(documented());
+        all.addAll(Arrays.asList(line.substring(more.length() - 1).split(" ")));
+        return all;
     }
 
     static List<String> withoutChannels() throws IOException {

@@ -12,11 +12,14 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SslOptions;
 import java.nio.file.Path;
@@ -109,6 +112,81 @@ final class RedisAccessTest {
                 assertThatThrownBy(() -> pair(other))
                         .isInstanceOf(LockConfigurationException.class)
                         .hasMessageContaining("permission");
+            }
+        }
+    }
+
+    @Test
+    void userWithoutEval_needsTheScriptsLoaded_andIsToldSo() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "on", ">" + CANARY));
+            words.addAll(Permissions.documented());
+            words.add("-eval");
+            server.command(words.toArray(String[]::new));
+            try (LockBackend backend = backend("redis://locks:" + CANARY + "@" + server.host() + ":" + server.port())) {
+                assertThatThrownBy(() -> pair(backend))
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageContaining("RedisLocks.scripts()");
+                for (String script : RedisLocks.scripts()) {
+                    server.command("SCRIPT", "LOAD", script);
+                }
+                pair(backend);
+                Grant grant = Spi.grant(backend, new Acquisition("n", OwnerId.random()));
+                assertThat(Spi.get(backend.holder("n", Spi.TIMEOUT))).isPresent();
+                assertThat(Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)))
+                        .containsExactly(new RenewResult.Renewed(Spi.LEASE));
+                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            }
+        }
+    }
+
+    @Test
+    void documentedPatterns_reachThePrefixOnly() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "on", ">" + CANARY));
+            words.addAll(Permissions.documented());
+            server.command(words.toArray(String[]::new));
+            for (String key : List.of("holdfast:payroll:{x}", "holdfast:c", "holdfast:", "holdfastx:{x}")) {
+                assertThat(String.valueOf(server.command("ACL", "DRYRUN", "locks", "SET", key, "x")))
+                        .as(key)
+                        .contains("permission");
+            }
+            for (String channel : List.of("holdfast:payroll:c:1", "holdfast:{x}", "other")) {
+                assertThat(String.valueOf(server.command("ACL", "DRYRUN", "locks", "PUBLISH", channel, "x")))
+                        .as(channel)
+                        .contains("permission");
+            }
+            assertThat(server.command("ACL", "DRYRUN", "locks", "SET", "holdfast:{x}", "x")).isEqualTo("OK");
+        }
+    }
+
+    /** The application's own client sends commands again after a reconnect, unless it is told not to. */
+    @Test
+    void releaseWhoseReplyIsLost_withTheApplicationsDefaultClient_isAReleaseAllTheSame() throws Exception {
+        try (RedisFixture fixture = RedisFixture.fast()) {
+            RedisClient client = RedisClient.create(fixture.uri());
+            CountDownLatch disconnected = new CountDownLatch(1);
+            client.addListener(new RedisConnectionStateAdapter() {
+                @Override
+                public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+                    disconnected.countDown();
+                }
+            });
+            try (LockBackend backend = RedisLocks.builder(client).backend()) {
+                pair(backend);
+                Grant grant = Spi.grant(backend, new Acquisition("resent", OwnerId.random()));
+                long before = fixture.commands();
+                fixture.proxy().dropRepliesAfter(0);
+                var released = backend.release(grant, 60_000);
+                assertThat(fixture.proxy().awaitDropped(Duration.ofSeconds(60))).isTrue();
+                // The server closes the connection in order: then the client sends again what has no reply.
+                fixture.server().command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+                assertThat(disconnected.await(60, TimeUnit.SECONDS)).isTrue();
+                fixture.proxy().pass();
+                assertThat(Spi.get(released)).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(fixture.commands() - before).as("releases that the server got").isEqualTo(2);
+            } finally {
+                client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
             }
         }
     }

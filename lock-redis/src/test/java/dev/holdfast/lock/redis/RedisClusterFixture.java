@@ -60,16 +60,14 @@ final class RedisClusterFixture implements LockFixture {
     @Override
     public void expire(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        master(keys).command("DEL", keys.lock(), keys.record());
+        master(keys).command("DEL", keys.lock());
     }
 
     @Override
     public long entries(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
         RedisServer master = master(keys);
-        return master.number("EXISTS", keys.lock())
-                + master.number("ZCARD", keys.queue())
-                + master.number("HLEN", keys.waiters());
+        return Entries.of(master, keys);
     }
 
     @Override

@@ -89,6 +89,53 @@ final class RedisClusterTest {
     }
 
     @Test
+    void goneWaiter_isPassedOverByTheReleaseItself() throws Exception {
+        Grant grant = Spi.grant(a, acquisition());
+        try (LockBackend gone = fixture.newBackend()) {
+            Acquisition waiting = acquisition();
+            Ticket place = Spi.busy(gone, waiting, 60_000, true, null).ticket();
+            awaitSubscribed(1);
+            await().atMost(PATIENCE).until(() -> {
+                Spi.busy(gone, waiting, 60_000, true, place);
+                Object entry = fixture.master(keys())
+                        .command("HGET", keys().waiters(), waiting.owner().toString());
+                return String.valueOf(entry).contains(" S ");
+            });
+        }
+        awaitSubscribed(0);
+        Acquisition living = acquisition();
+        Ticket ticket = Spi.busy(b, living, 60_000, true, null).ticket();
+        Spi.release(a, grant);
+        assertThat(fixture.master(keys()).number("ZCARD", keys().queue())).isEqualTo(1);
+        Spi.release(b, ((Attempt.Granted) Spi.attempt(b, living, 60_000, true, ticket)).grant());
+    }
+
+    @Test
+    void aclUser_withTheDocumentedPermissions_isCalledOnItsShardedChannel() throws Exception {
+        List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "locks", "on", ">canary-5ecret"));
+        words.addAll(Permissions.ofCluster());
+        for (RedisServer node : fixture.cluster().nodes()) {
+            node.command(words.toArray(String[]::new));
+        }
+        String uri = fixture.uri().replace("redis-cluster://", "redis-cluster://locks:canary-5ecret@");
+        try (LockBackend own = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+                .backend()) {
+            Grant grant = Spi.grant(own, acquisition());
+            Acquisition waiting = acquisition();
+            Ticket ticket = Spi.busy(own, waiting, 60_000, false, null).ticket();
+            awaitSubscribed(1);
+            AtomicInteger calls = new AtomicInteger();
+            try (var x = own.signal(ticket, calls::incrementAndGet)) {
+                Spi.busy(own, waiting, 60_000, false, ticket);
+                int before = calls.get();
+                Spi.release(own, grant);
+                await().atMost(PATIENCE).until(() -> calls.get() > before);
+            }
+            Spi.release(own, ((Attempt.Granted) Spi.attempt(own, waiting, 60_000, false, ticket)).grant());
+        }
+    }
+
+    @Test
     void movedSlot_keepsTheGrantAndCallsTheWaiter() throws Exception {
         Grant grant = Spi.grant(a, acquisition());
         Acquisition waiting = acquisition();

@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -63,6 +64,47 @@ final class RedisProcessesIT {
         assertThat(holding).as("with 5 ms of work").isLessThanOrEqualTo(4.0);
         assertThat(fixture.list("PUBSUB", "CHANNELS")).as("subscriptions").hasSize(PROCESSES);
         assertThat(fixture.entries("contended")).isZero();
+    }
+
+    @Test
+    void fiveWaitingProcessesKilled_theNextLiveOneHasItSoonAfterTheRelease() throws Exception {
+        try (LockClient holder = fixture.newClient(ClientOptions.defaults());
+                LockClient living = fixture.newClient(ClientOptions.defaults())) {
+            holder.lock("killed").acquire().close();
+            living.lock("warm").acquire().close();
+            Lease held = holder.lock("killed").acquire();
+            for (int i = 0; i < 5; i++) {
+                children.add(ChildJvm.start(Contender.class, fixture.uri(), "killed"));
+            }
+            awaitCallable("killed", 5);
+            CompletableFuture<Lease> next =
+                    living.lock("killed").acquireAsync(Duration.ofMinutes(4)).toCompletableFuture();
+            awaitCallable("killed", 6);
+            for (ChildJvm child : children) {
+                child.kill();
+            }
+            await().atMost(PATIENCE)
+                    .until(() -> fixture.list("PUBSUB", "CHANNELS").size() == 1);
+            fixture.server().command("CONFIG", "RESETSTAT");
+            long start = System.nanoTime();
+            held.close();
+            next.get(4, TimeUnit.MINUTES).close();
+            Duration waited = Duration.ofNanos(System.nanoTime() - start);
+            String stats = String.valueOf(fixture.server().command("INFO", "commandstats"));
+            assertThat(stats).as("one call for each that was killed, and one for the living").contains("cmdstat_publish:calls=6,");
+            assertThat(waited).isLessThan(Duration.ofMillis(300));
+        }
+    }
+
+    /** All wait with a subscription, and have said so at their last try. */
+    private void awaitCallable(String name, int waiters) {
+        RedisKeys keys = RedisKeys.of("holdfast", name);
+        await().atMost(PATIENCE).until(() -> {
+            children.forEach(ChildJvm::requireAlive);
+            List<?> entries = fixture.list("HVALS", keys.waiters());
+            return entries.size() == waiters
+                    && entries.stream().allMatch(entry -> entry.toString().contains(" P "));
+        });
     }
 
     private double commandsAnAcquisition(int rounds, int workMillis) throws Exception {

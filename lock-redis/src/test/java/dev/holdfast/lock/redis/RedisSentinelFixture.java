@@ -137,15 +137,13 @@ final class RedisSentinelFixture implements LockFixture {
     @Override
     public void expire(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        master.command("DEL", keys.lock(), keys.record());
+        master.command("DEL", keys.lock());
     }
 
     @Override
     public long entries(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        return master.number("EXISTS", keys.lock())
-                + master.number("ZCARD", keys.queue())
-                + master.number("HLEN", keys.waiters());
+        return Entries.of(master, keys);
     }
 
     @Override

@@ -66,7 +66,7 @@ final class RedlockFixture implements LockFixture {
     public void expire(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
         for (RedisServer server : servers) {
-            server.command("DEL", keys.lock(), keys.record());
+            server.command("DEL", keys.lock());
         }
     }
 
@@ -78,9 +78,7 @@ final class RedlockFixture implements LockFixture {
         for (RedisServer server : servers) {
             most = Math.max(
                     most,
-                    server.number("EXISTS", keys.lock())
-                            + server.number("ZCARD", keys.queue())
-                            + server.number("HLEN", keys.waiters()));
+                    Entries.of(server, keys));
         }
         return most;
     }

@@ -1,0 +1,185 @@
+package dev.holdfast.lock.redis;
+
+import static dev.holdfast.lock.redis.Spi.TIMEOUT;
+import static dev.holdfast.lock.redis.Spi.attempt;
+import static dev.holdfast.lock.redis.Spi.busy;
+import static dev.holdfast.lock.redis.Spi.get;
+import static dev.holdfast.lock.redis.Spi.grant;
+import static dev.holdfast.lock.redis.Spi.release;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Ticket;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Waiters that do not hear, entries that are not theirs, and whose order counts. */
+final class RedisCallsOfWaitersTest extends TwoBackends {
+    private static final String DEAF = "deaf";
+
+    @Test
+    void goneWaiters_arePassedOverByTheReleaseItself() throws Exception {
+        Grant held = grant(a, acquisition());
+        List<LockBackend> gone = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            LockBackend backend = fixture.newBackend();
+            gone.add(backend);
+            queueSubscribed(backend, acquisition(), i + 1);
+        }
+        Acquisition living = acquisition();
+        Ticket ticket = queueSubscribed(b, living, 6);
+        gone.forEach(LockBackend::close);
+        awaitSubscribed(1);
+        CompletableFuture<Boolean> called = new CompletableFuture<>();
+        try (var x = b.signal(ticket, () -> called.complete(true))) {
+            release(a, held);
+            called.get(60, TimeUnit.SECONDS);
+        }
+        // The release has called it, and nobody is before it any more.
+        assertThat(fixture.server().number("ZCARD", keys().queue())).isEqualTo(1);
+        assertThat(fixture.server().number("ZRANK", keys().queue(), living.owner().toString()))
+                .isZero();
+        release(b, ((Attempt.Granted) attempt(b, living, 60_000, true, ticket)).grant());
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void goneWaiter_isPassedOverByAnAttemptToo() throws Exception {
+        Grant held = grant(a, acquisition());
+        try (LockBackend gone = fixture.newBackend()) {
+            queueSubscribed(gone, acquisition(), 1);
+        }
+        awaitSubscribed(0);
+        fixture.server().command("PEXPIRE", keys().lock(), "1"); // the holder's lease ends, and nothing is released
+        await().atMost(PATIENCE).until(() -> fixture.server().number("EXISTS", keys().lock()) == 0);
+        Acquisition next = acquisition();
+        assertThat(attempt(b, next, 60_000, true, null)).isInstanceOf(Attempt.Granted.class);
+        assertThat(held.token()).isPositive();
+    }
+
+    @Test
+    void clientThatMustNotSubscribe_polls_doesNotQueue_andQueuesOnceItMay() throws Exception {
+        List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", DEAF, "on", "nopass"));
+        words.addAll(Permissions.documented());
+        words.add("-subscribe");
+        fixture.server().command(words.toArray(String[]::new));
+        String uri = "redis://" + DEAF + ":x@" + fixture.server().host() + ":"
+                + fixture.server().port();
+        try (LockBackend deaf = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+                .backend()) {
+            Grant held = grant(a, acquisition());
+            Acquisition mine = acquisition();
+            // The first attempt does not know yet; then it is told, and leaves the queue.
+            Ticket[] ticket = {busy(deaf, mine, 60_000, true, null).ticket()};
+            await().atMost(PATIENCE).until(() -> {
+                ticket[0] = busy(deaf, mine, 60_000, true, ticket[0]).ticket();
+                return ticket[0] == null && fixture.entries(name) == 1;
+            });
+            release(a, held);
+            Grant again = grant(a, acquisition());
+            fixture.server().command("ACL", "SETUSER", DEAF, "+subscribe");
+            await().atMost(PATIENCE).until(() -> {
+                ticket[0] = busy(deaf, mine, 60_000, true, ticket[0]).ticket();
+                return ticket[0] != null && fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == 1;
+            });
+            release(a, again);
+            get(deaf.abandon(mine, TIMEOUT));
+        } finally {
+            fixture.server().command("ACL", "DELUSER", DEAF);
+        }
+    }
+
+    @Test
+    void plantedEntries_neverSpeakOnOtherChannels_norOtherWords() throws Exception {
+        List<String> heard = new ArrayList<>();
+        RedisClient client = RedisClient.create("redis://" + fixture.server().host() + ":"
+                + fixture.server().port());
+        try (var listener = client.connectPubSub()) {
+            CompletableFuture<Void> end = new CompletableFuture<>();
+            listener.addListener(new RedisPubSubAdapter<>() {
+                @Override
+                public void message(String pattern, String channel, String message) {
+                    if (channel.equals("end")) {
+                        end.complete(null);
+                    } else {
+                        heard.add(channel + " " + message);
+                    }
+                }
+            });
+            listener.sync().psubscribe("*");
+            Grant held = grant(a, acquisition());
+            String far = "9999999999999 ";
+            String[] members = {"payload", "1".repeat(32), "2".repeat(32), "3".repeat(32), "4".repeat(32)};
+            String[] entries = {
+                "P " + "a".repeat(32), "PUBLISH victim", "P victim", "S victim:c:aa", "DEL " + "a".repeat(32)
+            };
+            busy(b, acquisition(), 60_000, true, null); // so that the lock knows of waiters
+            for (int i = 0; i < members.length; i++) {
+                fixture.server().command("ZADD", keys().queue(), Integer.toString(i + 1), members[i]);
+                fixture.server().command("HSET", keys().waiters(), members[i], far + entries[i]);
+            }
+            release(a, held);
+            fixture.server().command("PUBLISH", "end", "");
+            end.get(60, TimeUnit.SECONDS);
+            assertThat(heard).allMatch(each -> each.matches("holdfast:c:[0-9a-f]{32} [0-9a-f]{32}"));
+            for (String member : members) {
+                assertThat(fixture.server().command("ZSCORE", keys().queue(), member)).isNull();
+            }
+        } finally {
+            client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        }
+    }
+
+    @Test
+    void queueIsFull_nothingIsKeptOfThoseWhoDoNotGetIn() throws Exception {
+        Grant held = grant(a, acquisition());
+        for (int i = 0; i < 1_000; i++) {
+            fixture.server().command("ZADD", keys().queue(), Integer.toString(i + 1), "%032x".formatted(i));
+        }
+        for (int i = 0; i < 10; i++) {
+            assertThat(busy(b, acquisition(), 60_000, true, null).ticket()).isNull();
+        }
+        assertThat(((RedisLockBackend) b).waiting()).isZero();
+        fixture.server().command("DEL", keys().queue());
+        release(a, held);
+    }
+
+    @Test
+    void fairWaiter_isNotPassedByThoseWhoAreNotFair() throws Exception {
+        Grant held = grant(a, acquisition());
+        Acquisition waiting = acquisition();
+        Ticket ticket = queueSubscribed(a, waiting, 1);
+        release(a, held);
+        assertThat(attempt(b, acquisition(), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        assertThat(attempt(b, acquisition(), 60_000, false, null)).isInstanceOf(Attempt.Busy.class);
+        release(a, ((Attempt.Granted) attempt(a, waiting, 60_000, true, ticket)).grant());
+    }
+
+    /** Queues, waits for the subscription, and queues again, as somebody who can be called. */
+    private Ticket queueSubscribed(LockBackend backend, Acquisition waiting, int processes) throws Exception {
+        Ticket ticket = busy(backend, waiting, 60_000, true, null).ticket();
+        awaitSubscribed(processes);
+        await().atMost(PATIENCE).until(() -> {
+            busy(backend, waiting, 60_000, true, ticket);
+            Object entry = fixture.server().command("HGET", keys().waiters(), waiting.owner().toString());
+            return String.valueOf(entry).contains(" P ");
+        });
+        return ticket;
+    }
+
+    private void awaitSubscribed(int processes) {
+        await().atMost(PATIENCE)
+                .until(() -> fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == processes);
+    }
+}

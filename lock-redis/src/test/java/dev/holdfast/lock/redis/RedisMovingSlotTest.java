@@ -1,0 +1,173 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.cluster.SlotHash;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Locks of a cluster while the slots that they are in move from one master to another. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class RedisMovingSlotTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private RedisClusterFixture fixture;
+    private LockBackend a;
+    private LockBackend b;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = new RedisClusterFixture();
+        a = fixture.newBackend();
+        b = fixture.newBackend();
+    }
+
+    @AfterAll
+    void stop() {
+        a.close();
+        b.close();
+        fixture.close();
+    }
+
+    @Test
+    void freeLocks_areGrantedRenewedAndReleased_underLoad() throws Exception {
+        List<String> names = List.of("one", "two", "three", "four");
+        AtomicBoolean enough = new AtomicBoolean();
+        AtomicLong rounds = new AtomicLong();
+        ExecutorService pool = Executors.newFixedThreadPool(names.size());
+        try {
+            List<Future<?>> load = new ArrayList<>();
+            for (String name : names) {
+                load.add(pool.submit(() -> {
+                    long last = 0;
+                    while (!enough.get()) {
+                        last = cycle(name, last);
+                        rounds.incrementAndGet();
+                    }
+                    return null;
+                }));
+            }
+            for (int move = 0; move < 6; move++) {
+                for (String name : names) {
+                    moveUnderLoad(SlotHash.getSlot("holdfast:{" + name + "}"), rounds);
+                }
+            }
+            enough.set(true);
+            for (Future<?> done : load) {
+                done.get(1, TimeUnit.MINUTES);
+            }
+        } finally {
+            enough.set(true);
+            pool.shutdownNow();
+        }
+    }
+
+    /** One failed request ends the test. */
+    private long cycle(String name, long last) throws Exception {
+        Attempt attempt = Spi.attempt(a, new Acquisition(name, OwnerId.random()), 60_000, false, null);
+        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
+        Grant grant = ((Attempt.Granted) attempt).grant();
+        assertThat(grant.token()).isGreaterThan(last);
+        assertThat(Spi.get(a.holder(name, Spi.TIMEOUT))).isPresent();
+        assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(Spi.LEASE));
+        assertThat(Spi.release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        return grant.token();
+    }
+
+    /** The load goes on for a while at each stage of the move. */
+    private void moveUnderLoad(int slot, AtomicLong rounds) throws Exception {
+        RedisServer from = fixture.cluster().master(slot);
+        RedisServer to = otherMaster(from);
+        fixture.cluster().beginMove(slot, to);
+        letRun(rounds);
+        for (Object key : from.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")) {
+            from.command("MIGRATE", to.host(), "" + to.port(), String.valueOf(key), "0", "5000");
+        }
+        letRun(rounds);
+        assertThat(from.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000"))
+                .as("keys made anew where the slot is no more")
+                .isEmpty();
+        fixture.cluster().endMove(slot, from, to);
+    }
+
+    private static void letRun(AtomicLong rounds) {
+        long before = rounds.get();
+        await().pollInterval(Duration.ofMillis(2)).atMost(PATIENCE).until(() -> rounds.get() > before + 20);
+    }
+
+    private RedisServer otherMaster(RedisServer from) {
+        return fixture.cluster().nodes().stream()
+                .limit(3)
+                .filter(node -> node != from)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void heldLock_whileItsSlotMoves_waitersPollAndGetIt_andTheQueueWorksAgainAfterwards() throws Exception {
+        String name = "contended";
+        int slot = SlotHash.getSlot("holdfast:{" + name + "}");
+        RedisServer from = fixture.cluster().master(slot);
+        RedisServer to = otherMaster(from);
+        Grant held = Spi.grant(a, new Acquisition(name, OwnerId.random()));
+        fixture.cluster().beginMove(slot, to);
+        Acquisition waiting = new Acquisition(name, OwnerId.random());
+        Attempt.Busy busy = Spi.busy(b, waiting, 60_000, true, null);
+        assertThat(busy.remainingMillis()).isBetween(1L, Spi.LEASE);
+        assertThat(busy.ticket()).as("a place in the queue").isNull();
+        from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + name + "}", "0", "5000");
+        Spi.busy(b, waiting, 60_000, true, null);
+        assertThat(Spi.release(a, held)).isEqualTo(ReleaseResult.RELEASED);
+        Grant next = ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, true, null)).grant();
+        assertThat(next.token()).isGreaterThan(held.token());
+        fixture.cluster().endMove(slot, from, to);
+
+        Acquisition later = new Acquisition(name, OwnerId.random());
+        Ticket ticket = Spi.busy(a, later, 60_000, true, null).ticket();
+        assertThat(ticket).isNotNull();
+        Spi.release(b, next);
+        Spi.release(a, ((Attempt.Granted) Spi.attempt(a, later, 60_000, true, ticket)).grant());
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    @Test
+    void waiterFromBeforeTheMove_isServed_andItsPlaceDoesNotHinderTheMove() throws Exception {
+        String name = "queued";
+        int slot = SlotHash.getSlot("holdfast:{" + name + "}");
+        RedisServer from = fixture.cluster().master(slot);
+        RedisServer to = otherMaster(from);
+        Grant held = Spi.grant(a, new Acquisition(name, OwnerId.random()));
+        Acquisition waiting = new Acquisition(name, OwnerId.random());
+        Ticket ticket = Spi.busy(b, waiting, 60_000, true, null).ticket();
+        fixture.cluster().beginMove(slot, to);
+        from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + name + "}", "0", "5000");
+        assertThat(Spi.release(a, held)).isEqualTo(ReleaseResult.RELEASED);
+        Grant next = ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, true, ticket)).grant();
+        for (Object key : from.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")) {
+            from.command("MIGRATE", to.host(), "" + to.port(), String.valueOf(key), "0", "5000");
+        }
+        fixture.cluster().endMove(slot, from, to);
+        assertThat(Spi.release(b, next)).isEqualTo(ReleaseResult.RELEASED);
+    }
+}
