@@ -108,7 +108,18 @@ final class EtcdCalls {
         return result;
     }
 
+    /**
+     * Makes a call, and once more if etcd has refused the token that it bore: then nothing was done, and the next one gets a
+     * new token.
+     */
     static <T> CompletableFuture<T> guarded(Callable<CompletableFuture<T>> call) {
+        return once(call)
+                .exceptionallyCompose(failure -> EtcdErrors.isTokenRefused(failure)
+                        ? once(call)
+                        : CompletableFuture.failedFuture(EtcdErrors.unwrap(failure)));
+    }
+
+    private static <T> CompletableFuture<T> once(Callable<CompletableFuture<T>> call) {
         try {
             return Context.ROOT.call(call);
         } catch (Exception e) {

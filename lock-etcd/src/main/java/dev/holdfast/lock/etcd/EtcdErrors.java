@@ -17,6 +17,8 @@ final class EtcdErrors {
 
     private EtcdErrors() {}
 
+    private static final String NO_SPACE = "database space exceeded";
+
     /**
      * Tells whether the server refused the request, so that it has no effect now or later. Otherwise nobody knows.
      */
@@ -24,12 +26,29 @@ final class EtcdErrors {
         return switch (code(failure)) {
             case NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> true;
             case UNAUTHENTICATED -> !isUnreachable(failure);
+            case RESOURCE_EXHAUSTED -> isOutOfSpace(failure);
             default -> false;
         };
     }
 
     static boolean isLeaseGone(Throwable failure) {
         return code(failure) == Status.Code.NOT_FOUND;
+    }
+
+    /** Whether etcd does not accept the token any more: it expired, or users and roles have changed. Nothing was done. */
+    static boolean isTokenRefused(Throwable failure) {
+        String said = String.valueOf(unwrap(failure).getMessage());
+        return switch (code(failure)) {
+            case UNAUTHENTICATED, UNKNOWN, INVALID_ARGUMENT ->
+                said.endsWith("etcdserver: invalid auth token")
+                        || said.endsWith("etcdserver: revision of auth store is old");
+            default -> false;
+        };
+    }
+
+    /** By its text: gRPC has the same code for messages that are too long. */
+    private static boolean isOutOfSpace(Throwable failure) {
+        return String.valueOf(unwrap(failure).getMessage()).endsWith(NO_SPACE);
     }
 
     static boolean isTimeout(Throwable failure) {
@@ -58,6 +77,13 @@ final class EtcdErrors {
             case PERMISSION_DENIED ->
                 new LockConfigurationException(
                         what + ": etcd says '" + said + "'; grant the user read and write permission on the prefix",
+                        cause);
+            case RESOURCE_EXHAUSTED ->
+                new LockUnavailableException(
+                        what + ": etcd says '" + said + "'; "
+                                + (isOutOfSpace(cause)
+                                        ? "its database has reached the quota: compact, defragment, then disarm the alarm"
+                                        : "see its limits for the size and number of requests"),
                         cause);
             case UNAUTHENTICATED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> {
                 if (isUnreachable(cause)) {

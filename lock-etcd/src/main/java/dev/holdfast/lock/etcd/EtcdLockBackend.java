@@ -21,8 +21,11 @@ import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
+import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -40,12 +43,13 @@ final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
     private static final BackendInfo QUEUE_INFO = new BackendInfo("etcd", false, true, 2_000, 5_000, 5_000);
     private static final BackendInfo SINGLE_INFO = new BackendInfo("etcd", false, false, 2_000, 5_000, 5_000);
-    private static final long CLOSE_MILLIS = 2_000;
+    private static final long LONGEST_CLOSE_MILLIS = 2_000;
     private static final long LATE_MILLIS = 3_000;
 
     private final EtcdProtocol protocol;
     private final EtcdKeys keys;
     private final Runnable afterClose;
+    private final long closeMillis;
     private final ScheduledThreadPoolExecutor executor;
     private final EtcdCalls calls;
     private final SharedLeases leases;
@@ -56,7 +60,8 @@ final class EtcdLockBackend implements LockBackend {
     private final ConcurrentMap<OwnerId, EtcdPlace> places = new ConcurrentHashMap<>();
     private volatile @Nullable GrantObserver observer;
 
-    EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode) {
+    EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode, Duration requestTimeout) {
+        this.closeMillis = Math.min(LONGEST_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
         this.keys = new EtcdKeys(prefix);
         this.protocol = mode == EtcdMode.QUEUE ? new QueueProtocol(keys) : new SingleKeyProtocol(keys);
         this.afterClose = connection.afterClose();
@@ -361,13 +366,35 @@ final class EtcdLockBackend implements LockBackend {
                 CompletableFuture.failedFuture(EtcdErrors.translate("lock '" + acquisition.name() + "'", failure)));
     }
 
+    /**
+     * Revokes the leases, so that nothing of the client is left. What is held still, though everything else was released,
+     * lingers for its {@code minHold}: its lease runs out by itself.
+     *
+     * <p>If the server has not answered the releases before this, it is not waited for again. jetcd's own end is not waited
+     * for in any case once that time is over.
+     */
     @Override
     public void close() {
+        Set<SharedLease> lingering = new HashSet<>();
+        places.values().stream()
+                .filter(place -> place.isHeld() && !place.isEnding())
+                .forEach(place -> lingering.addAll(place.mayBeOn()));
+        boolean unanswered = places.values().stream().anyMatch(EtcdPlace::isEnding);
+        CompletableFuture<Void> revoked = leases.close(lingering);
+        Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");
+        closing.setDaemon(true);
+        closing.start();
         try {
-            leases.close().get(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+            closing.join(unanswered ? 1 : closeMillis);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (ExecutionException | TimeoutException e) {
+        }
+    }
+
+    private void endAfter(CompletableFuture<Void> revoked) {
+        try {
+            revoked.get(LATE_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException | ExecutionException | TimeoutException e) {
             LOG.debug("leases could not be revoked on close, they end by themselves", e);
         }
         executor.shutdownNow();

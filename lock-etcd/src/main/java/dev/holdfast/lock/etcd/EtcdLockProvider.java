@@ -71,7 +71,8 @@ public final class EtcdLockProvider implements LockProvider {
         builder.endpoints(
                 address.endpoints().stream().map(endpoint -> scheme + endpoint).toArray(String[]::new));
         if (address.user() != null && address.password() != null) {
-            builder.user(EtcdKeys.bytes(address.user())).password(EtcdKeys.bytes(address.password()));
+            EtcdCredentials credentials = new EtcdCredentials(address.user(), address.password());
+            EtcdLocks.authenticated(builder, () -> credentials);
         }
         if (address.tls()) {
             secure(builder, address);

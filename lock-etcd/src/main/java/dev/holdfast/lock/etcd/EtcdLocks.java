@@ -13,6 +13,7 @@ import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +54,8 @@ public final class EtcdLocks {
     /**
      * Changes the settings of a client that is to be built to those that suit locks: calls that cannot be sent fail at
      * once instead of waiting for a server without end; every call but a watch ends after 10 s; a connection whose other
-     * side is gone is noticed after 13 s; jetcd retries nothing by itself.
+     * side is gone is noticed after 13 s; jetcd repeats nothing by itself. The lock client repeats a call of its own once if
+     * etcd refuses its token, because that has expired or users have changed; the application has to do that for its calls.
      *
      * @param builder with endpoints, and credentials if needed
      * @return the same builder
@@ -68,12 +70,34 @@ public final class EtcdLocks {
 
     private static ClientBuilder settings(ClientBuilder builder) {
         return builder.waitForReady(false)
-                .retryMaxAttempts(1)
+                .retryMaxAttempts(0)
                 .retryDelay(50)
                 .connectTimeout(Duration.ofSeconds(3))
                 .keepaliveTime(Duration.ofSeconds(10))
                 .keepaliveTimeout(Duration.ofSeconds(3))
                 .keepaliveWithoutCalls(false);
+    }
+
+    /**
+     * Makes a client that is to be built log in with the credentials of the moment, so that a password or a user can be
+     * changed while locks are held. It takes the place of the builder's own {@code user} and {@code password}.
+     *
+     * <pre>{@code
+     * Client etcd = EtcdLocks.authenticated(EtcdLocks.recommended(Client.builder().endpoints("https://n1:2379")),
+     *                 () -> new EtcdCredentials("locker", secrets.current("etcd")))
+     *         .build();
+     * }</pre>
+     *
+     * <p>The supplier is asked at each login: at first, and when etcd does not accept the token any more. A refused login is
+     * repeated with other credentials at once, with the same after a pause of up to 2 s; calls fail meanwhile with what
+     * etcd said.
+     *
+     * @param builder with endpoints, without user and password
+     * @param credentials asked on any thread; must be thread-safe and must not block
+     * @return the same builder
+     */
+    public static ClientBuilder authenticated(ClientBuilder builder, Supplier<EtcdCredentials> credentials) {
+        return builder.interceptor(new Authentication(Objects.requireNonNull(credentials, "credentials")));
     }
 
     /** The same, for a client that serves locks only: see {@link OnArrival} and {@link SharedCallDeadlines}. */
@@ -163,13 +187,20 @@ public final class EtcdLocks {
          * @return an open client
          */
         public LockClient build() {
-            return LockEngine.client(backend(), options == null ? ClientOptions.defaults() : options);
+            return LockEngine.client(backend(), options());
+        }
+
+        private ClientOptions options() {
+            return options == null ? ClientOptions.defaults() : options;
         }
 
         /** Makes the backend, without the engine. */
         LockBackend backend() {
             return new EtcdLockBackend(
-                    connection, prefix == null ? DEFAULT_PREFIX : prefix, mode == null ? EtcdMode.QUEUE : mode);
+                    connection,
+                    prefix == null ? DEFAULT_PREFIX : prefix,
+                    mode == null ? EtcdMode.QUEUE : mode,
+                    options().requestTimeout());
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.LockUnavailableException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -200,13 +201,13 @@ final class SharedLeases {
         }
     }
 
-    /** Revokes all leases. */
-    CompletableFuture<Void> close() {
+    /** Revokes all leases but those that are to run out by themselves. */
+    CompletableFuture<Void> close(Set<SharedLease> kept) {
         closed = true;
         long now = System.nanoTime();
-        List<CompletableFuture<?>> revoked = new java.util.ArrayList<>();
+        List<CompletableFuture<?>> revoked = new ArrayList<>();
         for (SharedLease lease : all) {
-            if (!lease.isGone() && lease.certainNanos(now) > -lease.ttlNanos()) {
+            if (!kept.contains(lease) && !lease.isGone() && lease.certainNanos(now) > -lease.ttlNanos()) {
                 revoked.add(calls.revoke(lease.id()));
             }
         }

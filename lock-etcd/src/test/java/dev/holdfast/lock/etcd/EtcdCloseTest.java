@@ -1,0 +1,90 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What outlives a client, and how long closing it takes. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdCloseTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(3);
+    private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.single();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private static String newName() {
+        return "closed-" + NAMES.incrementAndGet();
+    }
+
+    private static ClientOptions options(Duration minHold) {
+        LockOptions.Builder options = LockOptions.builder().lease(Duration.ofSeconds(6));
+        return ClientOptions.builder()
+                .lockOptions((minHold.isZero() ? options : options.minHold(minHold)).build())
+                .requestTimeout(REQUEST_TIMEOUT)
+                .build();
+    }
+
+    @Test
+    void close_withinMinHold_leavesTheLockToItsLease() throws Exception {
+        String lingering = newName();
+        String released = newName();
+        try (LockClient other = LockClient.connect(fixture.uri(), options(Duration.ZERO))) {
+            LockClient own = LockClient.connect(fixture.uri(), options(Duration.ofSeconds(4)));
+            own.lock(lingering).acquire().close();
+            own.lock(released, LockOptions.builder().lease(Duration.ofSeconds(9)).build())
+                    .acquire()
+                    .close();
+
+            own.close();
+
+            assertThat(fixture.entries(lingering)).isEqualTo(1);
+            assertThat(fixture.entries(released)).isZero();
+            assertThat(other.lock(lingering).tryLock()).isFalse();
+            try (Lease next = other.lock(lingering).acquire(PATIENCE)) {
+                assertThat(next.isValid()).isTrue();
+            }
+        }
+    }
+
+    @Test
+    void close_withAServerThatHangs_takesNoLongerThanARequest() throws Exception {
+        LockClient holding = LockClient.connect(fixture.uri(), options(Duration.ZERO));
+        LockClient idle = LockClient.connect(fixture.uri(), options(Duration.ZERO));
+        holding.lock(newName()).acquire();
+        idle.lock(newName()).acquire().close();
+        fixture.pause();
+        try {
+            for (LockClient client : new LockClient[] {idle, holding}) {
+                long startNanos = System.nanoTime();
+                client.close();
+                assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
+                        .isLessThan(REQUEST_TIMEOUT.plusMillis(600)); // for a busy machine
+            }
+        } finally {
+            fixture.resume();
+        }
+        await().atMost(PATIENCE)
+                .until(() -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().equals("holdfast-etcd-close")));
+    }
+}

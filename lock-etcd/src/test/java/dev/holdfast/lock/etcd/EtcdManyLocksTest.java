@@ -1,0 +1,114 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
+import io.etcd.jetcd.Client;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** Very many locks at once, by a client with a namespace. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdManyLocksTest {
+    private static final long LEASE = 300_000;
+    private static final int AT_A_TIME = 1_000;
+    private EtcdFixture fixture;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = EtcdFixture.single();
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    private LockBackend inNamespace() {
+        Client client = EtcdLocks.dedicated(
+                        Client.builder()
+                                .endpoints(fixture.server().endpoints().get(0))
+                                .namespace(EtcdKeys.bytes("some/where/")),
+                        Duration.ofMinutes(1))
+                .build();
+        return EtcdLocks.builder(new EtcdConnection(client, client::close))
+                .prefix(EtcdFixture.PREFIX)
+                .backend();
+    }
+
+    private static List<Grant> grants(LockBackend backend, int count, String names) throws Exception {
+        List<Grant> grants = new ArrayList<>(count);
+        for (int done = 0; done < count; done += AT_A_TIME) {
+            List<CompletableFuture<Attempt>> some = new ArrayList<>();
+            for (int i = 0; i < Math.min(AT_A_TIME, count - done); i++) {
+                Acquisition acquisition = Spi.acquisition(names + (done + i));
+                some.add(backend.attempt(Spi.request(acquisition, LEASE, 0, null, Spi.TIMEOUT_MILLIS))
+                        .toCompletableFuture());
+            }
+            for (CompletableFuture<Attempt> attempt : some) {
+                grants.add(((Attempt.Granted) attempt.get(1, TimeUnit.MINUTES)).grant());
+            }
+        }
+        return grants;
+    }
+
+    @Test
+    void renewal_of50000InANamespace_isWellWithinATick_andNoticesTheDeletedOne() throws Exception {
+        try (LockBackend backend = inNamespace()) {
+            List<Grant> grants = grants(backend, 50_000, "orders/");
+            assertThat(grants.stream().map(grant -> place(grant).lease()).distinct())
+                    .as("leases, none of which has more keys than etcd can list in one answer")
+                    .hasSizeBetween(2, 6);
+            renewed(backend, grants);
+
+            long startNanos = System.nanoTime();
+            List<RenewResult> results = renewed(backend, grants);
+            Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
+
+            assertThat(results).allMatch(result -> result instanceof RenewResult.Renewed);
+            assertThat(took).isLessThan(Duration.ofSeconds(5));
+            fixture.admin()
+                    .getKVClient()
+                    .delete(EtcdKeys.bytes("some/where/").concat(place(grants.get(40_000)).key()))
+                    .get(1, TimeUnit.MINUTES);
+            List<RenewResult> after = renewed(backend, grants);
+            assertThat(after.get(40_000)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(after.stream().filter(result -> result instanceof RenewResult.Renewed))
+                    .hasSize(49_999);
+        }
+    }
+
+    private static EtcdPlace place(Grant grant) {
+        return Objects.requireNonNull(EtcdPlace.of(grant));
+    }
+
+    private static List<RenewResult> renewed(LockBackend backend, List<Grant> grants) throws Exception {
+        return backend.renew(grants, Spi.TIMEOUT_MILLIS).toCompletableFuture().get(1, TimeUnit.MINUTES);
+    }
+
+    @Test
+    void deletion_withoutAnswer_leavesNothingToRemember() throws Exception {
+        QueueSlots slots = new QueueSlots();
+        for (int i = 0; i < 1_000; i++) {
+            QueueSlots.Slot slot = slots.take("name-" + i);
+            slots.retire(slot);
+            assertThat(slots.take("name-" + i).toString())
+                    .as("never that key again")
+                    .isNotEqualTo(slot.toString());
+            slots.giveBack("name-" + i, slot);
+        }
+        assertThat(slots.names()).isLessThanOrEqualTo(1);
+    }
+}
