@@ -49,7 +49,11 @@ final class Database implements AutoCloseable {
         Dialect dialect;
         // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
         try (Worker first = new Worker(connections, Dialect.H2)) {
-            dialect = first.run(timeoutMillis, connection -> Dialect.of(connection.getMetaData()));
+            dialect = first.run(timeoutMillis, connection -> {
+                Dialect found = Dialect.of(connection.getMetaData());
+                ServerCheck.require(connection, found, request.strategy());
+                return found;
+            });
         } catch (SQLException e) {
             throw explained("connecting", "the database", e);
         }

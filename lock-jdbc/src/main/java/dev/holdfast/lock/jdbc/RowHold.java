@@ -6,6 +6,7 @@ import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
 import java.sql.SQLException;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -16,11 +17,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * One acquisition of strategy "row lock": from the first try to lock its row until the transaction that has it ends.
  *
- * <p><b>Invariant.</b> A token is counted, and committed on another connection, while this one's transaction has the row
- * locked; and a grant is only given out if a statement of that transaction was answered that was sent after the attempt
- * began. So tokens rise in the order of the row's lock, a crash of the server takes none back, and the server's patience
- * with this connection ends later than the lease counted from the attempt. A token that was counted after the row had been
- * lost in silence is not given out.
+ * <p><b>Invariant.</b> A token is counted, and committed on another connection, after this one's transaction has locked the row;
+ * and a grant is only given out if a statement of that transaction was answered that was sent after the attempt began. A crash
+ * of the server takes no token back, and the server's patience with this connection ends later than the lease counted from the
+ * attempt. The row may be lost in silence before the token is counted. So either the token directly follows the one that was read
+ * under the row's lock, which fails once the next holder has counted and leaves that one a higher token if it has not yet; or the
+ * row's transaction has answered once more after the count. Both ways tokens rise in the order of the row's lock.
  *
  * <p>While it waits, its connection belongs to the thread that waits; at any other time to whoever has {@code turn}.
  * Thread-safe.
@@ -95,7 +97,7 @@ final class RowHold {
         turn.unlock();
     }
 
-    private Attempt begin(AttemptRequest request, long deadlineNanos) throws SQLException {
+    private @Nullable Attempt begin(AttemptRequest request, long deadlineNanos) throws SQLException {
         leaseMillis = request.leaseMillis();
         RowSession.Outcome outcome = locks.sessions().take(taken -> {
             RowSession.Outcome first = locks.tryLock(taken, name, leaseMillis, deadlineNanos);
@@ -111,7 +113,7 @@ final class RowHold {
                 outcome = locks.tryLock(mine, name, leaseMillis, deadlineNanos);
             }
             Attempt answer = outcome == RowSession.Outcome.LOCKED
-                    ? grant(request, deadlineNanos)
+                    ? first(request, deadlineNanos)
                     : busy(request.waitMillis() > 0, deadlineNanos);
             done = true;
             return answer;
@@ -136,13 +138,24 @@ final class RowHold {
         return new Attempt.Busy(-1, null);
     }
 
-    private Attempt grant(AttemptRequest request, long deadlineNanos) throws SQLException {
-        token = locks.mint(name, current().id(), request.identity(), deadlineNanos);
+    /** A token that directly follows the one that was seen under the lock is nobody else's, whatever became of the row since. */
+    private @Nullable Attempt first(AttemptRequest request, long deadlineNanos) throws SQLException {
+        state = State.LOCKED;
+        RowSession mine = current();
+        OptionalLong seen = mine.seenToken();
+        if (seen.isEmpty()
+                || !locks.mintNext(name, mine.id(), request.identity(), seen.getAsLong(), deadlineNanos)) {
+            return confirm(request, deadlineNanos);
+        }
+        token = seen.getAsLong() + 1;
         state = State.HELD;
         return Rows.granted(request, token);
     }
 
-    /** The row was locked before this attempt: what the server promised then has begun to run out. */
+    /**
+     * The row was locked before this attempt, and what the server promised then has begun to run out; or somebody has counted a
+     * token since: the row was lost, or the one who had lost it before was late.
+     */
     private @Nullable Attempt confirm(AttemptRequest request, long deadlineNanos) throws SQLException {
         boolean counted = state == State.HELD;
         if (!counted) {

@@ -95,10 +95,30 @@ final class RowLocks implements AutoCloseable {
 
     /** Counts a token, durably, whatever becomes of the transaction that has the row locked. */
     long mint(byte[] name, long session, Identity identity, long deadlineNanos) throws SQLException {
-        return database.run(Session.millisLeft(deadlineNanos), connection -> mint(connection, name, session, identity));
+        return database.run(
+                Session.millisLeft(deadlineNanos), connection -> count(connection, name, session, identity));
     }
 
-    private long mint(Connection connection, byte[] name, long session, Identity identity) throws SQLException {
+    /** Counts a token if nobody has counted one since the row was locked; false if somebody has. */
+    boolean mintNext(byte[] name, long session, Identity identity, long seen, long deadlineNanos) throws SQLException {
+        return database.run(Session.millisLeft(deadlineNanos), connection -> {
+            try (PreparedStatement statement = connection.prepareStatement(sql.mintNext())) {
+                new Bind(statement)
+                        .number(session)
+                        .identity(identity)
+                        .bytes(name)
+                        .number(seen);
+                if (database.dialect().mysqlFamily()) {
+                    return statement.executeUpdate() == 1;
+                }
+                try (ResultSet rows = statement.executeQuery()) {
+                    return rows.next();
+                }
+            }
+        });
+    }
+
+    private long count(Connection connection, byte[] name, long session, Identity identity) throws SQLException {
         boolean keys = database.dialect().mysqlFamily();
         try (PreparedStatement statement = keys
                 ? connection.prepareStatement(sql.mint(), Statement.RETURN_GENERATED_KEYS)

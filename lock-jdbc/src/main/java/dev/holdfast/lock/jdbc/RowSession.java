@@ -5,6 +5,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.OptionalLong;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
@@ -43,6 +44,7 @@ final class RowSession {
     private final int isolation;
     private long serverSeconds;
     private long id;
+    private OptionalLong seenToken = OptionalLong.empty();
     private long usedNanos = System.nanoTime();
     private volatile @Nullable Statement waiting;
 
@@ -99,6 +101,11 @@ final class RowSession {
         }
     }
 
+    /** The name's last token as the statement that locked the row saw it, or none if that may be an old one. */
+    OptionalLong seenToken() {
+        return seenToken;
+    }
+
     /** Waits in the database's queue; {@code BUSY} when it has waited for a while, or was cancelled without another failure. */
     Outcome awaitLock(byte[] name, long leaseMillis) throws SQLException {
         connection.setNetworkTimeout(Runnable::run, 4 * RowStatements.SLICE_SECONDS * 1_000);
@@ -117,6 +124,7 @@ final class RowSession {
             statement.setString(++index, leaseMillis + " ms");
             if (twice) {
                 statement.setBytes(++index, name);
+                statement.setBytes(++index, name);
             }
         }
         statement.setBytes(++index, name);
@@ -131,9 +139,11 @@ final class RowSession {
             }
             long session = rows.getLong(1);
             if (rows.wasNull()) {
-                return rows.getBoolean(2) ? Outcome.BUSY : Outcome.NO_ROW;
+                return rows.getBoolean(3) ? Outcome.BUSY : Outcome.NO_ROW;
             }
             id = session;
+            long seen = rows.getLong(2);
+            seenToken = rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(seen);
             return Outcome.LOCKED;
         } catch (SQLException e) {
             if (Failure.of(e) != Failure.CONFLICT) {

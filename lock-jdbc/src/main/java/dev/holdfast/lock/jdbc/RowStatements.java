@@ -7,14 +7,15 @@ package dev.holdfast.lock.jdbc;
  * session, where {@link RowSession} sets them. The lock's row is found by its whole primary key and exists, so that InnoDB
  * locks that record alone, without the gap beside it.
  *
- * @param tryLock locks part 0 if that needs no wait
+ * @param tryLock locks part 0 if that needs no wait, and reads the token in part 1
  * @param waitLock locks part 0 in the database's queue, for {@link #SLICE_SECONDS} at most
  * @param mint counts the token in part 1
+ * @param mintNext counts it if it is still the one that was read
  * @param insert makes both parts unless they are there
  * @param info token, identity and since of the last holder
  * @param probe finds part 0 unless somebody has locked it
  */
-record RowStatements(String tryLock, String waitLock, String mint, String insert, String info, String probe) {
+record RowStatements(String tryLock, String waitLock, String mint, String mintNext, String insert, String info, String probe) {
 
     /** How long one statement waits: the time after which a waiter finds out that its connection is dead. */
     static final int SLICE_SECONDS = 5;
@@ -40,19 +41,24 @@ record RowStatements(String tryLock, String waitLock, String mint, String insert
             case POSTGRESQL ->
                 new RowStatements(
                         BOUNDED + "SELECT (SELECT pg_catalog.pg_backend_pid()" + lockRow
-                                + " FOR UPDATE SKIP LOCKED), EXISTS (SELECT 1" + lockRow
+                                + " FOR UPDATE SKIP LOCKED), (SELECT token FROM " + table + counter + "), EXISTS (SELECT 1" + lockRow
                                 + "), idle, waiting FROM bounded",
-                        BOUNDED + "SELECT pg_catalog.pg_backend_pid(), true, idle, waiting FROM bounded, " + table
+                        BOUNDED + "SELECT pg_catalog.pg_backend_pid(), NULL, true, idle, waiting FROM bounded, " + table
                                 + " AS held WHERE name" + equals + "? AND part" + equals + "0 FOR UPDATE OF held",
-                        update.formatted("token" + dialect.operator("+") + "1") + " RETURNING token, " + PostgresSql.DURABLY,
+                        update.formatted("token " + dialect.operator("+") + " 1") + " RETURNING token, " + PostgresSql.DURABLY,
+                        update.formatted("token " + dialect.operator("+") + " 1") + " AND token" + equals
+                                + "? RETURNING token, " + PostgresSql.DURABLY,
                         "INSERT INTO " + table + columns + rows + " ON CONFLICT DO NOTHING",
                         info,
                         probe);
             case MARIADB, MYSQL ->
                 new RowStatements(
-                        "SELECT CONNECTION_ID()" + lockRow + " FOR UPDATE NOWAIT",
-                        "SELECT CONNECTION_ID()" + lockRow + " FOR UPDATE",
+                        "SELECT CONNECTION_ID(), (SELECT seen.token FROM " + table
+                                + " AS seen WHERE seen.name = held.name AND seen.part = 1) FROM " + table
+                                + " AS held WHERE name = ? AND part = 0 FOR UPDATE NOWAIT",
+                        "SELECT CONNECTION_ID(), NULL" + lockRow + " FOR UPDATE",
                         update.formatted("LAST_INSERT_ID(token + 1)"),
+                        update.formatted("LAST_INSERT_ID(token + 1)") + " AND token = ?",
                         "INSERT IGNORE INTO " + table + columns + rows,
                         info,
                         probe);

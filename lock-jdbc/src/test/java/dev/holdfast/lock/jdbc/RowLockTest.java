@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
@@ -13,11 +14,17 @@ import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.RenewResult;
+import javax.sql.DataSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -28,7 +35,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** What strategy "row lock" costs, and what becomes of it when the connections run out. */
 final class RowLockTest {
 
-    private static JdbcLocks.Builder builder(javax.sql.DataSource pool) {
+    private static JdbcLocks.Builder builder(DataSource pool) {
         return JdbcLocks.builder(pool)
                 .strategy(JdbcStrategy.ROW_LOCK)
                 .table(SharedDb.newTable())
@@ -73,7 +80,7 @@ final class RowLockTest {
         }
     }
 
-    private static JdbcLocks.Builder builder(javax.sql.DataSource pool, String table) {
+    private static JdbcLocks.Builder builder(DataSource pool, String table) {
         return JdbcLocks.builder(pool)
                 .strategy(JdbcStrategy.ROW_LOCK)
                 .table(table)
@@ -185,6 +192,59 @@ final class RowLockTest {
                     .isInstanceOf(IllegalArgumentException.class);
             assertThatThrownBy(() -> JdbcLocks.builder(pool).maxRowLocks(1).maxRowLocks(1))
                     .isInstanceOf(IllegalStateException.class);
+        }
+    }
+
+    /** The counting waits for a connection while an administrator ends the one that has the row, and another client locks it. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void attempt_rowLostBeforeItsTokenIsCounted_grantsNothing(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        CountDownLatch counting = new CountDownLatch(1);
+        CountDownLatch lost = new CountDownLatch(1);
+        AtomicLong connections = new AtomicLong(Long.MIN_VALUE);
+        try (HikariDataSource pool = db.pool(config -> {});
+                HikariDataSource othersPool = db.pool(config -> {})) {
+            DataSource slow = (DataSource) Proxy.newProxyInstance(
+                    DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                        if (method.getName().equals("getConnection") && connections.incrementAndGet() == 2) {
+                            counting.countDown();
+                            lost.await();
+                        }
+                        return method.invoke(pool, arguments);
+                    });
+            LockBackend other = builder(othersPool, table).backend(ClientOptions.defaults());
+            Spi.release(other, Spi.granted(other, "x"));
+            LockBackend backend = builder(slow, table).backend(ClientOptions.defaults());
+            connections.set(0);
+            CompletableFuture<Attempt> attempt = CompletableFuture.supplyAsync(() -> Spi.answer(backend.attempt(
+                    new AttemptRequest(Spi.acquisition("x"), 60_000, 0, false, null, 60_000, Identity.ofThisProcess("")))));
+            counting.await();
+            kill(db, table);
+            Grant rightful = await().atMost(java.time.Duration.ofSeconds(60))
+                    .until(
+                            () -> Spi.attempt(other, "x") instanceof Attempt.Granted granted ? granted.grant() : null,
+                            java.util.Objects::nonNull);
+            lost.countDown();
+
+            assertThat(attempt.get(60, TimeUnit.SECONDS)).isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.renew(other, List.of(rightful))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            Spi.release(other, rightful);
+            assertThat(Spi.granted(backend, "x").token()).isGreaterThan(rightful.token());
+            backend.close();
+            other.close();
+        }
+    }
+
+    /** Ends whatever has locked a row of the table. */
+    private static void kill(Db db, String table) throws Exception {
+        if (db.dialect == Dialect.POSTGRESQL) {
+            db.number("SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE relation = CAST('" + table
+                    + "' AS regclass) AND mode = 'RowShareLock'");
+        } else {
+            db.execute("KILL "
+                    + db.number("SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_locked > 0"));
         }
     }
 }
