@@ -10,15 +10,28 @@ import java.util.concurrent.locks.Lock;
 /**
  * A lock that excludes threads of all processes that use the same store and name.
  *
- * <p><b>Ownership.</b> The blocking forms belong to the calling thread and are re-entrant: a thread that holds the lock
- * acquires it again without asking the server, and it is released when every hold has ended. Each {@code lock} form is
- * one hold and is ended by {@link #unlock()} on the same thread; each {@code acquire} form is one hold and is ended by
- * {@link Lease#close()} on any thread. A lease from {@link #acquireAsync} belongs to the lease object alone. Re-entry
- * never changes the lease's length, its renewal or its token.
+ * <p><b>Ownership.</b> There are two kinds of holds, and they exclude each other like any two holders:
+ *
+ * <ul>
+ *   <li>{@code lock}, {@code lockInterruptibly} and {@code tryLock} belong to the calling <em>thread</em> and are
+ *       re-entrant: a thread that holds the lock acquires it again without asking the server, each call is one hold, and
+ *       {@link #unlock()} on the same thread ends one. The last that ends releases the lock. Re-entry never changes the
+ *       lease's length, its renewal or its token. {@link #held()} shows the thread's hold.
+ *   <li>{@code acquire}, {@code tryAcquire} and {@code acquireAsync} belong to the returned <em>{@link Lease}</em>, which
+ *       any thread may use and close. They are never re-entrant: until the lease is closed nobody gets in, not even the
+ *       thread that acquired it. The lease outlives that thread.
+ * </ul>
+ *
+ * <p>A thread that holds the lock by {@code lock} and then calls {@code acquire} with a wait would wait for itself; it gets
+ * an {@link IllegalStateException} at once. Without a wait the answer is that of anybody else: empty, or
+ * {@link LockTimeoutException}. A thread that waits for a lease that it acquired itself and that nobody has closed may be
+ * right, since another thread may close it; after five seconds a warning names it.
  *
  * <p><b>Loss.</b> A lease can end before it is released (see {@link LossReason}). An acquiring form whose thread was
- * paused for so long that the lease was lost before it could return throws {@link LeaseLostException} too. From then on {@link Lease#isValid()}
- * is false, re-entry throws {@link LeaseLostException}, and so does the {@code unlock} or {@code close} of each hold.
+ * paused for so long that the lease was lost before it could return throws {@link LeaseLostException} too. From then on
+ * {@link Lease#isValid()} is false, and the {@code close} of the lease throws {@link LeaseLostException}; of a hold by
+ * {@code lock} re-entry throws it, and so does the {@code unlock} of each hold. A lost lease that is still open keeps
+ * nobody from acquiring the lock again.
  *
  * <p><b>Failure.</b> Every form ends with {@link LockUnavailableException} if the store did not give an answer within
  * the caller's deadline; the forms without a deadline retry for {@link ClientOptions#unavailableTimeout()}. Whatever an
@@ -47,7 +60,7 @@ public interface DistributedLock extends Lock {
      * Acquires the lock for the calling thread, waiting as long as it takes. An interrupt does not end the wait; the
      * interrupt flag is set again on return.
      *
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
      * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
@@ -59,7 +72,7 @@ public interface DistributedLock extends Lock {
      * Acquires the lock for the calling thread, waiting as long as it takes or until the thread is interrupted.
      *
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
      * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
@@ -72,7 +85,7 @@ public interface DistributedLock extends Lock {
      * thread of this client already holds or awaits the lock.
      *
      * @return true if the lock was acquired; false if somebody else has it, which may be stale on return
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
      * @throws LockUnavailableException if the store gave no answer within {@link ClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is closed
@@ -87,7 +100,7 @@ public interface DistributedLock extends Lock {
      * @param unit the unit of {@code time}
      * @return true if the lock was acquired; false if somebody else had it all the time
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
      * @throws LockUnavailableException if the store gave no answer in that time
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
@@ -96,7 +109,7 @@ public interface DistributedLock extends Lock {
     boolean tryLock(long time, TimeUnit unit) throws InterruptedException;
 
     /**
-     * Ends the latest {@code lock} hold of the calling thread; the last hold that ends releases the lock. If the server
+     * Ends one {@code lock} hold of the calling thread; the last that ends releases the lock. If the server
      * cannot be reached the release is retried in the background and this method returns after at most
      * {@link ClientOptions#requestTimeout()}: exclusion was kept, only others may have to wait for the lease's end.
      *
@@ -107,11 +120,12 @@ public interface DistributedLock extends Lock {
     void unlock();
 
     /**
-     * Acquires the lock for the calling thread, waiting as long as it takes.
+     * Acquires the lock for the returned lease, waiting as long as it takes.
      *
-     * @return a hold of its own, to be closed
+     * @return the lease, to be closed
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws IllegalStateException if this thread holds the lock by {@code lock}
+     * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
@@ -119,14 +133,15 @@ public interface DistributedLock extends Lock {
     Lease acquire() throws InterruptedException;
 
     /**
-     * Acquires the lock for the calling thread, waiting at most that long.
+     * Acquires the lock for the returned lease, waiting at most that long.
      *
      * @param timeout the longest time to wait; zero asks once
-     * @return a hold of its own, to be closed
+     * @return the lease, to be closed
      * @throws IllegalArgumentException if the timeout is negative
      * @throws LockTimeoutException if somebody else had the lock all the time
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
+     * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
@@ -134,10 +149,11 @@ public interface DistributedLock extends Lock {
     Lease acquire(Duration timeout) throws InterruptedException;
 
     /**
-     * Acquires the lock for the calling thread if it is free now, like {@link #tryLock()}.
+     * Acquires the lock for the returned lease if it is free now. Asks the server once, and not at all if this
+     * client already holds or awaits the lock, be it by the calling thread.
      *
-     * @return a hold of its own, to be closed; empty if somebody else has the lock
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @return the lease, to be closed; empty if somebody else has the lock
+     * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer within {@link ClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is closed
@@ -145,13 +161,14 @@ public interface DistributedLock extends Lock {
     Optional<Lease> tryAcquire();
 
     /**
-     * Acquires the lock for the calling thread, waiting at most that long.
+     * Acquires the lock for the returned lease, waiting at most that long.
      *
      * @param timeout the longest time to wait; zero asks once
-     * @return a hold of its own, to be closed; empty if somebody else had the lock all the time
+     * @return the lease, to be closed; empty if somebody else had the lock all the time
      * @throws IllegalArgumentException if the timeout is negative
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
-     * @throws LeaseLostException if this thread still has holds on a lease that was lost
+     * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
+     * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
@@ -159,8 +176,7 @@ public interface DistributedLock extends Lock {
     Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException;
 
     /**
-     * Acquires the lock without a thread. The lease belongs to nobody but its object: it is not re-entrant and any
-     * thread may close it.
+     * Acquires the lock for the returned lease without a waiting thread.
      *
      * <p>The future completes on a thread of the client, which what is attached to it must not block. Its exceptions are those of {@link #acquire(Duration)} but for
      * the interrupt. Cancelling it, or completing it in any other way, abandons the acquisition: nothing is left on the
@@ -174,7 +190,20 @@ public interface DistributedLock extends Lock {
     CompletableFuture<Lease> acquireAsync(Duration timeout);
 
     /**
-     * Tells whether the calling thread has a hold on this lock whose lease is valid.
+     * Shows the calling thread's hold by {@code lock}, for its token, its validity and its loss. Present from the first
+     * {@code lock} to the last {@code unlock} of this thread, also after the lease was lost; what was acquired as a
+     * {@link Lease} is not shown.
+     *
+     * <p>The view owns nothing: its {@link Lease#close()} throws {@link UnsupportedOperationException}, so that nobody takes
+     * it for a release, and dropping it ends nothing. Any thread may use it. After the last {@code unlock} it is not valid.
+     *
+     * @return a view of the hold, or empty if the calling thread has none
+     */
+    Optional<Lease> held();
+
+    /**
+     * Tells whether the calling thread has a hold by {@code lock} whose lease is valid. A {@link Lease} that it acquired
+     * does not count; ask {@link Lease#isValid()}.
      *
      * @return true if so by this process's clock; may be stale on return
      */

@@ -4,7 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /**
- * One hold on a granted lock. Closing it ends the hold; the last hold that ends releases the lock.
+ * A granted lock, owned by whoever has this object: closing it, on whatever thread, releases the lock. What
+ * {@link DistributedLock#held()} gives only shows a thread's hold and refuses to be closed.
  *
  * <p>A lease is bounded in time and renewed in the background, unless {@link LockOptions#renewal()} says otherwise. Its
  * validity is counted on this process's monotonic clock from before the last confirmed request was sent, less a margin
@@ -25,7 +26,7 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Returns the fencing token of this grant: strictly greater than that of every earlier grant of the same name, in
-     * this or any other process; the same for all re-entrant holds. Let the guarded resource refuse a token lower than
+     * this or any other process. Let the guarded resource refuse a token lower than
      * one it has seen. See the backend's page for what its store can lose.
      *
      * @return the token, positive; still readable after the lease has ended
@@ -33,7 +34,7 @@ public interface Lease extends AutoCloseable {
     long token();
 
     /**
-     * Tells whether this hold is open and its lease has not ended by this process's clock. A true result may be stale
+     * Tells whether this lease is open and has not ended by this process's clock. A true result may be stale
      * on return: a pause between this call and a write cannot be seen by any lock; the token is what protects the write.
      *
      * @return true if the lease is valid now
@@ -54,7 +55,7 @@ public interface Lease extends AutoCloseable {
      * @param validity the validity needed from now on
      * @throws IllegalArgumentException if longer than the lease can be, or negative
      * @throws LeaseLostException if the lease is lost, or could not be renewed so far
-     * @throws IllegalStateException if this hold is closed
+     * @throws IllegalStateException if this lease is closed
      */
     void ensure(Duration validity);
 
@@ -68,10 +69,11 @@ public interface Lease extends AutoCloseable {
     CompletionStage<LossReason> lost();
 
     /**
-     * Ends this hold. Idempotent: only the first call does anything. See {@link DistributedLock#unlock()} for what
+     * Releases the lock. Idempotent: only the first call does anything. See {@link DistributedLock#unlock()} for what
      * happens if the server cannot be reached.
      *
-     * @throws LeaseLostException if the lease was lost before this call; the hold has ended nevertheless
+     * @throws LeaseLostException if the lease was lost before this call; it is closed nevertheless
+     * @throws UnsupportedOperationException if this is only a view, from {@link DistributedLock#held()}
      */
     @Override
     void close();

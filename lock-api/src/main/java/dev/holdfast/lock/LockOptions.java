@@ -97,7 +97,8 @@ public final class LockOptions {
     }
 
     /**
-     * Returns whether the thread that holds the lock is interrupted when the lease is lost.
+     * Returns whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost. A {@link Lease}
+     * has no thread to interrupt: attach to {@link Lease#lost()}.
      *
      * @return true if so; default false
      */
@@ -203,7 +204,7 @@ public final class LockOptions {
         }
 
         /**
-         * Sets whether the holding thread is interrupted when the lease is lost.
+         * Sets whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost.
          *
          * @param interruptOnLoss true to interrupt
          * @return this

@@ -10,7 +10,7 @@ public enum LossReason {
     SESSION_LOST,
     /** The lock was held for longer than {@link LockOptions#maxHold()}. */
     MAX_HOLD,
-    /** The thread that held the lock has died. */
+    /** The thread that held the lock by {@code lock} has died. */
     OWNER_DIED,
     /** The client was closed. */
     CLIENT_CLOSED

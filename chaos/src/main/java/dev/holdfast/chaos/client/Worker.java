@@ -5,7 +5,6 @@ import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Outcome;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
-import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
@@ -137,9 +136,9 @@ final class Worker implements Runnable {
                 } else {
                     hold.acquired(nanos, lease.get());
                     if (kind == OpKind.NOT_RENEWED) {
-                        work(lock, name, hold, lease.get(), aroundLease(140), true);
+                        work(null, name, hold, lease.get(), aroundLease(140), true);
                     } else {
-                        work(lock, name, hold, lease.get(), holdMillis(), false);
+                        work(null, name, hold, lease.get(), holdMillis(), false);
                     }
                     release(hold, lease.get()::close);
                 }
@@ -147,13 +146,13 @@ final class Worker implements Runnable {
             case FIFO -> {
                 Lease lease = lock.acquire(Duration.ofSeconds(10));
                 hold.acquired(System.nanoTime(), lease);
-                work(lock, name, hold, lease, random.nextInt(50, 350), false);
+                work(null, name, hold, lease, random.nextInt(50, 350), false);
                 release(hold, lease::close);
             }
             case CLOSED_ELSEWHERE -> {
                 Lease lease = lock.acquire();
                 hold.acquired(System.nanoTime(), lease);
-                work(lock, name, hold, lease, holdMillis(), false);
+                work(null, name, hold, lease, holdMillis(), false);
                 others.submit(() -> release(hold, lease::close)).get();
             }
             case ASYNC -> async(lock, name, hold);
@@ -161,19 +160,13 @@ final class Worker implements Runnable {
         }
     }
 
-    /** The lock forms have no lease to look at, so the thread acquires once more. */
     private void locked(DistributedLock lock, int name, Hold hold) throws IOException, InterruptedException {
         long nanos = System.nanoTime();
         boolean released = false;
         try {
-            Lease inner = lock.tryAcquire().orElseThrow();
-            hold.acquired(nanos, inner);
-            work(lock, name, hold, inner, holdMillis(), false);
-            try {
-                inner.close();
-            } catch (LeaseLostException e) {
-                // The outer hold tells it as well.
-            }
+            Lease held = lock.held().orElseThrow();
+            hold.acquired(nanos, held);
+            work(lock, name, hold, held, holdMillis(), false);
             released = true;
             release(hold, lock::unlock);
         } finally {
@@ -230,8 +223,7 @@ final class Worker implements Runnable {
                 | ((long) config.process().incarnation() << 32)
                 | hold.operation;
         RegisterClient.Seen seen = register.read(name, lease.token(), holder);
-        boolean again = lock != null && random.nextInt(10) == 0;
-        Lease inner = again && lock != null ? reenter(lock, hold) : null;
+        boolean again = random.nextInt(10) == 0 && lock != null && reenter(lock, hold);
         try {
             long start = System.nanoTime();
             boolean valid = hold.confirm(lease);
@@ -240,31 +232,26 @@ final class Worker implements Runnable {
                 valid = hold.confirm(lease);
             }
         } finally {
-            if (inner != null) {
+            if (again && lock != null) {
                 hold.exit();
-                closeQuietly(inner);
+                unlockQuietly(lock);
             }
         }
         register.write(name, lease.token(), holder, seen);
         hold.confirm(lease);
     }
 
-    private static @org.jspecify.annotations.Nullable Lease reenter(DistributedLock lock, Hold hold) {
+    /** Only a hold by {@code lock} can be entered again. */
+    private static boolean reenter(DistributedLock lock, Hold hold) {
         hold.reenterCall();
         try {
-            Optional<Lease> inner = lock.tryAcquire();
-            inner.ifPresent(hold::reentered);
-            return inner.orElse(null);
+            boolean entered = lock.tryLock();
+            if (entered) {
+                lock.held().ifPresent(hold::reentered);
+            }
+            return entered;
         } catch (RuntimeException e) {
-            return null; // Lost meanwhile.
-        }
-    }
-
-    private static void closeQuietly(Lease lease) {
-        try {
-            lease.close();
-        } catch (RuntimeException e) {
-            // The outer hold tells it as well.
+            return false; // Lost meanwhile.
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
@@ -92,10 +93,18 @@ final class BrokenClients {
 
     static LockClient tokenOnReentry(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
+            private final AtomicInteger reentries = new AtomicInteger();
+
             @Override
-            public Optional<Lease> tryAcquire() {
-                int more = isHeldByCurrentThread() ? 1 : 0;
-                return super.tryAcquire().map(lease -> new ForwardingLease(lease) {
+            public boolean tryLock() {
+                reentries.addAndGet(isHeldByCurrentThread() ? 1 : 0);
+                return super.tryLock();
+            }
+
+            @Override
+            public Optional<Lease> held() {
+                int more = reentries.get();
+                return super.held().map(held -> new ForwardingLease(held) {
                     @Override
                     public long token() {
                         return super.token() + more;

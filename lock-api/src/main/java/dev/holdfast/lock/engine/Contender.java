@@ -52,6 +52,7 @@ final class Contender {
                     decide(waiter, Waiter.State.BUSY);
                 } else {
                     queue.add(waiter);
+                    SelfWait.watch(this, waiter);
                     kick();
                 }
             }

@@ -187,9 +187,6 @@ final class EngineClient implements LockClient, GrantObserver {
 
     /** Brings a waiter to the contender of its name. */
     Contender submit(String name, Waiter waiter) {
-        if (lostHolds.isSome()) {
-            leaks.collect(); // a lost lease that was dropped must not keep its thread out
-        }
         while (true) {
             Contender contender = contenders.get(name);
             if (contender == null) {
@@ -205,19 +202,30 @@ final class EngineClient implements LockClient, GrantObserver {
     /** Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold. */
     void unlock(String name) {
         Thread thread = Thread.currentThread();
-        Contender contender = contenders.get(name);
-        // Read after the map: a loss enters its possession here before its contender leaves the map.
-        Possession lost = lostHolds.find(thread, name);
-        Holding holding = lost != null ? lost.tenure.holding : contender != null ? contender.holding() : null;
+        Holding holding = holdingOf(name, thread);
         if (holding == null) {
             throw Failures.notHeld(name, thread);
         }
         endUninterrupted(() -> holding.unlock(thread));
     }
 
+    /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
+    @Nullable Possession heldBy(String name, Thread thread) {
+        Holding holding = holdingOf(name, thread);
+        return holding == null ? null : holding.heldBy(thread);
+    }
+
+    /** Where a thread's hold is, if it has one. */
+    private @Nullable Holding holdingOf(String name, Thread thread) {
+        Contender contender = contenders.get(name);
+        // Read after the map: a loss enters its possession here before its contender leaves the map.
+        Possession lost = lostHolds.find(thread, name);
+        return lost != null ? lost.tenure.holding : contender != null ? contender.holding() : null;
+    }
+
     /** Ends a hold, and waits for the server's answer if it was the last one. */
-    void end(Possession possession, boolean asLease) {
-        endUninterrupted(() -> possession.tenure.holding.end(possession, asLease));
+    void end(Possession possession) {
+        endUninterrupted(() -> possession.tenure.holding.end(possession));
     }
 
     /** An interrupt neither cuts short a release nor is lost by it. */

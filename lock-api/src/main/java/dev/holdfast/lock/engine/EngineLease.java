@@ -11,18 +11,23 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** The user's handle of one hold. Nothing of the engine refers to it, so that its loss can be noticed by {@link Leaks}. */
+/**
+ * The user's handle of a hold: it owns the hold if it was acquired, or shows a thread's {@code lock} hold. Nothing of the
+ * engine refers to it, so that the loss of one that owns can be noticed by {@link Leaks}.
+ */
 final class EngineLease implements Lease {
     private final EngineClient client;
     private final Possession possession;
-    private final Leaks.Trace trace;
+    /** Null if it only shows the hold. */
+    private final Leaks.@Nullable Trace trace;
+
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile @Nullable CompletionStage<LossReason> lost;
 
-    EngineLease(EngineClient client, Possession possession) {
+    EngineLease(EngineClient client, Possession possession, boolean owning) {
         this.client = client;
         this.possession = possession;
-        this.trace = client.leaks().trace(this, possession);
+        this.trace = owning ? client.leaks().trace(this, possession) : null;
     }
 
     Grant grant() {
@@ -65,8 +70,8 @@ final class EngineLease implements Lease {
                     + tenure.leaseMillis() + " ms can be relied upon for "
                     + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis())) + "; ask for a longer lease");
         }
-        if (closed.get()) {
-            throw new IllegalStateException("lock '" + LockName.printable(name()) + "' (token " + token() + "): this lease is closed");
+        if (closed.get() || possession.state == Possession.State.RELEASED) {
+            throw Failures.ended(name(), token());
         }
         if (remainingNanos() > 0 && remainingNanos() >= needed) {
             return;
@@ -100,9 +105,14 @@ final class EngineLease implements Lease {
 
     @Override
     public void close() {
+        Leaks.Trace own = trace;
+        if (own == null) {
+            throw new UnsupportedOperationException("lock '" + LockName.printable(name()) + "' (token " + token()
+                    + "): held() only shows what a thread holds by lock(); call unlock() on that thread");
+        }
         if (closed.compareAndSet(false, true)) {
-            trace.end();
-            client.end(possession, true);
+            own.end();
+            client.end(possession);
         }
     }
 

@@ -112,8 +112,14 @@ final class EngineLock implements DistributedLock {
         return "DistributedLock[" + LockName.printable(name) + " on " + client.info().name() + "]";
     }
 
+    @Override
+    public Optional<Lease> held() {
+        return Optional.ofNullable(client.heldBy(name, Thread.currentThread()))
+                .map(possession -> new EngineLease(client, possession, false));
+    }
+
     private Lease lease(Possession possession) {
-        return new EngineLease(client, possession);
+        return new EngineLease(client, possession, true);
     }
 
     private long timeoutNanos(Duration timeout) {
@@ -147,7 +153,7 @@ final class EngineLock implements DistributedLock {
         }
         Possession possession = waiter.state == Waiter.State.GRANTED ? waiter.possession : null;
         if (possession != null && possession.state == Possession.State.LOST) {
-            client.end(possession, asLease); // this thread was paused for longer than the lease: throws
+            client.end(possession); // this thread was paused for longer than the lease: throws
         }
         return possession;
     }

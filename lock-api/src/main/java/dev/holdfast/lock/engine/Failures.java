@@ -75,11 +75,23 @@ final class Failures {
     }
 
     static IllegalMonitorStateException notHeld(String name, Thread thread) {
-        return new IllegalMonitorStateException("lock '" + LockName.printable(name) + "': thread '" + thread.getName()
-                + "' has no lock() hold to unlock; unlock on the thread that locked, once for each lock()");
+        return new IllegalMonitorStateException(
+                "lock '" + LockName.printable(name) + "': thread '" + thread.getName()
+                        + "' has no lock() hold to unlock; unlock on the thread that locked, once for each lock(), and close leases");
+    }
+
+    static IllegalStateException waitsForItself(String name, long token, Thread thread) {
+        return new IllegalStateException("lock '" + LockName.printable(name) + "' (token " + token + "): thread '" + thread.getName()
+                + "' holds it by lock() and asks for a lease, which is never re-entrant: it would wait for itself;"
+                + " unlock first, call lock() again, or use held()");
+    }
+
+    static IllegalStateException ended(String name, long token) {
+        return new IllegalStateException(
+                "lock '" + LockName.printable(name) + "' (token " + token + "): this hold has ended; acquire the lock again");
     }
 
     static LockClosedException closed(String name) {
-        return new LockClosedException("lock '" + name + "': the client is closed; connect a new one");
+        return new LockClosedException("lock '" + LockName.printable(name) + "': the client is closed; connect a new one");
     }
 }

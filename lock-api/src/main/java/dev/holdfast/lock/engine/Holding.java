@@ -64,24 +64,44 @@ final class Holding {
 
     // ---- acquiring
 
-    /** Decides a waiter whose thread holds the lock already, or held it and has not noticed its loss. */
+    /**
+     * Decides a waiter whose thread holds the lock already, or held it and has not noticed its loss. One that asks for a
+     * lease never re-enters.
+     *
+     * @throws IllegalStateException if it asks for a lease and would wait for its own {@code lock} hold to end
+     */
     boolean reenter(Waiter waiter) {
         Tenure current = tenure;
         Possession mine = current == null ? null : current.possession;
         if (current != null && mine != null && mine.isOwnedBy(waiter.thread())) {
             if (current.remainingNanos(client.ticker()) > 0) {
-                mine.addHold(waiter.asLease);
+                if (waiter.asLease) {
+                    refuseToWaitForItself(waiter, mine);
+                    return false;
+                }
+                mine.addHold();
                 waiter.possession = mine;
                 contender.decide(waiter, Waiter.State.GRANTED);
                 return true;
             }
             expire(current);
         }
-        Possession lost = client.lostHolds().find(waiter.thread(), name());
+        Possession lost = waiter.asLease ? null : client.lostHolds().find(waiter.thread(), name());
         if (lost != null) {
             contender.fail(waiter, lost.lostException());
         }
         return lost != null;
+    }
+
+    private void refuseToWaitForItself(Waiter waiter, Possession own) {
+        if (!waiter.triesOnce()) {
+            throw Failures.waitsForItself(name(), own.token, waiter.requester);
+        }
+    }
+
+    /** Who holds the lock; null if nobody does, or a released one lingers. */
+    @Nullable Possession possession() {
+        return tenure == null ? null : tenure.possession;
     }
 
     /** The server's grant has come. */
@@ -94,8 +114,7 @@ final class Holding {
     private void give(Tenure current, Waiter waiter, boolean handedOff) {
         contender.queue().remove(waiter);
         long now = client.ticker().nanos();
-        Possession possession = new Possession(current, current.token(), now, waiter.thread());
-        possession.addHold(waiter.asLease);
+        Possession possession = new Possession(current, current.token(), now, waiter);
         current.beginHold(possession, waiter.options, now);
         waiter.possession = possession;
         contender.decide(waiter, Waiter.State.GRANTED);
@@ -114,39 +133,49 @@ final class Holding {
      */
     @Nullable Release unlock(Thread thread) {
         return transitions.<@Nullable Release>get(() -> {
-            Possession mine = tenure == null ? null : tenure.possession;
-            if (mine == null || !mine.isOwnedBy(thread)) {
-                mine = client.lostHolds().find(thread, name());
-            }
-            if (mine == null || !mine.hasLockHolds()) {
+            Possession mine = possessionOf(thread);
+            if (mine == null) {
                 throw Failures.notHeld(name(), thread);
             }
-            return endHold(mine, false, true);
+            return endHold(mine, true);
         });
     }
 
-    /** A transition: ends a hold of that kind, on whatever thread. */
-    @Nullable Release end(Possession possession, boolean asLease) {
-        return transitions.<@Nullable Release>get(() -> endHold(possession, asLease, true));
+    /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
+    private @Nullable Possession possessionOf(Thread thread) {
+        Possession mine = possession();
+        return mine != null && mine.isOwnedBy(thread)
+                ? mine
+                : client.lostHolds().find(thread, name());
+    }
+
+    /** A transition: what a thread holds by {@code lock}, or held when it was lost; null if nothing. */
+    @Nullable Possession heldBy(Thread thread) {
+        return transitions.<@Nullable Possession>get(() -> possessionOf(thread));
+    }
+
+    /** A transition: ends a hold, on whatever thread. */
+    @Nullable Release end(Possession possession) {
+        return transitions.<@Nullable Release>get(() -> endHold(possession, true));
     }
 
     /** A transition: ends the hold of a lease that was dropped; a blocking release is made elsewhere. */
     void endDropped(Possession possession) {
         transitions.run(() -> {
             try {
-                endHold(possession, true, false);
+                endHold(possession, false);
             } catch (LeaseLostException alreadyReported) {
                 LOG.debug("{}", alreadyReported.getMessage());
             }
         });
     }
 
-    private @Nullable Release endHold(Possession possession, boolean asLease, boolean here) {
+    private @Nullable Release endHold(Possession possession, boolean here) {
         Tenure current = possession.tenure;
         if (possession.state == Possession.State.HELD && current.remainingNanos(client.ticker()) <= 0) {
             expire(current);
         }
-        possession.endHold(asLease);
+        possession.endHold();
         if (possession.state == Possession.State.LOST) {
             if (!possession.hasHolds()) {
                 client.lostHolds().remove(possession);
@@ -381,7 +410,7 @@ final class Holding {
         return transitions.get(possession::lost);
     }
 
-    /** A transition: whether a thread holds the lock, and may rely on it. */
+    /** A transition: whether a thread holds the lock by {@code lock}, and may rely on it. */
     boolean isHeldBy(Thread thread) {
         return transitions.test(() -> {
             Tenure current = tenure;

@@ -33,6 +33,10 @@ final class Leaks {
             this.acquiredAt = leaks.tracing ? new Throwable("the lease was acquired here") : null;
         }
 
+        @Nullable Throwable acquiredAt() {
+            return acquiredAt;
+        }
+
         /** The lease was closed. */
         void end() {
             clear();

@@ -25,10 +25,6 @@ final class LostHolds {
         }
     }
 
-    boolean isSome() {
-        return some;
-    }
-
     @Nullable Possession find(@Nullable Thread thread, String name) {
         if (!some || thread == null) {
             return null;

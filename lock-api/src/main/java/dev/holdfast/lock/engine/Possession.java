@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One local owner's time with a lock: a thread with all its re-entrant holds, or an asynchronous caller with its one.
+ * One local owner's time with a lock: a thread with all its re-entrant {@code lock} holds, or a lease with its one hold.
  * Several possessions follow each other in a {@link Tenure} if the lock is handed on locally. Changes under the
  * contender's {@link Transitions} only; the volatile fields may be read without it.
  */
@@ -25,64 +25,63 @@ final class Possession {
     /** Finds leases that were dropped without being closed; a member stays here until then. */
     final Set<Leaks.Trace> openLeases = ConcurrentHashMap.newKeySet();
 
-    /** Null for an asynchronous caller. */
-    final @Nullable OwnerThread owner;
+    /** The thread that asked for it. */
+    private final OwnerThread requester;
+
+    /** Whether that thread owns it; otherwise its lease does, whoever has that. */
+    private final boolean ofThread;
 
     volatile State state = State.HELD;
     volatile @Nullable LossReason lossReason;
     private volatile String lossDetail = "";
-    private int lockHolds;
-    private int leaseHolds;
+    private int holds = 1;
     private @Nullable CompletableFuture<LossReason> lost;
 
-    Possession(Tenure tenure, long token, long acquiredNanos, @Nullable Thread owner) {
+    Possession(Tenure tenure, long token, long acquiredNanos, Waiter waiter) {
         this.tenure = tenure;
         this.token = token;
         this.acquiredNanos = acquiredNanos;
-        this.owner = owner == null ? null : new OwnerThread(owner);
+        this.requester = new OwnerThread(waiter.requester);
+        this.ofThread = !waiter.asLease;
     }
 
     boolean isOwnedBy(@Nullable Thread thread) {
-        return thread != null && owner != null && owner.is(thread);
+        return thread != null && ofThread && requester.is(thread);
     }
 
-    void addHold(boolean asLease) {
-        if (asLease) {
-            leaseHolds++;
-        } else {
-            lockHolds++;
-        }
+    /** Whether it belongs to a lease that this thread asked for, and that may be in other hands by now. */
+    boolean isOfLeaseAskedForBy(@Nullable Thread thread) {
+        return thread != null && !ofThread && requester.is(thread);
     }
 
-    /** Ends a hold; false if there is none of that kind. */
-    boolean endHold(boolean asLease) {
-        if ((asLease ? leaseHolds : lockHolds) == 0) {
-            return false;
-        }
-        if (asLease) {
-            leaseHolds--;
-        } else {
-            lockHolds--;
-        }
-        return true;
+    void addHold() {
+        holds++;
+    }
+
+    void endHold() {
+        holds--;
     }
 
     boolean hasHolds() {
-        return lockHolds + leaseHolds > 0;
-    }
-
-    boolean hasLockHolds() {
-        return lockHolds > 0;
+        return holds > 0;
     }
 
     /** The owner, if it is a thread that still exists. */
     @Nullable Thread ownerThread() {
-        return owner == null ? null : owner.get();
+        return ofThread ? requester.get() : null;
     }
 
-    /** The thread that alone could release it has died. */
+    /** The thread that alone could release it has died. A lease outlives the thread that asked for it. */
     boolean isOrphaned() {
-        return owner != null && leaseHolds == 0 && !owner.isAlive();
+        return ofThread && !requester.isAlive();
+    }
+
+    /** Where its lease was acquired, if that is traced. */
+    @Nullable Throwable acquiredAt() {
+        for (Leaks.Trace trace : openLeases) {
+            return trace.acquiredAt();
+        }
+        return null;
     }
 
     /** Becomes lost, or takes back a release that turned out to have come too late. */

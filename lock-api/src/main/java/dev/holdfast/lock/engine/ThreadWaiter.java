@@ -6,20 +6,18 @@ import java.util.concurrent.locks.LockSupport;
 
 /** A thread that blocks until it has the lock. */
 final class ThreadWaiter extends Waiter {
-    private final Thread thread = Thread.currentThread();
-
     ThreadWaiter(LockOptions options, boolean asLease, long timeoutNanos, long sinceNanos) {
         super(options, asLease, timeoutNanos, sinceNanos);
     }
 
     @Override
     Thread thread() {
-        return thread;
+        return requester;
     }
 
     @Override
     void wakeUp() {
-        LockSupport.unpark(thread);
+        LockSupport.unpark(requester);
     }
 
     /**

@@ -24,8 +24,10 @@ abstract class Waiter {
     }
 
     final LockOptions options;
-    /** Whether the hold is ended by {@code Lease.close} rather than by {@code unlock}. */
+    /** Whether the hold is to belong to a lease, which closes it, rather than to the calling thread, which unlocks it. */
     final boolean asLease;
+    /** The thread that asks: the owner of a {@code lock} hold, and where a lease was asked for. */
+    final Thread requester = Thread.currentThread();
     /** How long the caller waits: zero for one try, {@link #FOREVER}, or a time. */
     final long timeoutNanos;
 
@@ -56,7 +58,7 @@ abstract class Waiter {
         this.sinceNanos = sinceNanos;
     }
 
-    /** The thread that owns the hold, or null for an asynchronous caller. */
+    /** The thread that waits, or null for an asynchronous caller. */
     abstract @Nullable Thread thread();
 
     /** Tells the caller that its state has changed or that it has a task. Called without any mutex held. */

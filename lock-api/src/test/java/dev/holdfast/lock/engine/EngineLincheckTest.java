@@ -65,7 +65,7 @@ public class EngineLincheckTest {
             return false;
         }
         Possession possession = Objects.requireNonNull(waiter.possession);
-        possession.tenure.holding.end(possession, true);
+        possession.tenure.holding.end(possession);
         callers.set(caller, null);
         return true;
     }

@@ -72,7 +72,7 @@ class EngineReviewTest {
         backend.releaseAnswer = answer;
 
         Possession possession = Objects.requireNonNull(first.possession);
-        possession.tenure.holding.end(possession, true);
+        possession.tenure.holding.end(possession);
         assertThat(second.state).isEqualTo(ordered ? Waiter.State.GRANTED : Waiter.State.WAITING);
 
         answer.complete(ReleaseResult.RELEASED);

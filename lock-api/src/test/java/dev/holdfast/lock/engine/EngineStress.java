@@ -32,7 +32,7 @@ public final class EngineStress {
     static boolean close(AsyncWaiter waiter) {
         Possession possession = Objects.requireNonNull(waiter.possession);
         try {
-            possession.tenure.holding.end(possession, true);
+            possession.tenure.holding.end(possession);
             return true;
         } catch (LeaseLostException e) {
             return false;

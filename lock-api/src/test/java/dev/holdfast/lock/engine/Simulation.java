@@ -88,7 +88,7 @@ final class Simulation {
         @Override
         public void close() {
             try {
-                possession.tenure.holding.end(possession, true);
+                possession.tenure.holding.end(possession);
             } catch (LeaseLostException tooLate) {
                 // lost and cancelled: nothing more to do
             }
@@ -324,7 +324,7 @@ final class Simulation {
     private void release(Contender contender, Possession possession) {
         checkDoubts();
         try {
-            possession.tenure.holding.end(possession, true);
+            possession.tenure.holding.end(possession);
         } catch (LeaseLostException expected) {
             check(possession.state == Possession.State.LOST, "reported lost while " + possession.state);
         }

@@ -68,14 +68,18 @@ abstract class FencingContract extends ClientGroup {
     void token_held_isConstant() throws Exception {
         String name = newName();
         DistributedLock lock = first().lock(name, shortLease(Renewal.AUTO));
-        try (Lease lease = lock.acquire()) {
-            long token = lease.token();
+        lock.lock();
+        try {
+            Lease held = lock.held().orElseThrow();
+            long token = held.token();
             assertThat(token).isPositive();
             Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), 0);
             lock.lock();
             lock.unlock();
-            assertThat(lease.token()).isEqualTo(token);
+            assertThat(held.token()).isEqualTo(token);
             assertThat(second().holder(name).orElseThrow().token()).isEqualTo(token);
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -60,33 +60,57 @@ abstract class LossContract extends ClientGroup {
     }
 
     @TestIf(Need.EXPIRE)
-    @DisplayName("makes re-entry, unlock and close of each hold throw, and then the thread may begin anew")
+    @DisplayName("makes re-entry and the unlock of each hold throw, and then the thread may begin anew")
     void loss_holds_throwAndEnd() throws Exception {
         String name = newName();
         DistributedLock lock = first().lock(name, shortLease(Renewal.AUTO));
         lock.lock();
-        Lease lease = lock.acquire();
+        lock.lock();
+        Lease held = lock.held().orElseThrow();
         fixture().expire(name);
-        LossReason reason = awaitLoss(lease);
+        LossReason reason = awaitLoss(held);
 
         assertThat(lock.isHeldByCurrentThread()).isFalse();
+        assertThat(held.isValid()).isFalse();
+        assertThat(lock.held().orElseThrow().token())
+                .as("the lost hold is still shown")
+                .isEqualTo(held.token());
         assertThatThrownBy(lock::lock).as("re-entry").isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lock::tryLock).as("re-entry").isInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(lock::acquire).as("re-entry").isInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(() -> lease.ensure(Duration.ofMillis(1))).isInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(lock::unlock).as("unlock").isInstanceOfSatisfying(LeaseLostException.class, e -> {
-            assertThat(e.reason()).isEqualTo(reason);
-            assertThat(e.token()).isEqualTo(lease.token());
-            assertThat(e).hasMessageContaining(name).hasMessageContaining(Long.toString(lease.token()));
-        });
-        assertThatThrownBy(lock::unlock).as("second unlock").isInstanceOf(IllegalMonitorStateException.class);
-        assertThatThrownBy(lease::close).as("close").isInstanceOf(LeaseLostException.class);
-        lease.close();
+        assertThatThrownBy(() -> held.ensure(Duration.ofMillis(1))).isInstanceOf(LeaseLostException.class);
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(lock::unlock).as("unlock").isInstanceOfSatisfying(LeaseLostException.class, e -> {
+                assertThat(e.reason()).isEqualTo(reason);
+                assertThat(e.token()).isEqualTo(held.token());
+                assertThat(e).hasMessageContaining(name).hasMessageContaining(Long.toString(held.token()));
+            });
+        }
+        assertThatThrownBy(lock::unlock).as("third unlock").isInstanceOf(IllegalMonitorStateException.class);
+        assertThat(lock.held()).isEmpty();
 
-        try (Lease next = lock.acquire()) {
-            assertThat(next.token()).isGreaterThan(lease.token());
+        lock.lock();
+        assertThat(lock.held().orElseThrow().token()).isGreaterThan(held.token());
+        lock.unlock();
+    }
+
+    @TestIf(Need.EXPIRE)
+    @DisplayName("of a lease that is still open keeps nobody out, not even the thread that acquired it")
+    void loss_openLease_keepsNobodyOut() throws Exception {
+        String name = newName();
+        DistributedLock lock = first().lock(name, shortLease(Renewal.AUTO));
+        Lease lost = lock.acquire();
+        fixture().expire(name);
+        awaitLoss(lost);
+
+        try (Lease next = lock.acquire(PATIENCE)) {
+            assertThat(next.token()).isGreaterThan(lost.token());
+            assertThatThrownBy(() -> lost.ensure(Duration.ofMillis(1))).isInstanceOf(LeaseLostException.class);
+            assertThatThrownBy(lost::close).isInstanceOf(LeaseLostException.class);
+            lost.close();
             assertThat(next.isValid()).isTrue();
         }
+        lock.lock();
+        lock.unlock();
     }
 
     @TestIf(Need.EXPIRE)
@@ -149,7 +173,7 @@ abstract class LossContract extends ClientGroup {
     }
 
     @TestIf(Need.EXPIRE)
-    @DisplayName("interrupts the holding thread if asked to, and only then")
+    @DisplayName("interrupts the thread that locked if asked to, and only then")
     void loss_interruptOnLoss_interrupts() throws Exception {
         String name = newName();
         LockOptions options = LockOptions.builder()
@@ -178,13 +202,30 @@ abstract class LossContract extends ClientGroup {
         assertThat(Actor.result(interrupted)).as("interrupted on loss").isTrue();
 
         String other = newName();
-        Lease lease = first().lock(other, shortLease(Renewal.AUTO)).acquire();
+        DistributedLock notAsked = first().lock(other, shortLease(Renewal.AUTO));
+        notAsked.lock();
+        Lease held = notAsked.held().orElseThrow();
         fixture().expire(other);
-        awaitLoss(lease);
-        assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
+        awaitLoss(held);
+        assertThatThrownBy(notAsked::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted())
                 .as("interrupted without being asked to")
                 .isFalse();
+    }
+
+    @TestIf(Need.EXPIRE)
+    @DisplayName("of a lease interrupts nobody, since it belongs to no thread")
+    void loss_interruptOnLoss_leavesTheThreadOfALeaseAlone() throws Exception {
+        String name = newName();
+        LockOptions options = LockOptions.builder()
+                .lease(fixture().shortLease())
+                .interruptOnLoss(true)
+                .build();
+        Lease lease = first().lock(name, options).acquire();
+        fixture().expire(name);
+        awaitLoss(lease);
+        assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).as("interrupted").isFalse();
     }
 
     @TestIf(Need.EXPIRE)

@@ -5,7 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -66,7 +72,7 @@ abstract class OwnershipContract extends ClientGroup {
         try (Lease lease = lock.acquire()) {
             assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
             assertThat(lease.isValid()).isTrue();
-            assertThat(lock.isHeldByCurrentThread()).isTrue();
+            assertThat(lock.isHeldByCurrentThread()).isFalse();
         }
     }
 
@@ -89,7 +95,7 @@ abstract class OwnershipContract extends ClientGroup {
     }
 
     @Test
-    @DisplayName("lets any thread close a lease, which ends the hold of the one that acquired it")
+    @DisplayName("lets any thread close a lease, which releases the lock")
     void close_byOtherThread_releases() throws Exception {
         String name = newName();
         DistributedLock lock = first().lock(name);
@@ -104,18 +110,138 @@ abstract class OwnershipContract extends ClientGroup {
     }
 
     @Test
-    @DisplayName("lets another thread close one of two holds, and keeps the other")
-    void close_oneOfTwoByOtherThread_keepsOther() throws Exception {
+    @DisplayName("gives a lease to nobody else before it is closed, not even to the thread that acquired it")
+    void acquire_againByTheSameThread_isBusy() throws Exception {
+        String name = newName();
+        DistributedLock lock = first().lock(name);
+        try (Lease lease = lock.acquire()) {
+            assertThat(lock.tryAcquire()).as("tryAcquire").isEmpty();
+            assertThat(lock.tryAcquire(Duration.ofMillis(20)))
+                    .as("tryAcquire with a wait")
+                    .isEmpty();
+            assertThatThrownBy(() -> lock.acquire(Duration.ofMillis(20))).isInstanceOf(LockTimeoutException.class);
+            assertThat(lock.tryLock()).as("tryLock").isFalse();
+            assertThat(lock.tryLock(20, TimeUnit.MILLISECONDS))
+                    .as("tryLock with a wait")
+                    .isFalse();
+            assertThat(lease.isValid()).isTrue();
+        }
+        lock.lock();
+        lock.unlock();
+        assertBecomesFree(name);
+    }
+
+    @Test
+    @DisplayName("keeps two requests apart that one pool thread serves, each with a lease that it hands to a worker")
+    void acquire_twiceOnOnePoolThread_waitsForTheFirstLease() throws Exception {
+        String name = newName();
+        DistributedLock lock = first().lock(name);
+        HistoryChecker history = new HistoryChecker();
+        Actor poolThread = actor();
+        Actor worker = actor();
+        Lease first = poolThread.call(() -> lock.acquire());
+        HistoryChecker.Claim claim = history.acquired(first);
+
+        CompletableFuture<Lease> second = poolThread.start(() -> {
+            Lease lease = lock.acquire();
+            history.acquired(lease).confirm();
+            return lease;
+        });
+        poolThread.awaitBlocked();
+        assertThat(claim.confirm()).as("the first lease is valid").isTrue();
+        assertThat(second).isNotDone();
+        worker.run(first::close);
+
+        try (Lease next = Actor.result(second)) {
+            assertThat(next.token()).isGreaterThan(first.token());
+        }
+        assertThat(history.violations()).isEmpty();
+        assertBecomesFree(name);
+    }
+
+    @Test
+    @DisplayName("tells a thread at once that holds by lock() and asks for a lease that it would wait for itself")
+    void acquire_byTheThreadThatLocked_isRefusedAtOnce() throws Exception {
         String name = newName();
         DistributedLock lock = first().lock(name);
         lock.lock();
-        Lease lease = lock.acquire();
+        long asked = firstCounts().count(Request.ATTEMPT, name);
+        String token = Long.toString(lock.held().orElseThrow().token());
+        Duration wait = Duration.ofMinutes(2);
 
-        actor().run(lease::close);
+        for (Actor.Action acquire :
+                List.<Actor.Action>of(lock::acquire, () -> lock.acquire(wait), () -> lock.tryAcquire(wait))) {
+            assertThatThrownBy(acquire::run)
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining(name)
+                    .hasMessageContaining(token)
+                    .hasMessageContaining(Thread.currentThread().getName())
+                    .hasMessageContaining("unlock");
+        }
+        assertThat(lock.tryAcquire()).as("without a wait").isEmpty();
+        assertThat(lock.tryAcquire(Duration.ZERO)).as("without a wait").isEmpty();
+        assertThatThrownBy(() -> lock.acquire(Duration.ZERO)).isInstanceOf(LockTimeoutException.class);
 
+        assertThat(firstCounts().count(Request.ATTEMPT, name)).as("attempts").isEqualTo(asked);
+        CompletableFuture<Lease> later = lock.acquireAsync(PATIENCE);
+        assertThat(later).as("a lease asked for without waiting").isNotDone();
         assertThat(lock.isHeldByCurrentThread()).isTrue();
-        assertThat(second().lock(name).tryLock()).isFalse();
         lock.unlock();
+        Actor.result(later).close();
+        assertBecomesFree(name);
+    }
+
+    @Test
+    @DisplayName("keeps a lease whose thread has died, until somebody closes it")
+    void acquire_threadDied_leaseStays() throws Exception {
+        String name = newName();
+        Actor owner = actor();
+        Lease lease =
+                owner.call(() -> first().lock(name, shortLease(Renewal.AUTO)).acquire());
+        owner.end();
+        long renewals = firstCounts().count(Request.RENEW, name);
+
+        Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), renewals + 3);
+
+        assertThat(lease.isValid()).as("the lease of a thread that has died").isTrue();
+        assertThat(second().lock(name).tryLock()).isFalse();
+        lease.close();
+        assertBecomesFree(name);
+    }
+
+    @Test
+    @DisplayName("shows a thread its own hold by lock(), which only unlock() ends")
+    void held_showsTheThreadsHold() throws Exception {
+        String name = newName();
+        DistributedLock lock = first().lock(name);
+        assertThat(lock.held()).as("before lock()").isEmpty();
+        lock.lock();
+        Lease held = lock.held().orElseThrow();
+
+        assertThat(held.name()).isEqualTo(name);
+        assertThat(held.isValid()).isTrue();
+        assertThat(held.remaining()).isPositive();
+        held.ensure(Duration.ofSeconds(10));
+        assertThat(held.lost().toCompletableFuture()).isNotDone();
+        assertThat(first().holder(name).orElseThrow().token()).isEqualTo(held.token());
+        assertThat(actor().call(lock::held)).as("of another thread").isEmpty();
+        assertThat(second().lock(name).held()).as("of another client").isEmpty();
+        assertThatThrownBy(held::close)
+                .isInstanceOf(UnsupportedOperationException.class)
+                .hasMessageContaining(name)
+                .hasMessageContaining("unlock");
+        assertThat(lock.isHeldByCurrentThread()).as("held after close()").isTrue();
+        lock.unlock();
+
+        assertThat(lock.held()).as("after unlock()").isEmpty();
+        assertThat(held.isValid()).isFalse();
+        assertThat(held.remaining()).isZero();
+        assertThat(held.lost().toCompletableFuture()).isNotDone();
+        assertThatThrownBy(() -> held.ensure(Duration.ofMillis(1))).isInstanceOf(IllegalStateException.class);
+        try (Lease lease = lock.acquire()) {
+            assertThat(lease.token()).isGreaterThan(held.token());
+            assertThat(lock.held()).as("with a lease only").isEmpty();
+        }
         assertBecomesFree(name);
     }
 

@@ -9,6 +9,8 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
@@ -50,51 +52,25 @@ abstract class ReentryContract extends ClientGroup {
     }
 
     @Test
-    @DisplayName("works in every form, and every hold has the same token")
+    @DisplayName("works in every lock form, and every hold has the same token")
     void reentry_everyForm_sameToken() throws Exception {
         String name = newName();
         DistributedLock lock = first().lock(name);
-        try (Lease outer = lock.acquire();
-                Lease inner = lock.acquire(Duration.ZERO);
-                Lease third = lock.tryAcquire().orElseThrow();
-                Lease fourth = lock.tryAcquire(Duration.ofSeconds(1)).orElseThrow()) {
-            lock.lock();
-            assertThat(lock.tryLock()).isTrue();
-            assertThat(lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
-            lock.lockInterruptibly();
-            assertThat(inner.token()).isEqualTo(outer.token());
-            assertThat(third.token()).isEqualTo(outer.token());
-            assertThat(fourth.token()).isEqualTo(outer.token());
-            for (int i = 0; i < 4; i++) {
-                lock.unlock();
-            }
+        lock.lock();
+        long token = lock.held().orElseThrow().token();
+        lock.lock();
+        assertThat(lock.held().orElseThrow().token()).as("token in lock()").isEqualTo(token);
+        assertThat(lock.tryLock()).isTrue();
+        assertThat(lock.held().orElseThrow().token()).as("token in tryLock()").isEqualTo(token);
+        assertThat(lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
+        lock.lockInterruptibly();
+        assertThat(lock.held().orElseThrow().token())
+                .as("token in lockInterruptibly()")
+                .isEqualTo(token);
+        for (int i = 0; i < 5; i++) {
+            lock.unlock();
         }
         assertThat(firstCounts().count(Request.ATTEMPT, name)).as("attempts").isEqualTo(1);
-        assertBecomesFree(name);
-    }
-
-    @Test
-    @DisplayName("keeps the lock until the last hold has ended, in whatever order they end")
-    void reentry_holdsEndInAnyOrder_lastOneFrees() throws Exception {
-        String name = newName();
-        DistributedLock lock = first().lock(name);
-        lock.lock();
-        Lease lease = lock.acquire();
-        lock.unlock();
-        assertThat(lock.isHeldByCurrentThread()).as("held by the lease").isTrue();
-        assertThat(second().lock(name).tryLock())
-                .as("tryLock of another client")
-                .isFalse();
-        lock.lock();
-        lease.close();
-        assertThat(lease.isValid()).as("the closed lease is valid").isFalse();
-        assertThat(lock.isHeldByCurrentThread()).as("held by the second lock()").isTrue();
-        assertThat(second().lock(name).tryLock())
-                .as("tryLock of another client")
-                .isFalse();
-
-        lock.unlock();
-
         assertBecomesFree(name);
     }
 
@@ -113,14 +89,18 @@ abstract class ReentryContract extends ClientGroup {
     }
 
     @Test
-    @DisplayName("is not offered by an async lease, which belongs to no thread")
-    void reentry_asyncLease_isRefused() throws Exception {
+    @DisplayName("is not offered by a lease, which belongs to no thread")
+    void reentry_lease_isRefused() throws Exception {
         DistributedLock lock = first().lock(newName());
-        try (Lease lease = Actor.result(lock.acquireAsync(PATIENCE))) {
-            assertThat(lease.isValid()).isTrue();
-            assertThat(lock.isHeldByCurrentThread()).isFalse();
-            assertThat(lock.tryLock()).isFalse();
-            assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+        for (Callable<Lease> acquire :
+                List.<Callable<Lease>>of(lock::acquire, () -> Actor.result(lock.acquireAsync(PATIENCE)))) {
+            try (Lease lease = acquire.call()) {
+                assertThat(lease.isValid()).isTrue();
+                assertThat(lock.isHeldByCurrentThread()).isFalse();
+                assertThat(lock.tryLock()).isFalse();
+                assertThat(lock.tryAcquire()).isEmpty();
+                assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+            }
         }
     }
 
@@ -128,22 +108,21 @@ abstract class ReentryContract extends ClientGroup {
     @DisplayName("with other options leaves the lease as it is: no shorter, no longer")
     void reentry_otherOptions_keepLease() throws Exception {
         String name = newName();
-        LockOptions shorter = shortLease(Renewal.NONE);
-        LockOptions longer = LockOptions.builder().lease(Duration.ofMinutes(2)).build();
-        try (Lease outer = first().lock(name).acquire()) {
-            Duration floor = outer.remaining().minusSeconds(10);
-            try (Lease inner = first().lock(name, shorter).acquire()) {
-                assertThat(inner.remaining())
-                        .as("remaining after a shorter re-entry")
-                        .isGreaterThan(floor);
-            }
-            try (Lease inner = first().lock(name, longer).acquire()) {
-                assertThat(inner.remaining())
-                        .as("remaining after a longer re-entry")
-                        .isLessThan(Duration.ofSeconds(16));
-            }
-            assertThat(outer.remaining()).as("remaining after the inner holds").isGreaterThan(floor);
-        }
+        DistributedLock outer = first().lock(name);
+        DistributedLock shorter = first().lock(name, shortLease(Renewal.NONE));
+        DistributedLock longer = first().lock(
+                        name, LockOptions.builder().lease(Duration.ofMinutes(2)).build());
+        outer.lock();
+        Lease held = outer.held().orElseThrow();
+        Duration floor = held.remaining().minusSeconds(10);
+        shorter.lock();
+        assertThat(held.remaining()).as("remaining after a shorter re-entry").isGreaterThan(floor);
+        shorter.unlock();
+        longer.lock();
+        assertThat(held.remaining()).as("remaining after a longer re-entry").isLessThan(Duration.ofSeconds(16));
+        longer.unlock();
+        assertThat(held.remaining()).as("remaining after the inner holds").isGreaterThan(floor);
+        outer.unlock();
         assertThat(firstCounts().count(Request.ATTEMPT, name)).as("attempts").isEqualTo(1);
     }
 
@@ -151,16 +130,19 @@ abstract class ReentryContract extends ClientGroup {
     @DisplayName("with a hold that is not renewed never stops the renewal of the outer one")
     void reentry_innerNotRenewed_outerIsRenewed() throws Exception {
         String name = newName();
-        try (Lease outer = first().lock(name, shortLease(Renewal.AUTO)).acquire()) {
-            long token = outer.token();
-            first().lock(name, shortLease(Renewal.NONE)).lock();
-            first().lock(name, shortLease(Renewal.NONE)).unlock();
-            long renewals = firstCounts().count(Request.RENEW, name);
+        DistributedLock outer = first().lock(name, shortLease(Renewal.AUTO));
+        DistributedLock inner = first().lock(name, shortLease(Renewal.NONE));
+        outer.lock();
+        Lease held = outer.held().orElseThrow();
+        long token = held.token();
+        inner.lock();
+        inner.unlock();
+        long renewals = firstCounts().count(Request.RENEW, name);
 
-            Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), renewals + 3);
+        Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), renewals + 3);
 
-            assertThat(outer.isValid()).as("the outer lease is valid").isTrue();
-            assertThat(outer.token()).isEqualTo(token);
-        }
+        assertThat(held.isValid()).as("the outer hold is valid").isTrue();
+        assertThat(held.token()).isEqualTo(token);
+        outer.unlock();
     }
 }

@@ -22,7 +22,7 @@ public class ForwardingLock implements DistributedLock {
     }
 
     /**
-     * Returns what is given out for a lease.
+     * Returns what is given out for a lease, or for the view of a hold.
      *
      * @param lease of the wrapped lock
      * @return the same, unless overridden
@@ -89,6 +89,11 @@ public class ForwardingLock implements DistributedLock {
     @Override
     public CompletableFuture<Lease> acquireAsync(Duration timeout) {
         return delegate.acquireAsync(timeout);
+    }
+
+    @Override
+    public Optional<Lease> held() {
+        return delegate.held().map(this::wrap);
     }
 
     @Override

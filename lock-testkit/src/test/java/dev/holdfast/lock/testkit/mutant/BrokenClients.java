@@ -11,10 +11,12 @@ import dev.holdfast.lock.testkit.fault.ForwardingLease;
 import dev.holdfast.lock.testkit.fault.ForwardingLock;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;
 
@@ -80,15 +82,49 @@ final class BrokenClients {
 
     static LockClient tokenOnReentry(LockClient client) {
         return withLocks(client, lock -> new ForwardingLock(lock) {
+            private final AtomicInteger reentries = new AtomicInteger();
+
             @Override
-            public Lease acquire(Duration timeout) throws InterruptedException {
-                boolean reentry = isHeldByCurrentThread();
-                return new ForwardingLease(super.acquire(timeout)) {
+            public boolean tryLock() {
+                reentries.addAndGet(isHeldByCurrentThread() ? 1 : 0);
+                return super.tryLock();
+            }
+
+            @Override
+            protected Lease wrap(Lease held) {
+                return new ForwardingLease(held) {
                     @Override
                     public long token() {
-                        return super.token() + (reentry ? 1 : 0);
+                        return super.token() + reentries.get();
                     }
                 };
+            }
+        });
+    }
+
+    static LockClient leaseOwnedByItsThread(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public Optional<Lease> tryAcquire() {
+                return super.tryLock() ? held().map(held -> unlocking(this, held)) : Optional.empty();
+            }
+        });
+    }
+
+    private static Lease unlocking(DistributedLock lock, Lease held) {
+        return new ForwardingLease(held) {
+            @Override
+            public void close() {
+                lock.unlock();
+            }
+        };
+    }
+
+    static LockClient viewReleases(LockClient client) {
+        return withLocks(client, lock -> new ForwardingLock(lock) {
+            @Override
+            public Optional<Lease> held() {
+                return super.held().map(held -> unlocking(this, held));
             }
         });
     }

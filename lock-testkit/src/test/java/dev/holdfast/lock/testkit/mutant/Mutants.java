@@ -97,6 +97,8 @@ final class Mutants {
                 // The client
                 Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows, "Ownership"),
                 Mutant.ofClient("unlock by anybody", BrokenClients::unlockByAnybody, "Ownership"),
+                Mutant.ofClient("lease owned by its thread", BrokenClients::leaseOwnedByItsThread, "Ownership"),
+                Mutant.ofClient("view of a hold that releases it", BrokenClients::viewReleases, "Ownership"),
                 Mutant.ofClient("interrupt ignored", BrokenClients::interruptIgnored, "Interrupt"),
                 Mutant.ofClient("interrupt flag forgotten", BrokenClients::flagForgotten, "Interrupt"),
                 Mutant.ofClient("time limit taken for zero", BrokenClients::neverWaits, "Waiting"),

@@ -1,0 +1,142 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.spi.Subscription;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** A thread that waits for its own lease is named, once, and nobody else is. */
+class SelfWaitTest {
+    private final Queue<Runnable> timers = new ConcurrentLinkedQueue<>();
+    private final EngineClient client = client();
+    private final DistributedLock lock = client.lock("own/42");
+
+    @Test
+    void acquire_whileOwnLeaseIsOpen_isNamedOnce() throws Exception {
+        ExecutorService pool = Executors.newSingleThreadExecutor(task -> new Thread(task, "pool-thread-7"));
+        try {
+            Lease open = pool.submit(() -> lock.acquire()).get(10, TimeUnit.SECONDS);
+            Future<Lease> waiting = pool.submit(() -> lock.acquire());
+            awaitTimers(1);
+
+            String log = logOf(this::runTimers);
+
+            assertThat(log)
+                    .containsOnlyOnce("WARN")
+                    .contains("own/42")
+                    .contains("token " + open.token())
+                    .contains("pool-thread-7")
+                    .contains("close it first");
+            assertThat(waiting.isDone()).isFalse();
+            assertThat(timers).as("looked at once only").isEmpty();
+            open.close();
+            waiting.get(10, TimeUnit.SECONDS).close();
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    @Test
+    void acquire_closedMeanwhile_isNotNamed() throws Exception {
+        ExecutorService pool = Executors.newSingleThreadExecutor();
+        try {
+            Lease open = pool.submit(() -> lock.acquire()).get(10, TimeUnit.SECONDS);
+            Future<?> waiting = pool.submit(() -> {
+                lock.lock();
+                lock.unlock();
+            });
+            awaitTimers(1);
+            open.close();
+            waiting.get(10, TimeUnit.SECONDS);
+
+            assertThat(logOf(this::runTimers)).isEmpty();
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    @Test
+    void acquire_ofAnotherThreadsLease_orForAShortTime_isNotWatched() throws Exception {
+        ExecutorService pool = Executors.newSingleThreadExecutor();
+        try (Lease open = lock.acquire()) {
+            CountDownLatch asked = new CountDownLatch(1);
+            Future<?> waiting = pool.submit(() -> {
+                asked.countDown();
+                lock.acquire().close();
+                return null;
+            });
+            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            assertThat(lock.tryAcquire(Duration.ofMillis(1))).isEmpty();
+            assertThat(timers).isEmpty();
+            open.close();
+            waiting.get(10, TimeUnit.SECONDS);
+            assertThat(timers).isEmpty();
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    private void awaitTimers(int count) {
+        org.awaitility.Awaitility.await()
+                .atMost(Duration.ofSeconds(10))
+                .pollInterval(Duration.ofMillis(2))
+                .until(() -> timers.size() == count);
+    }
+
+    private void runTimers() {
+        for (Runnable task = timers.poll(); task != null; task = timers.poll()) {
+            task.run();
+        }
+    }
+
+    private static String logOf(Runnable action) {
+        PrintStream before = System.err;
+        ByteArrayOutputStream written = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
+        try {
+            action.run();
+        } finally {
+            System.setErr(before);
+        }
+        return written.toString(StandardCharsets.UTF_8);
+    }
+
+    /** Timers of five seconds are kept, so that the test runs them; those of the pulse, of another length, are not. */
+    private EngineClient client() {
+        Timer timer = (delay, task) -> {
+            if (delay == TimeUnit.SECONDS.toNanos(5)) {
+                timers.add(task);
+            }
+            return Subscription.NONE;
+        };
+        EngineRuntime runtime = new EngineRuntime(
+                Ticker.SYSTEM,
+                ThreadLocalRandom::current,
+                timer,
+                Runnable::run,
+                Runnable::run,
+                Runnable::run,
+                Runnable::run,
+                () -> {});
+        return new EngineClient(
+                        new InlineBackend(false),
+                        ClientOptions.builder().handOffLimit(0).build(),
+                        runtime)
+                .start();
+    }
+}
