@@ -16,13 +16,15 @@ public final class ClientOptions {
     private final boolean leakTracing;
 
     private ClientOptions(Builder builder) {
-        who = builder.who == null ? "" : builder.who;
-        lockOptions = builder.lockOptions == null ? LockOptions.defaults() : builder.lockOptions;
-        requestTimeout = builder.requestTimeout == null ? Duration.ofSeconds(3) : builder.requestTimeout;
-        unavailableTimeout = builder.unavailableTimeout == null ? Duration.ofSeconds(30) : builder.unavailableTimeout;
-        handOffLimit = builder.handOffLimit == null ? 1000 : builder.handOffLimit;
-        handOffTime = builder.handOffTime == null ? Duration.ofMillis(10) : builder.handOffTime;
-        leakTracing = Boolean.TRUE.equals(builder.leakTracing);
+        ClientOptions from = builder.from;
+        who = OptionRules.or(builder.who, from == null ? "" : from.who);
+        lockOptions = OptionRules.or(builder.lockOptions, from == null ? LockOptions.defaults() : from.lockOptions);
+        requestTimeout = OptionRules.or(builder.requestTimeout, from == null ? Duration.ofSeconds(3) : from.requestTimeout);
+        unavailableTimeout = OptionRules.or(
+                builder.unavailableTimeout, from == null ? Duration.ofSeconds(30) : from.unavailableTimeout);
+        handOffLimit = OptionRules.or(builder.handOffLimit, from == null ? 1000 : from.handOffLimit);
+        handOffTime = OptionRules.or(builder.handOffTime, from == null ? Duration.ofMillis(10) : from.handOffTime);
+        leakTracing = OptionRules.or(builder.leakTracing, from != null && from.leakTracing);
     }
 
     /**
@@ -40,7 +42,17 @@ public final class ClientOptions {
      * @return a builder with nothing set
      */
     public static Builder builder() {
-        return new Builder();
+        return new Builder(null);
+    }
+
+    /**
+     * Returns a builder that starts from these options: what is not set keeps its value, and each value may be set once
+     * more.
+     *
+     * @return a new builder, independent of these options
+     */
+    public Builder toBuilder() {
+        return new Builder(this);
     }
 
     /**
@@ -117,6 +129,7 @@ public final class ClientOptions {
 
     /** Builds {@link ClientOptions}; each value may be set once. Not thread-safe. */
     public static final class Builder {
+        private final @Nullable ClientOptions from;
         private @Nullable String who;
         private @Nullable LockOptions lockOptions;
         private @Nullable Duration requestTimeout;
@@ -125,17 +138,21 @@ public final class ClientOptions {
         private @Nullable Duration handOffTime;
         private @Nullable Boolean leakTracing;
 
-        private Builder() {}
+        private Builder(@Nullable ClientOptions from) {
+            this.from = from;
+        }
 
         /**
          * Sets the name under which the holder is shown.
          *
          * @param who free text of at most 128 characters, without control characters
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalArgumentException if longer, or with control characters
          * @throws IllegalStateException if already set
          */
         public Builder who(String who) {
+            OptionRules.given("who", who);
             if (who.length() > 128 || who.chars().anyMatch(Character::isISOControl)) {
                 throw new IllegalArgumentException("who must have at most 128 characters and no control characters");
             }
@@ -148,6 +165,7 @@ public final class ClientOptions {
          *
          * @param lockOptions the options
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalStateException if already set
          */
         public Builder lockOptions(LockOptions lockOptions) {
@@ -160,6 +178,7 @@ public final class ClientOptions {
          *
          * @param requestTimeout the time-out
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalArgumentException if zero or negative
          * @throws IllegalStateException if already set
          */
@@ -174,6 +193,7 @@ public final class ClientOptions {
          *
          * @param unavailableTimeout the time
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalArgumentException if zero or negative
          * @throws IllegalStateException if already set
          */
@@ -206,6 +226,7 @@ public final class ClientOptions {
          *
          * @param handOffTime the time
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalArgumentException if zero or negative
          * @throws IllegalStateException if already set
          */

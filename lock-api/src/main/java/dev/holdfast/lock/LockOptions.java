@@ -19,12 +19,13 @@ public final class LockOptions {
     private final boolean interruptOnLoss;
 
     private LockOptions(Builder builder) {
-        lease = builder.lease == null ? Duration.ofSeconds(15) : builder.lease;
-        renewal = builder.renewal == null ? Renewal.AUTO : builder.renewal;
-        maxHold = builder.maxHold;
-        minHold = builder.minHold == null ? Duration.ZERO : builder.minHold;
-        fair = Boolean.TRUE.equals(builder.fair);
-        interruptOnLoss = Boolean.TRUE.equals(builder.interruptOnLoss);
+        LockOptions from = builder.from;
+        lease = OptionRules.or(builder.lease, from == null ? Duration.ofSeconds(15) : from.lease);
+        renewal = OptionRules.or(builder.renewal, from == null ? Renewal.AUTO : from.renewal);
+        maxHold = builder.maxHold == null && from != null ? from.maxHold : builder.maxHold;
+        minHold = OptionRules.or(builder.minHold, from == null ? Duration.ZERO : from.minHold);
+        fair = OptionRules.or(builder.fair, from != null && from.fair);
+        interruptOnLoss = OptionRules.or(builder.interruptOnLoss, from != null && from.interruptOnLoss);
     }
 
     /**
@@ -42,7 +43,17 @@ public final class LockOptions {
      * @return a builder with nothing set
      */
     public static Builder builder() {
-        return new Builder();
+        return new Builder(null);
+    }
+
+    /**
+     * Returns a builder that starts from these options: what is not set keeps its value, and each value may be set once
+     * more. A {@code maxHold} stays set; to have none, start from {@link #builder()}.
+     *
+     * @return a new builder, independent of these options
+     */
+    public Builder toBuilder() {
+        return new Builder(this);
     }
 
     /**
@@ -131,6 +142,7 @@ public final class LockOptions {
 
     /** Builds {@link LockOptions}; each value may be set once. Not thread-safe. */
     public static final class Builder {
+        private final @Nullable LockOptions from;
         private @Nullable Duration lease;
         private @Nullable Renewal renewal;
         private @Nullable Duration maxHold;
@@ -138,13 +150,16 @@ public final class LockOptions {
         private @Nullable Boolean fair;
         private @Nullable Boolean interruptOnLoss;
 
-        private Builder() {}
+        private Builder(@Nullable LockOptions from) {
+            this.from = from;
+        }
 
         /**
          * Sets the lease.
          *
          * @param lease how long a grant lasts without renewal; at least the backend's floor
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalArgumentException if zero, negative or beyond 24 hours
          * @throws IllegalStateException if already set
          */
@@ -158,6 +173,7 @@ public final class LockOptions {
          *
          * @param renewal the mode
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalStateException if already set
          */
         public Builder renewal(Renewal renewal) {
@@ -170,6 +186,7 @@ public final class LockOptions {
          *
          * @param maxHold the bound
          * @return this
+         * @throws NullPointerException if null
          * @throws IllegalArgumentException if zero or negative
          * @throws IllegalStateException if already set
          */
@@ -181,13 +198,14 @@ public final class LockOptions {
         /**
          * Sets the shortest time that the lock stays taken.
          *
-         * @param minHold the time
+         * @param minHold the time; zero for none
          * @return this
-         * @throws IllegalArgumentException if zero or negative
+         * @throws NullPointerException if null
+         * @throws IllegalArgumentException if negative
          * @throws IllegalStateException if already set
          */
         public Builder minHold(Duration minHold) {
-            this.minHold = OptionRules.once("minHold", this.minHold, OptionRules.positive("minHold", minHold));
+            this.minHold = OptionRules.once("minHold", this.minHold, OptionRules.notNegative("minHold", minHold));
             return this;
         }
 

@@ -10,8 +10,16 @@ final class OptionRules {
 
     private OptionRules() {}
 
+    static <T> T given(String what, @Nullable T value) {
+        return Objects.requireNonNull(value, what + " must not be null");
+    }
+
+    static <T> T or(@Nullable T value, T otherwise) {
+        return value == null ? otherwise : value;
+    }
+
     static <T> T once(String what, @Nullable T before, T value) {
-        Objects.requireNonNull(value, what);
+        given(what, value);
         if (before != null) {
             throw new IllegalStateException(what + " was already set to " + before);
         }
@@ -19,9 +27,16 @@ final class OptionRules {
     }
 
     static Duration positive(String what, Duration value) {
-        Objects.requireNonNull(value, what);
+        given(what, value);
         if (value.isZero() || value.isNegative()) {
             throw new IllegalArgumentException(what + " must be positive, got " + value);
+        }
+        return value;
+    }
+
+    static Duration notNegative(String what, Duration value) {
+        if (given(what, value).isNegative()) {
+            throw new IllegalArgumentException(what + " must not be negative, got " + value);
         }
         return value;
     }
