@@ -98,7 +98,7 @@ final class Clients implements AutoCloseable {
                 plan.seed(),
                 profile.threads(),
                 profile.names(),
-                profile.fifoNames(),
+                cluster.fair() ? profile.fifoNames() : 0,
                 profile.leaseMillis(),
                 profile.longPercent(),
                 register.port(),

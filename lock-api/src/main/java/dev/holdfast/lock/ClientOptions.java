@@ -19,7 +19,8 @@ public final class ClientOptions {
         ClientOptions from = builder.from;
         who = OptionRules.or(builder.who, from == null ? "" : from.who);
         lockOptions = OptionRules.or(builder.lockOptions, from == null ? LockOptions.defaults() : from.lockOptions);
-        requestTimeout = OptionRules.or(builder.requestTimeout, from == null ? Duration.ofSeconds(3) : from.requestTimeout);
+        requestTimeout =
+                OptionRules.or(builder.requestTimeout, from == null ? Duration.ofSeconds(3) : from.requestTimeout);
         unavailableTimeout = OptionRules.or(
                 builder.unavailableTimeout, from == null ? Duration.ofSeconds(30) : from.unavailableTimeout);
         handOffLimit = OptionRules.or(builder.handOffLimit, from == null ? 1000 : from.handOffLimit);
@@ -74,7 +75,8 @@ public final class ClientOptions {
     }
 
     /**
-     * Returns how long one request to the server may take.
+     * Returns how long one request to the server may take: also the shortest time after which an acquisition with a time
+     * limit gives up on a store that is silent.
      *
      * @return the time-out; default 3 s
      */

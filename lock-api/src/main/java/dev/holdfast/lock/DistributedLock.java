@@ -33,8 +33,13 @@ import java.util.concurrent.locks.Lock;
  * {@code lock} re-entry throws it, and so does the {@code unlock} of each hold. A lost lease that is still open keeps
  * nobody from acquiring the lock again.
  *
- * <p><b>Failure.</b> Every form ends with {@link LockUnavailableException} if the store did not give an answer within
- * the caller's deadline; the forms without a deadline retry for {@link ClientOptions#unavailableTimeout()}. Whatever an
+ * <p><b>Time.</b> Every form asks at least once, and takes the answer: the wait of a form with a time ends at that time or
+ * with the answer to its first request, whichever is later. So a time shorter than a round trip behaves like {@link
+ * #tryLock()}: it gets a free lock, and is told false for one that somebody else has.
+ *
+ * <p><b>Failure.</b> Every form ends with {@link LockUnavailableException} if the store is silent or fails: {@code tryLock}
+ * and {@code tryAcquire} without a time after {@link ClientOptions#requestTimeout()}, those with a time after the larger of
+ * the two, the forms without a deadline after {@link ClientOptions#unavailableTimeout()} of retries. Whatever an
  * acquisition with an unknown outcome may have left on the server is cleaned up in the background. Every form throws
  * {@link LockClosedException} once the client is closed.
  *
@@ -94,14 +99,15 @@ public interface DistributedLock extends Lock {
     boolean tryLock();
 
     /**
-     * Acquires the lock for the calling thread, waiting at most that long.
+     * Acquires the lock for the calling thread, waiting at most that long, or for the answer to one request.
      *
      * @param time the longest time to wait; zero or less asks once, like {@link #tryLock()}
      * @param unit the unit of {@code time}
      * @return true if the lock was acquired; false if somebody else had it all the time
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
-     * @throws LockUnavailableException if the store gave no answer in that time
+     * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
+     *     {@link ClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -133,7 +139,7 @@ public interface DistributedLock extends Lock {
     Lease acquire() throws InterruptedException;
 
     /**
-     * Acquires the lock for the returned lease, waiting at most that long.
+     * Acquires the lock for the returned lease, waiting at most that long, or for the answer to one request.
      *
      * @param timeout the longest time to wait; zero asks once
      * @return the lease, to be closed
@@ -142,7 +148,8 @@ public interface DistributedLock extends Lock {
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
      * @throws LeaseLostException if the lease was lost before this thread could return
-     * @throws LockUnavailableException if the store gave no answer in that time
+     * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
+     *     {@link ClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -161,7 +168,7 @@ public interface DistributedLock extends Lock {
     Optional<Lease> tryAcquire();
 
     /**
-     * Acquires the lock for the returned lease, waiting at most that long.
+     * Acquires the lock for the returned lease, waiting at most that long, or for the answer to one request.
      *
      * @param timeout the longest time to wait; zero asks once
      * @return the lease, to be closed; empty if somebody else had the lock all the time
@@ -169,7 +176,8 @@ public interface DistributedLock extends Lock {
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
      * @throws LeaseLostException if the lease was lost before this thread could return
-     * @throws LockUnavailableException if the store gave no answer in that time
+     * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
+     *     {@link ClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */

@@ -1,5 +1,6 @@
 package dev.holdfast.lock;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -60,7 +61,8 @@ public interface LockClient extends AutoCloseable {
      * @param name the lock's name, see {@link #lock(String)}
      * @param options the options of the acquisitions made through the returned lock
      * @return the lock; cheap to make, nothing is sent to the server
-     * @throws IllegalArgumentException if the name is not acceptable, or the lease is shorter than the backend can keep
+     * @throws IllegalArgumentException if the name is not acceptable, the lease is shorter than the backend can keep, or the
+     *     options are {@linkplain LockOptions#fair() fair} and the backend has no order
      */
     DistributedLock lock(String name, LockOptions options);
 
@@ -75,6 +77,17 @@ public interface LockClient extends AutoCloseable {
      * @throws LockClosedException if this client is closed
      */
     Optional<HolderInfo> holder(String name);
+
+    /**
+     * Lists the locks that this client holds or waits for, with their holders and waiters in this process. For operators
+     * and metrics: it asks no server and costs a look at each such lock. Each entry is consistent by itself, the list is
+     * not: locks change hands while it is made. A lock that was released and is kept for its
+     * {@linkplain LockOptions#minHold() shortest hold} is not listed. What the calling thread holds is
+     * {@link DistributedLock#held()}; who holds a lock anywhere is {@link #holder}.
+     *
+     * @return an immutable list in no order; empty if the client is idle or closed
+     */
+    List<LockUsage> held();
 
     /**
      * Adds a listener to the events of all locks of this client.

@@ -12,14 +12,17 @@ import java.time.Duration;
 public interface LockListener {
 
     /**
-     * A thread or an async call began to acquire a lock that it did not hold.
+     * A thread or an async call began to acquire a lock that it did not hold. It ends with exactly one
+     * {@link #acquired} or {@link #gaveUp}. A call that is refused before it begins (a closed client, a lost hold that was
+     * not unlocked, a thread that would wait for itself) is not told.
      *
      * @param name the lock's name
      */
     default void attempted(String name) {}
 
     /**
-     * A lock was granted.
+     * A lock was granted. It ends with exactly one {@link #released} or {@link #lost}, unless the client is closed while
+     * the release is under way.
      *
      * @param name the lock's name
      * @param token the grant's fencing token
@@ -27,6 +30,15 @@ public interface LockListener {
      * @param handedOff true if it came from another thread of this client without a round trip
      */
     default void acquired(String name, long token, Duration waited, boolean handedOff) {}
+
+    /**
+     * An attempt ended without the lock.
+     *
+     * @param name the lock's name
+     * @param waited the time since the attempt began
+     * @param outcome why
+     */
+    default void gaveUp(String name, Duration waited, AttemptOutcome outcome) {}
 
     /**
      * A lock was released by its holder.

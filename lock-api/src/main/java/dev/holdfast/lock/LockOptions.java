@@ -98,8 +98,9 @@ public final class LockOptions {
     }
 
     /**
-     * Returns whether processes are served strictly in the order of their requests where the backend queues, which
-     * also disables the hand-off between threads of one process.
+     * Returns whether processes are served strictly in the order of their requests, which also disables the hand-off
+     * between threads of one process. A backend whose waiters do not queue (databases, Redlock, Redis where waiters poll)
+     * refuses it.
      *
      * @return true if strictly fair; default false
      */
@@ -212,7 +213,7 @@ public final class LockOptions {
         /**
          * Sets whether processes are served strictly in order.
          *
-         * @param fair true for strict order
+         * @param fair true for strict order; {@link LockClient#lock(String, LockOptions)} refuses it where there is none
          * @return this
          * @throws IllegalStateException if already set
          */

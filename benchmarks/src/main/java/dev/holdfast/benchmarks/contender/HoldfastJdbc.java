@@ -24,12 +24,12 @@ final class HoldfastJdbc implements Contender {
         return new HoldfastJdbc("holdfast", JdbcStrategy.VERSION, ClientOptions.defaults());
     }
 
+    /** As {@code fair} on the other stores: no lock goes from thread to thread without the server. */
     static HoldfastJdbc fair() {
-        LockOptions fair = LockOptions.builder().fair(true).build();
         return new HoldfastJdbc(
                 "holdfast-fair",
                 JdbcStrategy.VERSION,
-                ClientOptions.builder().lockOptions(fair).build());
+                ClientOptions.builder().handOffLimit(0).build());
     }
 
     static HoldfastJdbc uniqueIndex() {

@@ -5,6 +5,8 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUsage;
+import java.util.List;
 import java.util.Optional;
 
 /** A client whose close also ends what it was made from. As thread-safe as what it wraps. */
@@ -30,6 +32,11 @@ final class ClosingClient implements LockClient {
     @Override
     public Optional<HolderInfo> holder(String name) {
         return delegate.holder(name);
+    }
+
+    @Override
+    public List<LockUsage> held() {
+        return delegate.held();
     }
 
     @Override

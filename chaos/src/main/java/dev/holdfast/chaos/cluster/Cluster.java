@@ -77,6 +77,15 @@ public interface Cluster extends AutoCloseable {
         return Optional.empty();
     }
 
+    /**
+     * Tells whether clients may ask for {@code fair}.
+     *
+     * @return false if the store has no order, so that it refuses
+     */
+    default boolean fair() {
+        return fifo();
+    }
+
     /** Waits until all servers do their work again, after the last fault. */
     default void awaitHealthy() throws Exception {}
 

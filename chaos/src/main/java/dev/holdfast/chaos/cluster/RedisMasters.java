@@ -47,6 +47,11 @@ final class RedisMasters implements Cluster {
     }
 
     @Override
+    public boolean fair() {
+        return servers.size() == 1;
+    }
+
+    @Override
     public void close() {
         servers.forEach(RedisServer::close);
     }

@@ -75,6 +75,11 @@ final class RedisSlots implements Cluster {
     }
 
     @Override
+    public boolean fair() {
+        return true;
+    }
+
+    @Override
     public boolean exclusive() {
         return false;
     }

@@ -87,6 +87,11 @@ final class SentinelCluster implements Cluster {
     }
 
     @Override
+    public boolean fair() {
+        return true;
+    }
+
+    @Override
     public boolean exclusive() {
         return false;
     }

@@ -1,9 +1,15 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.OwnerId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,6 +53,7 @@ final class Contender {
             if (client.isClosed()) {
                 fail(waiter, Failures.closed(name));
             } else if (!holding.reenter(waiter)) {
+                waiter.announced = true;
                 client.events().tell(listener -> listener.attempted(name));
                 if (waiter.triesOnce() && (holding.isBusy() || !queue.isEmpty())) {
                     decide(waiter, Waiter.State.BUSY);
@@ -65,14 +72,29 @@ final class Contender {
         return transitions.test(() -> leave(waiter, Waiter.State.CANCELLED));
     }
 
-    /** The caller's deadline has passed: busy, if somebody else has the lock, or unavailable, if nobody could be asked. */
+    /**
+     * The caller's deadline has passed: busy, if somebody else has the lock, or unavailable, if nobody could be asked. If
+     * the first answer is still out, it is waited for as {@code tryLock()} would: a time shorter than a round trip must
+     * not end otherwise than none at all.
+     */
     void timeOut(Waiter waiter) {
         transitions.run(() -> {
-            if (waiter.state == Waiter.State.WAITING) {
-                Pursuit current = pursuit;
-                waiter.failure = current == null ? null : current.unavailability(waiter);
-                leave(waiter, waiter.failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
+            if (waiter.state != Waiter.State.WAITING) {
+                return;
             }
+            Pursuit current = pursuit;
+            LockException failure = current == null ? null : current.unavailability(waiter);
+            long leftNanos = client.requestTimeoutNanos() - (client.ticker().nanos() - waiter.sinceNanos);
+            if (failure != null && current != null && current.isFirstAnswerOut() && leftNanos > 0) {
+                waiter.awaitOneAnswer(client.requestTimeoutNanos());
+                if (waiter instanceof AsyncWaiter async) {
+                    transitions.effect(
+                            () -> async.timeout(client.runtime().timer().after(leftNanos, () -> timeOut(waiter))));
+                }
+                return;
+            }
+            waiter.failure = failure;
+            leave(waiter, failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
         });
     }
 
@@ -93,6 +115,11 @@ final class Contender {
     /** Tells a waiter how it ended. */
     void decide(Waiter waiter, Waiter.State state) {
         waiter.state = state;
+        if (waiter.announced && state != Waiter.State.GRANTED) {
+            AttemptOutcome outcome = waiter.outcome();
+            Duration waited = Duration.ofNanos(client.ticker().nanos() - waiter.sinceNanos);
+            client.events().tell(listener -> listener.gaveUp(name, waited, outcome));
+        }
         if (waiter.thread() != Thread.currentThread()) {
             transitions.effect(waiter::wakeUp);
         }
@@ -163,6 +190,22 @@ final class Contender {
     /** Removes whatever an acquisition has on the server, after the present transition. */
     void abandon(Acquisition acquisition) {
         transitions.effect(client.leftovers().abandon(acquisition));
+    }
+
+    /** A transition: who has the lock here and who waits for it; null if nobody does either. */
+    @Nullable LockUsage usage() {
+        return transitions.<@Nullable LockUsage>get(() -> {
+            List<LockUsage.Waiter> waiting = new ArrayList<>();
+            for (Waiter waiter = queue.head(); waiter != null; waiter = waiter.after) {
+                waiting.add(new LockUsage.Waiter(
+                        waiter.requester.getName(),
+                        waiter.thread() == null,
+                        waiter.asLease,
+                        client.wallTimeOf(waiter.sinceNanos)));
+            }
+            Optional<LockUsage.Holder> holder = holding.usage();
+            return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name, holder, waiting);
+        });
     }
 
     // ---- the backend's news, and the end

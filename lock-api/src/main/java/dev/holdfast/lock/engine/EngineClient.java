@@ -6,6 +6,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
@@ -14,6 +15,9 @@ import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.ReleaseResult;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -70,7 +74,7 @@ final class EngineClient implements LockClient, GrantObserver {
 
     /** Begins to listen to the backend; apart from the constructor, so that no half-made object escapes. */
     EngineClient start() {
-        checkLease(options.lockOptions());
+        checkOptions(options.lockOptions());
         backend.observe(this);
         return this;
     }
@@ -90,11 +94,16 @@ final class EngineClient implements LockClient, GrantObserver {
     @Override
     public DistributedLock lock(String name, LockOptions lockOptions) {
         LockName.requireValid(name);
-        checkLease(lockOptions);
+        checkOptions(Objects.requireNonNull(lockOptions, "options must not be null"));
         return new EngineLock(this, name, lockOptions);
     }
 
-    private void checkLease(LockOptions lockOptions) {
+    private void checkOptions(LockOptions lockOptions) {
+        if (lockOptions.fair() && !info.fifo()) {
+            throw new IllegalArgumentException("fair(true) asks for an order between processes, and " + info.name()
+                    + " has none; leave it out, or use a store whose waiters queue (etcd, ZooKeeper, Redis with"
+                    + " notifications)");
+        }
         if (lockOptions.lease().toMillis() < info.minLeaseMillis()) {
             throw new IllegalArgumentException(
                     "a lease of " + lockOptions.lease().toMillis() + " ms is shorter than " + info.name()
@@ -123,6 +132,23 @@ final class EngineClient implements LockClient, GrantObserver {
         } catch (RuntimeException e) {
             throw Failures.of(name, e);
         }
+    }
+
+    @Override
+    public List<LockUsage> held() {
+        List<LockUsage> used = new ArrayList<>();
+        for (Contender contender : contenders.values()) {
+            LockUsage usage = contender.usage();
+            if (usage != null) {
+                used.add(usage);
+            }
+        }
+        return List.copyOf(used);
+    }
+
+    /** When something was by the wall clock, for people to read. */
+    Instant wallTimeOf(long nanos) {
+        return Instant.ofEpochMilli(ticker().wallMillis()).minusNanos(ticker().nanos() - nanos);
     }
 
     @Override

@@ -1,12 +1,14 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -102,6 +104,21 @@ final class Holding {
     /** Who holds the lock; null if nobody does, or a released one lingers. */
     @Nullable Possession possession() {
         return tenure == null ? null : tenure.possession;
+    }
+
+    /** For {@link Contender#usage}. */
+    Optional<LockUsage.Holder> usage() {
+        Possession held = possession();
+        if (held == null) {
+            return Optional.empty();
+        }
+        long remaining = held.tenure.isDoubted() ? 0 : held.tenure.remainingNanos(client.ticker());
+        return Optional.of(new LockUsage.Holder(
+                held.token,
+                held.requesterName(),
+                !held.isOfThread(),
+                client.wallTimeOf(held.acquiredNanos),
+                Duration.ofNanos(Math.max(0, remaining))));
     }
 
     /** The server's grant has come. */

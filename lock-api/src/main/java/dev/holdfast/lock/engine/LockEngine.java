@@ -17,7 +17,8 @@ public final class LockEngine {
      * @param backend the store
      * @param options the client's options
      * @return an open client
-     * @throws IllegalArgumentException if the default lease is shorter than the backend can keep
+     * @throws IllegalArgumentException if the default lease is shorter than the backend can keep, or the default options
+     *     ask for an order that it does not have
      */
     public static LockClient client(LockBackend backend, ClientOptions options) {
         EngineRuntime runtime = EngineRuntime.ofThreads();

@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -74,6 +75,15 @@ final class Possession {
     /** The thread that alone could release it has died. A lease outlives the thread that asked for it. */
     boolean isOrphaned() {
         return ofThread && !requester.isAlive();
+    }
+
+    boolean isOfThread() {
+        return ofThread;
+    }
+
+    /** The name of the thread that asked for it, if that still exists. */
+    Optional<String> requesterName() {
+        return Optional.ofNullable(requester.get()).map(Thread::getName);
     }
 
     /** Where its lease was acquired, if that is traced. */

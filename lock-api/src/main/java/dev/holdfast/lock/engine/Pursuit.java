@@ -90,7 +90,8 @@ final class Pursuit {
         boolean blocking = client.info().blocking();
         long timeout = client.requestTimeoutNanos();
         if (blocking && !head.triesOnce()) {
-            timeout = Math.max(1_000_000, Math.min(timeout, remaining));
+            long oneAnswer = contender.wasAnsweredSince(head.sinceNanos) ? 0 : timeout - (begunNanos - head.sinceNanos);
+            timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
         }
         Runnable send = sender(wait, timeout);
         if (!blocking) {
@@ -196,6 +197,7 @@ final class Pursuit {
             end();
             contender.noteAnswer();
             contender.holding().begin(tenure, head);
+            tellBusy();
             if (doubtedEarly) {
                 contender.holding().doubt(acquisition.owner(), "doubted before the grant was seen");
             }
@@ -221,12 +223,8 @@ final class Pursuit {
         backOff.succeeded();
         ticket = busy.ticket();
         queued |= ticket != null;
+        tellBusy();
         Waiter head = queue.head();
-        while (head != null && head.triesOnce()) {
-            queue.remove(head);
-            contender.decide(head, Waiter.State.BUSY);
-            head = queue.head();
-        }
         if (head == null || !serves(head.options)) {
             giveUp();
             contender.kick();
@@ -236,6 +234,18 @@ final class Pursuit {
             awaitSignal();
             long delay = backOff.pollDelayNanos(client.ticker().nanos(), busy.remainingMillis(), client.random());
             timer = client.runtime().timer().after(delay, this::poll);
+        }
+    }
+
+    /** The answer was for somebody else: those who do not wait for another one are done. */
+    private void tellBusy() {
+        for (Waiter waiter = queue.head(); waiter != null; ) {
+            Waiter next = waiter.after;
+            if (waiter.takesNextAnswer()) {
+                queue.remove(waiter);
+                contender.decide(waiter, Waiter.State.BUSY);
+            }
+            waiter = next;
         }
     }
 
@@ -320,7 +330,7 @@ final class Pursuit {
     private boolean givesUp(Waiter waiter, long failingNanos) {
         long patience = client.unavailableTimeoutNanos();
         long waitedNanos = client.ticker().nanos() - waiter.sinceNanos;
-        return waiter.triesOnce() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
+        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
     }
 
     /**
@@ -335,7 +345,12 @@ final class Pursuit {
         if (contender.wasAnsweredSince(now - recentNanos) || lastFailure == null && !leftOpen) {
             return null;
         }
-        return lastFailure == null ? Failures.stalled(contender.name(), waiter.timeoutNanos) : lastFailure;
+        return lastFailure == null ? Failures.stalled(contender.name(), now - waiter.sinceNanos) : lastFailure;
+    }
+
+    /** Whether an attempt is out, and nothing has failed before it. */
+    boolean isFirstAnswerOut() {
+        return inFlight && lastFailure == null;
     }
 
     /** A waiter has left the queue; an attempt that it was to make has not begun. */

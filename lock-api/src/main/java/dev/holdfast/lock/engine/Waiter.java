@@ -1,7 +1,10 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.AttemptOutcome;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -30,6 +33,8 @@ abstract class Waiter {
     final Thread requester = Thread.currentThread();
     /** How long the caller waits: zero for one try, {@link #FOREVER}, or a time. */
     final long timeoutNanos;
+    /** The same, or longer once its time has passed without any answer: then it waits as long as one that asks once. */
+    private volatile long patienceNanos;
 
     final long sinceNanos;
 
@@ -40,6 +45,8 @@ abstract class Waiter {
     @Nullable Possession possession;
 
     @Nullable LockException failure;
+    /** Whether the listeners were told that it began, and so are to be told how it ended. */
+    boolean announced;
 
     /** Links of the queue, guarded by the contender's mutex. */
     @Nullable Waiter before;
@@ -55,6 +62,7 @@ abstract class Waiter {
         this.options = options;
         this.asLease = asLease;
         this.timeoutNanos = timeoutNanos;
+        this.patienceNanos = timeoutNanos;
         this.sinceNanos = sinceNanos;
     }
 
@@ -74,7 +82,29 @@ abstract class Waiter {
 
     /** Nanoseconds until the caller's deadline, at least zero. */
     final long remainingNanos(long nowNanos) {
-        return waitsForever() ? FOREVER : Math.max(0, timeoutNanos - (nowNanos - sinceNanos));
+        return waitsForever() ? FOREVER : Math.max(0, patienceNanos - (nowNanos - sinceNanos));
+    }
+
+    /** Its time has passed and the first answer is still out: from now on it takes whatever that is, until the new end. */
+    final void awaitOneAnswer(long untilNanos) {
+        patienceNanos = untilNanos;
+    }
+
+    /** Whether the next answer decides it. */
+    final boolean takesNextAnswer() {
+        return triesOnce() || patienceNanos != timeoutNanos;
+    }
+
+    /** How an attempt ended that was not granted. */
+    final AttemptOutcome outcome() {
+        return switch (state) {
+            case BUSY -> triesOnce() ? AttemptOutcome.BUSY : AttemptOutcome.TIMEOUT;
+            case CANCELLED -> thread() == null ? AttemptOutcome.CANCELLED : AttemptOutcome.INTERRUPTED;
+            default ->
+                failure instanceof LockUnavailableException
+                        ? AttemptOutcome.UNAVAILABLE
+                        : failure instanceof LockClosedException ? AttemptOutcome.CLOSED : AttemptOutcome.REFUSED;
+        };
     }
 
     final void offer(Runnable attempt) {

@@ -5,7 +5,8 @@ package dev.holdfast.lock.spi;
  *
  * @param name short name for messages, such as {@code redis}
  * @param blocking true if calls work on the calling thread; see {@link LockBackend}
- * @param fifo true if waiting processes are served strictly in the order of their requests when asked for {@code fair}
+ * @param fifo true if waiting processes are served strictly in the order of their requests when asked for {@code fair};
+ *     if false, the engine refuses {@code fair}
  * @param minLeaseMillis the shortest lease that the backend keeps, in milliseconds
  * @param pollMinMillis how soon a busy lock is tried again for the first time, in milliseconds; the wait doubles, with
  *     jitter, up to {@code pollMaxMillis}, and is never longer than the holder's remaining time

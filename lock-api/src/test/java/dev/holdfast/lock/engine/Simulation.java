@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
@@ -10,6 +11,7 @@ import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +30,8 @@ import org.jspecify.annotations.Nullable;
  *       server, no name, request or wait in a client;
  *   <li>a lease that the backend doubts does not count as valid before a renewal that was sent later is confirmed;
  *   <li>a client that was closed, and was answered to, has left nothing on the server;
- *   <li>each caller is told within its deadline, each grant ends with exactly one event, and nobody is forgotten.
+ *   <li>each caller is told within its deadline, or within a request's time-out if that is longer;
+ *   <li>the events add up: each attempt ends as acquired or given up, each grant as released or lost; nobody is forgotten.
  * </ul>
  */
 final class Simulation {
@@ -113,6 +116,9 @@ final class Simulation {
         final SimBackend backend;
         final EngineClient engine;
         final Map<Long, Integer> endings = new HashMap<>();
+        final Map<AttemptOutcome, Integer> gaveUp = new EnumMap<>(AttemptOutcome.class);
+        int attempted;
+        int acquired;
         /** Callers that have more to do. */
         int unfinished;
 
@@ -151,7 +157,18 @@ final class Simulation {
     private LockListener listener(Client client) {
         return new LockListener() {
             @Override
+            public void attempted(String name) {
+                client.attempted++;
+            }
+
+            @Override
+            public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
+                client.gaveUp.merge(outcome, 1, Integer::sum);
+            }
+
+            @Override
             public void acquired(String name, long token, Duration waited, boolean handedOff) {
+                client.acquired++;
                 acquisitions++;
                 handOffs += handedOff ? 1 : 0;
                 client.endings.put(key(name, token), 0);
@@ -284,7 +301,8 @@ final class Simulation {
         waiter.future.whenComplete((lease, error) -> {
             waiting.remove(waiter);
             contender.cancel(waiter);
-            long late = client.machine.nanos() - since - timeout;
+            long patience = Math.max(timeout, client.engine.requestTimeoutNanos());
+            long late = client.machine.nanos() - since - patience;
             boolean bounded = !waiter.triesOnce() && !waiter.waitsForever();
             check(
                     !bounded || late <= 5_000_000 + 2 * (client.machine.pausedNanos - pausedBefore),
@@ -354,6 +372,13 @@ final class Simulation {
         }
         for (Client client : clients) {
             check(client.closed || client.engine.isIdle(), "left in a client");
+            int ended = client.acquired
+                    + client.gaveUp.values().stream()
+                            .mapToInt(Integer::intValue)
+                            .sum();
+            check(
+                    client.attempted == ended,
+                    client.attempted + " attempts, but " + client.acquired + " grants and " + client.gaveUp);
             client.endings.forEach((key, count) ->
                     check(count == 1 || client.closed && count == 0, "grant " + key + " ended " + count + " times"));
         }

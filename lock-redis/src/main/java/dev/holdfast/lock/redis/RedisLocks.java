@@ -114,7 +114,7 @@ public final class RedisLocks {
      *
      * <p>It is not safer than one master with fencing tokens against pauses of the holder, and it counts on the masters'
      * clocks and on masters that do not come back empty sooner than a lease: docs/redis.md has the debate. Waiters have no
-     * common order, so {@code fair} has no effect.
+     * common order, so {@code fair} is refused.
      *
      * @param clients at least three, each made with the URI of its master, none of them a replica of another; not closed
      *     by the lock client
@@ -196,7 +196,7 @@ public final class RedisLocks {
 
         /**
          * Lets waiters poll instead of being called, for servers where publish and subscribe is not allowed. Waiters of
-         * this client do not queue, and {@code fair} has no effect.
+         * this client do not queue, and {@code fair} is refused.
          *
          * @param first how soon a busy lock is tried again for the first time; then the wait doubles, with jitter
          * @param longest the longest wait between two tries

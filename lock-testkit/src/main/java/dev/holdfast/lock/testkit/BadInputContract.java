@@ -106,6 +106,29 @@ abstract class BadInputContract extends ClientGroup {
         lock.unlock();
     }
 
+    @TestIf(Need.NO_ORDER)
+    @DisplayName("as the wish for an order that the backend does not have is refused, not ignored")
+    void fair_withoutOrder_isRefused() {
+        LockOptions fair = LockOptions.builder().fair(true).build();
+        long requests = firstCounts().count(Request.ATTEMPT);
+
+        assertThatThrownBy(() -> first().lock(newName(), fair))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("fair")
+                .hasMessageContaining(contract.firstBackend().info().name());
+
+        assertThat(firstCounts().count(Request.ATTEMPT)).as("requests").isEqualTo(requests);
+    }
+
+    @TestIf(Need.FIFO)
+    @DisplayName("as the wish for an order that the backend has is none: it works")
+    void fair_withOrder_works() {
+        DistributedLock lock =
+                first().lock(newName(), LockOptions.builder().fair(true).build());
+        lock.lock();
+        lock.unlock();
+    }
+
     private static LockOptions leaseOf(long millis) {
         return LockOptions.builder().lease(Duration.ofMillis(millis)).build();
     }

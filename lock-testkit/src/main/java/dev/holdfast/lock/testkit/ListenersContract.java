@@ -1,15 +1,25 @@
 package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LockUsage;
+import dev.holdfast.lock.testkit.fault.Fault;
+import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -75,6 +85,102 @@ abstract class ListenersContract extends ClientGroup {
 
         assertThat(recorder.count("attempted", name)).as("attempts").isEqualTo(2);
         assertThat(recorder.count("acquired", name)).as("grants").isEqualTo(1);
+    }
+
+    @Test
+    @DisplayName("hears how each attempt ended that did not get the lock, so that the events add up")
+    void events_ofAttemptsInVain_addUp() throws Exception {
+        String name = newName();
+        FaultyClient own = faultyClient(
+                ClientOptions.builder().requestTimeout(Duration.ofMillis(500)).build());
+        Recorder recorder = new Recorder();
+        own.client().addListener(recorder);
+        DistributedLock lock = own.client().lock(name);
+        Lease held = second().lock(name).acquire();
+
+        assertThat(lock.tryLock()).isFalse();
+        assertThat(lock.tryAcquire(Duration.ofMillis(20))).isEmpty();
+        Actor waiter = actor();
+        CompletableFuture<Lease> interrupted = waiter.start(() -> lock.acquire());
+        waiter.awaitBlocked();
+        waiter.interrupt();
+        assertThat(Actor.failure(interrupted)).isInstanceOf(InterruptedException.class);
+        lock.acquireAsync(PATIENCE).cancel(false);
+        held.close();
+        lock.acquire().close();
+        own.faults().always(Request.ATTEMPT, Fault.REFUSED);
+        assertThatThrownBy(lock::tryLock).isInstanceOf(LockUnavailableException.class);
+        own.faults().calm();
+        held = second().lock(name).acquire();
+        CompletableFuture<Lease> closed = lock.acquireAsync(PATIENCE);
+        own.client().close();
+        assertThat(Actor.failure(closed)).isInstanceOf(LockClosedException.class);
+        assertThatThrownBy(lock::tryLock).as("a closed client").isInstanceOf(LockClosedException.class);
+        held.close();
+
+        Waits.untilMore(() -> recorder.count("gaveUp", name), 5);
+        assertThat(recorder.of(name).stream()
+                        .filter(event -> event.kind().equals("gaveUp"))
+                        .map(Recorder.Event::detail))
+                .containsExactly("BUSY", "TIMEOUT", "INTERRUPTED", "CANCELLED", "UNAVAILABLE", "CLOSED");
+        assertThat(recorder.count("attempted", name))
+                .as("attempted = acquired + gave up")
+                .isEqualTo(recorder.count("acquired", name) + recorder.count("gaveUp", name));
+    }
+
+    @Test
+    @DisplayName("is told what this client holds and waits for, without asking the server")
+    void held_listsHoldersAndWaiters() throws Exception {
+        String locked = newName();
+        String leased = newName();
+        String awaited = newName();
+        CountedClient own = client(ClientOptions.defaults());
+        assertThat(own.client().held()).isEmpty();
+        Lease elsewhere = second().lock(awaited).acquire();
+        Actor thread = actor();
+        thread.run(own.client().lock(locked)::lock);
+        Lease lease = own.client().lock(leased).acquire();
+        Actor waiter = actor();
+        CompletableFuture<Lease> waiting =
+                waiter.start(() -> own.client().lock(awaited).acquire());
+        waiter.awaitBlocked();
+        CompletableFuture<Lease> later = own.client().lock(leased).acquireAsync(PATIENCE);
+        Waits.until("told busy", () -> own.counts().busyAcquisitions(awaited) > 0);
+        long holders = own.counts().count(Request.HOLDER);
+
+        Map<String, LockUsage> used =
+                own.client().held().stream().collect(Collectors.toMap(LockUsage::name, Function.identity()));
+
+        assertThat(own.counts().count(Request.HOLDER)).as("requests").isEqualTo(holders);
+        assertThat(used).containsOnlyKeys(locked, leased, awaited);
+        LockUsage.Holder byThread =
+                Objects.requireNonNull(used.get(locked)).holder().orElseThrow();
+        assertThat(byThread.lease()).isFalse();
+        assertThat(byThread.thread()).contains(thread.thread().getName());
+        assertThat(byThread.token()).isPositive();
+        assertThat(byThread.remaining()).isPositive();
+        assertThat(byThread.since()).isBetween(Instant.now().minusSeconds(60), Instant.now());
+        LockUsage ofLease = Objects.requireNonNull(used.get(leased));
+        assertThat(ofLease.holder().orElseThrow().lease()).isTrue();
+        assertThat(ofLease.holder().orElseThrow().token()).isEqualTo(lease.token());
+        assertThat(ofLease.waiters()).singleElement().satisfies(async -> {
+            assertThat(async.async()).isTrue();
+            assertThat(async.lease()).isTrue();
+            assertThat(async.thread()).isEqualTo(Thread.currentThread().getName());
+        });
+        LockUsage waitedFor = Objects.requireNonNull(used.get(awaited));
+        assertThat(waitedFor.holder()).isEmpty();
+        assertThat(waitedFor.waiters()).singleElement().satisfies(blocked -> {
+            assertThat(blocked.async()).isFalse();
+            assertThat(blocked.thread()).isEqualTo(waiter.thread().getName());
+        });
+
+        lease.close();
+        Actor.result(later).close();
+        elsewhere.close();
+        Actor.result(waiting).close();
+        thread.run(own.client().lock(locked)::unlock);
+        assertThat(own.client().held()).isEmpty();
     }
 
     @Test

@@ -208,10 +208,8 @@ abstract class LostReplyContract extends ClientGroup {
         ClientOptions plain = LockContract.clientOptions().handOffLimit(0).build();
         List<FaultyClient> clients = List.of(faultyClient(plain), faultyClient(plain));
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
-        // Fair, so that every acquisition asks the server and may meet a fault.
         LockOptions options = LockOptions.builder()
                 .lease(fixture().shortLease().multipliedBy(2))
-                .fair(true)
                 .build();
         for (int i = 0; i < 4; i++) {
             FaultyClient client = clients.get(i % 2);

@@ -13,6 +13,8 @@ enum Need {
     COUNT,
     /** The backend serves waiting processes strictly in order. */
     FIFO,
+    /** The backend serves waiting processes in no order that it could keep. */
+    NO_ORDER,
     /** The backend's signals are prompt: it polls only as a safety net, once a second or less. */
     PROMPT_SIGNAL,
     /** The backend has a shortest lease that the options could go below. */
@@ -21,6 +23,7 @@ enum Need {
     boolean metBy(LockFixture fixture, BackendInfo backend) {
         return switch (this) {
             case FIFO -> backend.fifo();
+            case NO_ORDER -> !backend.fifo();
             case PROMPT_SIGNAL ->
                 backend.pollMinMillis() == backend.pollMaxMillis() || backend.pollMinMillis() >= 1_000;
             case LEASE_FLOOR -> backend.minLeaseMillis() > 1;

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit;
 
+import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LossReason;
 import java.time.Duration;
@@ -34,6 +35,11 @@ final class Recorder implements LockListener {
     @Override
     public void acquired(String name, long token, Duration waited, boolean handedOff) {
         add("acquired", name, token, (handedOff ? "handed off after " : "granted after ") + waited);
+    }
+
+    @Override
+    public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
+        add("gaveUp", name, 0, outcome.name());
     }
 
     @Override

@@ -5,6 +5,8 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUsage;
+import java.util.List;
 import java.util.Optional;
 
 /** A client that passes everything on, with locks that may be wrapped: for clients that are wrong on purpose. Thread-safe if what it wraps is. */
@@ -43,6 +45,11 @@ public class ForwardingClient implements LockClient {
     @Override
     public Optional<HolderInfo> holder(String name) {
         return delegate.holder(name);
+    }
+
+    @Override
+    public List<LockUsage> held() {
+        return delegate.held();
     }
 
     @Override

@@ -1,0 +1,50 @@
+package dev.holdfast.lock;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * How one client uses one lock now: who of this process has it, and who waits for it here. For operators and metrics; a
+ * thread that asks for its own hold wants {@link DistributedLock#held()}. Immutable.
+ *
+ * @param name the lock's name
+ * @param holder who has the lock through this client; empty if nobody does, and it is only waited for
+ * @param waiters who waits for it through this client, first come first
+ */
+public record LockUsage(String name, Optional<Holder> holder, List<Waiter> waiters) {
+
+    /**
+     * Copies the list.
+     *
+     * @param name as above
+     * @param holder as above
+     * @param waiters as above
+     */
+    public LockUsage {
+        waiters = List.copyOf(waiters);
+    }
+
+    /**
+     * Who has the lock. Immutable.
+     *
+     * @param token the fencing token
+     * @param thread the name of the thread that acquired it, if that still exists: the owner of a {@code lock} hold; a
+     *     lease may be in other hands by now
+     * @param lease true if it belongs to a {@link Lease}, false if to the thread
+     * @param since when it was acquired here, by this process's wall clock; for people to read
+     * @param remaining remaining validity by this process's monotonic clock if it is not renewed any more; never negative
+     */
+    public record Holder(long token, Optional<String> thread, boolean lease, Instant since, Duration remaining) {}
+
+    /**
+     * Who waits. Immutable.
+     *
+     * @param thread the name of the thread that asks
+     * @param async true if that thread does not wait itself, see {@link DistributedLock#acquireAsync}
+     * @param lease true if it asks for a {@link Lease}
+     * @param since when it began to ask, by this process's wall clock; for people to read
+     */
+    public record Waiter(String thread, boolean async, boolean lease, Instant since) {}
+}

@@ -1,0 +1,232 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.holdfast.lock.AttemptOutcome;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Subscription;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Waits that are shorter than a round trip, on a clock that stands still unless a test moves it. */
+class TimedWaitTest {
+    private static final long MILLI = 1_000_000;
+
+    private final Clock clock = new Clock();
+    private final InlineBackend backend = new InlineBackend(false);
+    private final EngineClient client = client();
+    private final CompletableFuture<Attempt> answer = new CompletableFuture<>();
+    private final List<AttemptOutcome> outcomes = new ArrayList<>();
+
+    @Test
+    void timeOut_firstAnswerIsOut_waitsForIt() {
+        AsyncWaiter waiter = submit(10);
+        clock.nanos += 10 * MILLI;
+        contender().timeOut(waiter);
+        assertThat(waiter.state).as("at its time").isEqualTo(Waiter.State.WAITING);
+
+        clock.nanos += 10 * MILLI;
+        answer.complete(new Attempt.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+
+        assertThat(waiter.state).as("at the answer").isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.abandoned).isEmpty();
+    }
+
+    @Test
+    void timeOut_firstAnswerIsOut_isBusyByIt_andLeavesNothing() {
+        AsyncWaiter head = submit(10);
+        AsyncWaiter behind = submit(5);
+        clock.nanos += 10 * MILLI;
+        contender().timeOut(behind);
+        contender().timeOut(head);
+        clock.nanos += 10 * MILLI;
+
+        answer.complete(new Attempt.Busy(-1, null));
+
+        assertThat(head.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(outcomes).containsExactly(AttemptOutcome.TIMEOUT, AttemptOutcome.TIMEOUT);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void timeOut_answerGrantsAnother_isBusy() {
+        AsyncWaiter patient = submit(60_000);
+        AsyncWaiter behind = submit(5);
+        clock.nanos += 5 * MILLI;
+        contender().timeOut(behind);
+        assertThat(behind.state).isEqualTo(Waiter.State.WAITING);
+
+        answer.complete(new Attempt.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+
+        assertThat(patient.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
+    }
+
+    @Test
+    void timeOut_storeSilent_isUnavailableAfterTheRequestTimeout() {
+        AsyncWaiter waiter = submit(10);
+        clock.nanos += 2_999 * MILLI;
+        contender().timeOut(waiter);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+
+        clock.nanos += MILLI;
+        contender().timeOut(waiter);
+
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class).hasMessageContaining("3.0 s");
+        assertThat(outcomes).containsExactly(AttemptOutcome.UNAVAILABLE);
+        answer.complete(new Attempt.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+        assertThat(backend.abandoned).as("a grant that comes too late").containsExactly(backend.attempted.get(0));
+    }
+
+    @Test
+    void timeOut_afterAFailure_isUnavailableAtOnce() {
+        AsyncWaiter waiter = submit(10);
+        answer.completeExceptionally(new LockUnavailableException("connection refused"));
+        clock.nanos += 10 * MILLI;
+
+        contender().timeOut(waiter);
+
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(waiter.failure).hasMessageContaining("connection refused");
+    }
+
+    @Test
+    void refusal_isTold() {
+        submit(10);
+        answer.completeExceptionally(new LockConfigurationException("no permission"));
+
+        assertThat(outcomes).containsExactly(AttemptOutcome.REFUSED);
+    }
+
+    /**
+     * As JSR 166's TimedAcquireLeak: any number of timed waits that end while the lock is taken leave nothing behind, here
+     * neither in the client nor on the server, and each returns false.
+     */
+    @Test
+    void timedWaits_whileTaken_leaveNothing() throws Exception {
+        backend.attemptAnswer = null;
+        EngineClient real = new EngineClient(backend, ClientOptions.defaults(), EngineRuntime.ofThreads()).start();
+        try {
+            real.lock("n").lock();
+            Thread[] threads = new Thread[4];
+            Queue<Boolean> got = new ConcurrentLinkedQueue<>();
+            Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
+            for (int i = 0; i < threads.length; i++) {
+                threads[i] = new Thread(() -> {
+                    for (int round = 0; round < 200; round++) {
+                        try {
+                            if (real.lock("n").tryLock(50, TimeUnit.MICROSECONDS)) {
+                                got.add(true);
+                            }
+                        } catch (Throwable e) {
+                            failures.add(e);
+                        }
+                    }
+                });
+                threads[i].start();
+            }
+            for (Thread thread : threads) {
+                thread.join(30_000);
+            }
+            assertThat(failures).isEmpty();
+            assertThat(got).isEmpty();
+            assertThat(real.held())
+                    .singleElement()
+                    .satisfies(usage -> assertThat(usage.waiters()).isEmpty());
+            real.lock("n").unlock();
+            assertThat(real.isIdle()).isTrue();
+            assertThat(backend.isFree()).isTrue();
+        } finally {
+            real.close();
+        }
+    }
+
+    @Test
+    void fair_whereTheStoreHasNoOrder_isRefused() {
+        LockOptions fair = LockOptions.builder().fair(true).build();
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> client.lock("n", fair))
+                .withMessageContaining("fair")
+                .withMessageContaining("inline");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> InlineBackend.client(
+                        new InlineBackend(false),
+                        ClientOptions.builder().lockOptions(fair).build()))
+                .withMessageContaining("fair");
+    }
+
+    private AsyncWaiter submit(long timeoutMillis) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                "n",
+                LockOptions.defaults(),
+                timeoutMillis * MILLI,
+                clock.nanos,
+                Runnable::run,
+                Simulation.SimLease::new);
+        backend.attemptAnswer = answer;
+        client.submit("n", waiter);
+        return waiter;
+    }
+
+    private Contender contender() {
+        return Objects.requireNonNull(client.contender("n"));
+    }
+
+    private EngineClient client() {
+        EngineRuntime runtime = new EngineRuntime(
+                clock,
+                ThreadLocalRandom::current,
+                (delay, task) -> Subscription.NONE,
+                Runnable::run,
+                Runnable::run,
+                Runnable::run,
+                Runnable::run,
+                () -> {});
+        EngineClient made = new EngineClient(
+                        backend,
+                        ClientOptions.builder()
+                                .requestTimeout(Duration.ofSeconds(3))
+                                .build(),
+                        runtime)
+                .start();
+        made.addListener(new LockListener() {
+            @Override
+            public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
+                outcomes.add(outcome);
+            }
+        });
+        return made;
+    }
+
+    private static final class Clock implements Ticker {
+        private long nanos = 1_000_000_000;
+
+        @Override
+        public long nanos() {
+            return nanos;
+        }
+
+        @Override
+        public long wallMillis() {
+            return nanos / MILLI;
+        }
+    }
+}
