@@ -9,10 +9,14 @@ class HolderInfoTest {
 
     @Test
     void holder_storedByAnAttacker_isPrintableAndBounded() {
-        HolderInfo holder = new HolderInfo("me\n10:00 WARN forged\u202e", "h\u001b[2K".repeat(100_000), 1, Instant.EPOCH, 1);
+        HolderInfo holder =
+                new HolderInfo("me\n10:00 WARN forged\u202e", "h\u001b[2K".repeat(100_000), 1, Instant.EPOCH, 1);
 
         assertThat(holder.who()).isEqualTo("me\\n10:00 WARN forged\\u202e");
-        assertThat(holder.host()).hasSizeLessThan(2_000).startsWith("h\\u001b[2K").endsWith("…");
+        assertThat(holder.host())
+                .hasSizeLessThan(2_000)
+                .startsWith("h\\u001b[2K")
+                .endsWith("…");
         assertThat(holder.toString()).hasLineCount(1);
     }
 
@@ -21,6 +25,7 @@ class HolderInfoTest {
         HolderInfo holder = new HolderInfo("größe/注文 42", "host", 1, Instant.EPOCH, 1);
 
         assertThat(holder.who()).isEqualTo("größe/注文 42");
-        assertThat(new HolderInfo("x".repeat(256), "", 1, Instant.EPOCH, 1).who()).isEqualTo("x".repeat(256));
+        assertThat(new HolderInfo("x".repeat(256), "", 1, Instant.EPOCH, 1).who())
+                .isEqualTo("x".repeat(256));
     }
 }

@@ -66,7 +66,8 @@ final class EngineLease implements Lease {
         Tenure tenure = possession.tenure;
         long needed = Durations.nanos(validity);
         if (needed < 0 || needed > Validity.usableNanos(tenure.leaseMillis())) {
-            throw new IllegalArgumentException("lock '" + LockName.printable(name()) + "': cannot ensure " + validity + ", a lease of "
+            throw new IllegalArgumentException("lock '" + LockName.printable(name()) + "': cannot ensure " + validity
+                    + ", a lease of "
                     + tenure.leaseMillis() + " ms can be relied upon for "
                     + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis())) + "; ask for a longer lease");
         }

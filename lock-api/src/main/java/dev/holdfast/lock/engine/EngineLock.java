@@ -109,7 +109,8 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public String toString() {
-        return "DistributedLock[" + LockName.printable(name) + " on " + client.info().name() + "]";
+        return "DistributedLock[" + LockName.printable(name) + " on "
+                + client.info().name() + "]";
     }
 
     @Override
@@ -125,7 +126,8 @@ final class EngineLock implements DistributedLock {
     private long timeoutNanos(Duration timeout) {
         Objects.requireNonNull(timeout, "timeout");
         if (timeout.isNegative()) {
-            throw new IllegalArgumentException("lock '" + LockName.printable(name) + "': timeout must not be negative, got " + timeout);
+            throw new IllegalArgumentException(
+                    "lock '" + LockName.printable(name) + "': timeout must not be negative, got " + timeout);
         }
         return Durations.nanos(timeout);
     }

@@ -43,8 +43,8 @@ public final class LockEngine {
         if (lease instanceof EngineLease ours) {
             return ours.grant();
         }
-        throw new IllegalArgumentException(
-                "lock '" + LockName.printable(lease.name()) + "': " + lease.getClass().getName()
-                        + " is not a lease of this library's engine; pass the lease that the lock gave");
+        throw new IllegalArgumentException("lock '" + LockName.printable(lease.name()) + "': "
+                + lease.getClass().getName()
+                + " is not a lease of this library's engine; pass the lease that the lock gave");
     }
 }

@@ -31,7 +31,8 @@ final class ThreadWaiter extends Waiter {
             while (state == State.WAITING) {
                 if (Thread.interrupted()) {
                     if (interruptible && contender.cancel(this)) {
-                        throw new InterruptedException("lock '" + LockName.printable(contender.name()) + "': interrupted while acquiring");
+                        throw new InterruptedException(
+                                "lock '" + LockName.printable(contender.name()) + "': interrupted while acquiring");
                     }
                     interrupted = true;
                     interruptible = false;

@@ -31,8 +31,8 @@ public record Grant(
                     + " is out of range 1 to 2^53 - 1; the store's counter cannot be used");
         }
         if (leaseMillis < 1) {
-            throw new IllegalArgumentException(
-                    "lock '" + LockName.printable(acquisition.name()) + "': the server granted a lease of " + leaseMillis + " ms");
+            throw new IllegalArgumentException("lock '" + LockName.printable(acquisition.name())
+                    + "': the server granted a lease of " + leaseMillis + " ms");
         }
     }
 }

@@ -34,8 +34,9 @@ public final class LockName {
         }
         int bytes = utf8(name).length;
         if (bytes > MAX_BYTES) {
-            throw new IllegalArgumentException("lock name '" + printable(name.substring(0, name.offsetByCodePoints(0, 16)))
-                    + "…' has " + bytes + " bytes of UTF-8, the limit is " + MAX_BYTES + "; shorten or hash it");
+            throw new IllegalArgumentException(
+                    "lock name '" + printable(name.substring(0, name.offsetByCodePoints(0, 16))) + "…' has " + bytes
+                            + " bytes of UTF-8, the limit is " + MAX_BYTES + "; shorten or hash it");
         }
         return name;
     }

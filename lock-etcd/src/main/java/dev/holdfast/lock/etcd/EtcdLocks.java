@@ -43,7 +43,7 @@ public final class EtcdLocks {
      * @return a builder
      */
     public static Builder builder(Client client) {
-        Objects.requireNonNull(client, "client");
+        Objects.requireNonNull(client, "client must not be null");
         return new Builder(new EtcdConnection(client, () -> {}));
     }
 
@@ -204,7 +204,7 @@ public final class EtcdLocks {
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {
-            Objects.requireNonNull(value, what);
+            Objects.requireNonNull(value, what + " must not be null");
             if (before != null) {
                 throw new IllegalStateException(what + " was already set to " + before);
             }

@@ -42,7 +42,7 @@ public final class JdbcLocks {
      * @return a builder with nothing else set
      */
     public static Builder builder(DataSource dataSource) {
-        return new Builder(Objects.requireNonNull(dataSource, "dataSource"), false, () -> {});
+        return new Builder(Objects.requireNonNull(dataSource, "dataSource must not be null"), false, () -> {});
     }
 
     /**
@@ -226,7 +226,7 @@ public final class JdbcLocks {
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {
-            Objects.requireNonNull(value, what);
+            Objects.requireNonNull(value, what + " must not be null");
             if (before != null) {
                 throw new IllegalStateException(what + " was already set to " + before);
             }

@@ -46,7 +46,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisURI uri) {
-        Objects.requireNonNull(uri, "uri");
+        Objects.requireNonNull(uri, "uri must not be null");
         return new Builder(
                 timeout -> List.of(OwnRedisSource.connect(
                         false, List.of(RedisURI.builder(uri).build()), timeout)),
@@ -95,7 +95,7 @@ public final class RedisLocks {
      */
     public static Builder builder(
             StatefulRedisConnection<String, String> connection, StatefulRedisPubSubConnection<String, String> pubSub) {
-        return builder(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub")));
+        return builder(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub must not be null")));
     }
 
     /**
@@ -259,7 +259,7 @@ public final class RedisLocks {
             replicas = once(
                     "replicas",
                     replicas,
-                    new ReplicaAcknowledgement(minimum, timeout.toMillis(), Objects.requireNonNull(policy, "policy")));
+                    new ReplicaAcknowledgement(minimum, timeout.toMillis(), Objects.requireNonNull(policy, "policy must not be null")));
             return this;
         }
 
@@ -291,7 +291,7 @@ public final class RedisLocks {
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {
-            Objects.requireNonNull(value, what);
+            Objects.requireNonNull(value, what + " must not be null");
             if (before != null) {
                 throw new IllegalStateException(what + " was already set to " + before);
             }

@@ -72,9 +72,10 @@ abstract class BadInputContract extends ClientGroup {
                     catchThrowable(() -> first().lock(name).unlock()),
                     catchThrowable(() -> first().lock(name).acquire(Duration.ofMillis(-1))),
                     catchThrowable(() -> lease.ensure(Duration.ofDays(1))));
-            assertThat(seen).allSatisfy(failure -> assertThat(failure.getMessage())
-                    .contains("'\\n10:00 WARN forged\\u001b[2K\\u202e")
-                    .hasLineCount(1));
+            assertThat(seen)
+                    .allSatisfy(failure -> assertThat(failure.getMessage())
+                            .contains("'\\n10:00 WARN forged\\u001b[2K\\u202e")
+                            .hasLineCount(1));
             assertThat(lease + " " + first().lock(name)).hasLineCount(1);
         }
     }

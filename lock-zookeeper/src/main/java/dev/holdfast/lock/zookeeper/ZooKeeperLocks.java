@@ -55,7 +55,7 @@ public final class ZooKeeperLocks {
         private @Nullable List<ACL> acl;
 
         private Builder(CuratorFramework client, boolean owned) {
-            this.client = Objects.requireNonNull(client, "client");
+            this.client = Objects.requireNonNull(client, "client must not be null");
             this.owned = owned;
         }
 
@@ -81,7 +81,7 @@ public final class ZooKeeperLocks {
          * @throws IllegalStateException if already set
          */
         public Builder basePath(String basePath) {
-            Objects.requireNonNull(basePath, "basePath");
+            Objects.requireNonNull(basePath, "basePath must not be null");
             this.basePath = once("basePath", this.basePath, LockTree.requireBase(basePath));
             return this;
         }
@@ -135,7 +135,7 @@ public final class ZooKeeperLocks {
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {
-            Objects.requireNonNull(value, what);
+            Objects.requireNonNull(value, what + " must not be null");
             if (before != null) {
                 throw new IllegalStateException(what + " was already set to " + before);
             }
