@@ -179,10 +179,12 @@ final class EngineClient implements LockClient, GrantObserver {
     }
 
     /** Fails the waiters and releases what is held; completes when the store has answered everything. Null if closed already. */
-    @Nullable CompletableFuture<Void> beginClose() {
+    @Nullable
+    CompletableFuture<Void> beginClose() {
         if (!closed.compareAndSet(false, true)) {
             return null;
         }
+        leftovers.closing();
         contenders.values().forEach(Contender::close);
         return requests.whenIdle();
     }
@@ -193,6 +195,14 @@ final class EngineClient implements LockClient, GrantObserver {
                     "lock client of {}: closed before the store had answered everything; what is still there ends"
                             + " with its lease",
                     info.name());
+        }
+        int unreachable = leftovers.unreachable();
+        if (unreachable > 0) {
+            LOG.warn(
+                    "lock client of {}: its connection was closed before it, so {} locks could not be released and end"
+                            + " with their leases; close the lock client first",
+                    info.name(),
+                    unreachable);
         }
         try {
             leftovers.close();
@@ -299,7 +309,8 @@ final class EngineClient implements LockClient, GrantObserver {
     }
 
     /** The present contender of a name, or null if nobody contends for it. */
-    @Nullable Contender contender(String name) {
+    @Nullable
+    Contender contender(String name) {
         return contenders.get(name);
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Grant;
@@ -8,6 +9,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +29,8 @@ final class Leftovers {
     private final EngineRuntime runtime;
     private final Requests requests;
     private final long timeoutNanos;
+    private final AtomicInteger unreachable = new AtomicInteger();
+    private volatile boolean closing;
     private volatile boolean closed;
 
     Leftovers(LockBackend backend, EngineRuntime runtime, Requests requests, long timeoutNanos) {
@@ -53,6 +57,16 @@ final class Leftovers {
         Runnable removal =
                 new Removal<>("abandon", acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {});
         return () -> elsewhere(removal);
+    }
+
+    /** The client closes: what cannot be sent any more is counted, and told once. */
+    void closing() {
+        closing = true;
+    }
+
+    /** How many requests could not be sent since then, because the store's connection was closed before. */
+    int unreachable() {
+        return unreachable.get();
     }
 
     /** No further retries; what is still there ends with its lease. */
@@ -121,6 +135,15 @@ final class Leftovers {
             }
             tell(null);
             if (closed) {
+                finish(null);
+                return;
+            }
+            if (failure instanceof LockClosedException) {
+                if (closing) {
+                    unreachable.incrementAndGet();
+                } else {
+                    LOG.warn("{}; what is still there ends with its lease", failure.getMessage());
+                }
                 finish(null);
                 return;
             }

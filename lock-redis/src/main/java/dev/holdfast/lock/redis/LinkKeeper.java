@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.LockClosedException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import java.util.Map;
@@ -91,7 +92,7 @@ final class LinkKeeper {
     }
 
     private void disconnected(RedisSource.Link used) {
-        if (used != link) {
+        if (used != link || used.closed().getAsBoolean()) {
             return;
         }
         long now = System.nanoTime();
@@ -104,9 +105,22 @@ final class LinkKeeper {
     }
 
     /** What its caller is told of a failure: why there is no connection, if that is known. */
-    Throwable told(Throwable failure) {
+    Throwable told(RedisSource.Link used, Throwable failure) {
+        if (isGone(used)) {
+            return gone(failure);
+        }
         Throwable why = refusal;
         return why == null || failure instanceof RedisCommandExecutionException ? failure : why;
+    }
+
+    /** Tells whether somebody else has closed the link for good. A command might then never end. */
+    boolean isGone(RedisSource.Link used) {
+        return !closed && used == link && used.closed().getAsBoolean();
+    }
+
+    static LockClosedException gone(@Nullable Throwable cause) {
+        return new LockClosedException(
+                "the connection to Redis was closed before the lock client; close the lock client first", cause);
     }
 
     /** The server at the end of this link does not have the key, or is a replica. */

@@ -18,6 +18,9 @@ import io.lettuce.core.resource.Delay;
 import io.lettuce.core.resource.EventLoopGroupProvider;
 import java.time.Duration;
 import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -40,6 +43,7 @@ final class OwnRedisSource implements RedisSource {
     private final ClientResources resources;
     private final EventLoopGroupProvider threads;
     private final PatientDelay delay;
+    private final Queue<CompletableFuture<Void>> closing = new ConcurrentLinkedQueue<>();
     private final RedisSource delegate;
 
     private OwnRedisSource(
@@ -119,16 +123,21 @@ final class OwnRedisSource implements RedisSource {
         delay.refused = refused;
     }
 
-    /** Shutting down the client closes its connections. */
     @Override
-    public void close(StatefulConnection<?, ?> connection) {}
+    public void close(StatefulConnection<?, ?> connection) {
+        closing.add(connection.closeAsync());
+    }
 
+    /** Connections first: the client complains of each that it finds half closed. */
     @Override
     public void close() {
-        client.shutdownAsync(0, 2, TimeUnit.SECONDS).whenComplete((nothing, failure) -> {
-            resources.shutdown(0, 2, TimeUnit.SECONDS);
-            threads.shutdown(0, 2, TimeUnit.SECONDS);
-        });
+        CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new))
+                .orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS)
+                .whenComplete((closed, late) -> client.shutdownAsync(0, 2, TimeUnit.SECONDS)
+                        .whenComplete((nothing, failure) -> {
+                            resources.shutdown(0, 2, TimeUnit.SECONDS);
+                            threads.shutdown(0, 2, TimeUnit.SECONDS);
+                        }));
     }
 
     /** Soon, but not while the server refuses us: each try is a failed login there. */

@@ -56,6 +56,9 @@ final class RedisCalls {
     private CompletableFuture<List<Object>> scriptOnce(
             RedisScript script, String[] keys, String[] args, long timeoutMillis) {
         RedisSource.Link link = link();
+        if (links.isGone(link)) {
+            return CompletableFuture.failedFuture(LinkKeeper.gone(null));
+        }
         RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
         return bounded(link, keys[0], sent, timeoutMillis)
                 .exceptionallyCompose(failure -> unlessUnknown(
@@ -93,7 +96,7 @@ final class RedisCalls {
             if (RedisFailures.isReadOnly(failure) || isMoving(failure)) {
                 links.wrongServer(link);
             }
-            throw new CompletionException(links.told(failure));
+            throw new CompletionException(links.told(link, failure));
         });
     }
 

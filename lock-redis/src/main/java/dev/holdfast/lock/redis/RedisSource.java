@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.api.StatefulConnection;
@@ -17,6 +18,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,6 +35,7 @@ interface RedisSource {
      *     more: looks for the right one. Does nothing where a new link leads there
      * @param node finds the server that has a key, and its commands
      * @param server names the server that has a key
+     * @param closed whether the connection was closed for good, by whomever
      * @param connection the connection, to be closed; null if it is the user's
      */
     record Link(
@@ -40,13 +43,19 @@ interface RedisSource {
             Runnable wrongServer,
             Function<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> node,
             Function<String, String> server,
+            BooleanSupplier closed,
             @Nullable StatefulConnection<String, String> connection) {
 
         static Link owned(StatefulRedisConnection<String, String> connection) {
             RedisAsyncCommands<String, String> commands = connection.async();
             // Sentinel tells the master of the moment to whoever connects anew.
             return new Link(
-                    commands, () -> {}, key -> CompletableFuture.completedStage(commands), key -> "", connection);
+                    commands,
+                    () -> {},
+                    key -> CompletableFuture.completedStage(commands),
+                    key -> "",
+                    () -> isClosed(connection),
+                    connection);
         }
 
         static Link owned(RedisClusterClient client, StatefulRedisClusterConnection<String, String> connection) {
@@ -55,7 +64,13 @@ interface RedisSource {
                     client::refreshPartitionsAsync,
                     key -> node(connection, key),
                     key -> server(connection, key),
+                    () -> isClosed(connection),
                     connection);
+        }
+
+        /** Lettuce's own connections can tell whether they are only down. */
+        static boolean isClosed(StatefulConnection<?, ?> connection) {
+            return connection instanceof RedisChannelHandler<?, ?> handler && handler.isClosed();
         }
 
         private static String server(StatefulRedisClusterConnection<String, String> connection, String key) {
@@ -74,6 +89,9 @@ interface RedisSource {
                     .thenApply(StatefulRedisConnection::async);
         }
     }
+
+    /** What closing a connection may take; it waits for no server. */
+    long CLOSE_MILLIS = 500;
 
     /** Tells whether keys must be sent slot by slot. */
     boolean cluster();
@@ -102,9 +120,15 @@ interface RedisSource {
     /** Whether the server refuses us, as far as is known: it is then asked less often. */
     default void refused(boolean refused) {}
 
-    /** Closes a connection that this source has made. */
+    /** Closes a connection that this source has made, so that its client can be closed next without finding it half closed. */
     default void close(StatefulConnection<?, ?> connection) {
-        connection.closeAsync();
+        try {
+            connection.closeAsync().get(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (ExecutionException | TimeoutException e) {
+            // It is closed as far as it can be.
+        }
     }
 
     /** Frees what this library has made; called last. */
@@ -188,7 +212,13 @@ interface RedisSource {
                         connection instanceof StatefulRedisClusterConnection<String, String> clustered
                                 ? clustered.async()
                                 : ((StatefulRedisConnection<String, String>) connection).async();
-                return new Link(commands, () -> {}, key -> CompletableFuture.completedStage(commands), key -> "", null);
+                return new Link(
+                        commands,
+                        () -> {},
+                        key -> CompletableFuture.completedStage(commands),
+                        key -> "",
+                        () -> Link.isClosed(connection),
+                        null);
             }
 
             @Override

@@ -36,6 +36,18 @@ final class RedisClusterFixture implements LockFixture {
         return cluster.master(SlotHash.getSlot(keys.lock()));
     }
 
+    /** How many clients are connected, but for who asks. */
+    long clients() throws IOException {
+        long count = 0;
+        for (RedisServer node : cluster.nodes()) {
+            count += String.valueOf(node.command("CLIENT", "LIST", "TYPE", "normal"))
+                            .lines()
+                            .count()
+                    - 1;
+        }
+        return count;
+    }
+
     @Override
     public String name() {
         return "redis " + version + ", cluster of 3 masters and 3 replicas, sharded channels";

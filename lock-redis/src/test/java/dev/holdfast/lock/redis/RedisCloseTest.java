@@ -1,0 +1,147 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.RedisClient;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What closing says, and how long it takes. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class RedisCloseTest {
+    private static final Duration REQUEST = Duration.ofSeconds(2);
+    private static final String LETTUCE = "Connection is already closed";
+
+    private RedisServer server;
+
+    @BeforeAll
+    void start() throws Exception {
+        server = RedisServer.start();
+    }
+
+    @AfterAll
+    void stop() {
+        server.close();
+    }
+
+    @Test
+    void afterTheApplicationsClient_saysOneLineAndReturnsAtOnce() throws Exception {
+        RedisClient client = RedisClient.create(uri());
+        LockClient locks = RedisLocks.builder(client).options(options()).build();
+        List<Lease> held = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            held.add(locks.lock("early" + i).acquire());
+        }
+        client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        long start = System.nanoTime();
+        String said = said(locks::close);
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(REQUEST.dividedBy(2));
+        assertThat(said.lines().filter(line -> line.contains("dev.holdfast")))
+                .singleElement()
+                .asString()
+                .contains(
+                        "its connection was closed before it, so 5 locks could not be released",
+                        "close the lock client first");
+        assertThat(held).noneMatch(Lease::isValid);
+    }
+
+    @Test
+    void beforeTheApplicationsClient_isSilent() throws Exception {
+        RedisClient client = RedisClient.create(uri());
+        LockClient locks = RedisLocks.builder(client).options(options()).build();
+        CompletableFuture<Lease> waiting;
+        try (Lease held = locks.lock("silent").acquire()) {
+            waiting = subscribe(locks, "silent");
+            assertThat(held.isValid()).isTrue();
+        }
+        waiting.get(1, TimeUnit.MINUTES).close();
+        String said = said(() -> {
+            locks.close();
+            client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        });
+        assertThat(said).doesNotContain(LETTUCE).doesNotContain("dev.holdfast");
+    }
+
+    private CompletableFuture<Lease> subscribe(LockClient locks, String name) throws Exception {
+        CompletableFuture<Lease> waiting;
+        try (LockClient other = LockClient.connect(uri(), options());
+                Lease held = other.lock(name + "2").acquire()) {
+            waiting = locks.lock(name + "2").acquireAsync(Duration.ofMinutes(1)).toCompletableFuture();
+            Awaitility.await()
+                    .atMost(Duration.ofMinutes(1))
+                    .until(() -> server.list("PUBSUB", "CHANNELS").size() == 1);
+            assertThat(held.isValid()).isTrue();
+        }
+        return waiting;
+    }
+
+    @Test
+    void cluster_isSilent() throws Exception {
+        try (RedisClusterFixture cluster = new RedisClusterFixture()) {
+            LockClient locks = LockClient.connect(cluster.uri(), options());
+            for (int i = 0; i < 20; i++) {
+                locks.lock("name" + i).acquire().close();
+            }
+            String said = said(() -> {
+                locks.close();
+                // Lettuce closes behind us.
+                Awaitility.await().atMost(Duration.ofMinutes(1)).until(() -> cluster.clients() == 0);
+            });
+            assertThat(said).doesNotContain(LETTUCE).doesNotContain("dev.holdfast");
+        }
+    }
+
+    @Test
+    void hungServer_isLeftWithinTheRequestTimeOut() throws Exception {
+        LockClient locks = LockClient.connect(uri(), options());
+        locks.lock("hung").acquire();
+        server.process().pause();
+        try {
+            long start = System.nanoTime();
+            locks.close();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(REQUEST.plusMillis(500));
+        } finally {
+            server.process().resume();
+        }
+    }
+
+    private static ClientOptions options() {
+        return ClientOptions.builder().requestTimeout(REQUEST).build();
+    }
+
+    private String uri() {
+        return "redis://" + server.host() + ":" + server.port();
+    }
+
+    private interface Step {
+        void run() throws Exception;
+    }
+
+    /** All loggers print to the error output. */
+    private static String said(Step step) throws Exception {
+        PrintStream before = System.err;
+        ByteArrayOutputStream said = new ByteArrayOutputStream();
+        System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+        try {
+            step.run();
+        } finally {
+            System.setErr(before);
+        }
+        return said.toString(StandardCharsets.UTF_8);
+    }
+}
