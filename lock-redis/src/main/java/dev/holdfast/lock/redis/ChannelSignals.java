@@ -10,7 +10,9 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,6 +28,7 @@ final class ChannelSignals implements RedisSignals {
     private static final long RETRY_MILLIS = 500;
     private static final long SUBSCRIBE_MILLIS = 10_000;
     private static final long PENDING_NANOS = 2_000_000_000L;
+    private static final int DEAD_AFTER = 3;
 
     /** Where the subscription is. */
     private enum State {
@@ -43,6 +46,8 @@ final class ChannelSignals implements RedisSignals {
     private final AtomicReference<CompletableFuture<StatefulRedisPubSubConnection<String, String>>> connection =
             new AtomicReference<>();
     private final AtomicBoolean warned = new AtomicBoolean();
+    private final AtomicInteger missed = new AtomicInteger();
+    private volatile @Nullable StatefulRedisPubSubConnection<String, String> heard;
     private volatile State state = State.UNUSED;
     private volatile long sinceNanos;
     private volatile boolean closed;
@@ -114,26 +119,10 @@ final class ChannelSignals implements RedisSignals {
     private void open(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
         try {
             StatefulRedisPubSubConnection<String, String> opened = source.connectPubSub();
-            opened.addListener(new RedisPubSubAdapter<>() {
-                @Override
-                public void message(String from, String owner) {
-                    waiters.call(owner);
-                }
-
-                @Override
-                public void subscribed(String to, long count) {
-                    enter(State.LIVE);
-                    waiters.callAll();
-                }
-            });
-            opened.addListener(new RedisConnectionStateAdapter() {
-                @Override
-                public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
-                    if (state == State.LIVE) {
-                        enter(State.PENDING);
-                    }
-                }
-            });
+            if (opened != heard) {
+                heard = opened;
+                listenTo(opened);
+            }
             opening.complete(opened);
             if (closed) {
                 source.close(opened);
@@ -151,6 +140,53 @@ final class ChannelSignals implements RedisSignals {
             opening.completeExceptionally(e);
             failed(opening);
         }
+    }
+
+    /** What an earlier connection has to say, which is being closed, does not count. */
+    private void listenTo(StatefulRedisPubSubConnection<String, String> opened) {
+        opened.addListener(new RedisPubSubAdapter<>() {
+            @Override
+            public void message(String from, String owner) {
+                missed.set(0);
+                waiters.call(owner);
+            }
+
+            @Override
+            public void subscribed(String to, long count) {
+                if (opened == heard) {
+                    missed.set(0);
+                    enter(State.LIVE);
+                }
+                waiters.callAll();
+            }
+        });
+        opened.addListener(new RedisConnectionStateAdapter() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
+                if (opened == heard && state == State.LIVE) {
+                    enter(State.PENDING);
+                }
+            }
+        });
+    }
+
+    /** A connection that the server believes to be open, and that brings nothing, is replaced. */
+    @Override
+    public void missed() {
+        if (missed.incrementAndGet() < DEAD_AFTER || state != State.LIVE) {
+            return;
+        }
+        missed.set(0);
+        CompletableFuture<StatefulRedisPubSubConnection<String, String>> dead = connection.get();
+        if (dead == null || !connection.compareAndSet(dead, null)) {
+            return;
+        }
+        LOG.debug("channel '{}': calls do not arrive, so it is subscribed anew", channel);
+        enter(State.FAILED);
+        if (source.connects()) {
+            dead.thenAccept(StatefulRedisPubSubConnection::closeAsync);
+        }
+        open();
     }
 
     /** What the user must mend is told once, and tried again like everything else while somebody waits. */

@@ -108,6 +108,9 @@ final class RedisLockBackend implements LockBackend {
             Long.toString(arrival)
         };
         return answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
+            if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
+                signals.missed();
+            }
             if (number(reply, 0) == 1) {
                 forget(owner);
                 return new Attempt.Granted(new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));

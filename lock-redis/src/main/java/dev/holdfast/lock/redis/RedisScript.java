@@ -108,14 +108,15 @@ record RedisScript(String name, String body, String digest) {
     /**
      * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease ms, 1 to queue or 0, order,
      * identity, memory ms, mode and inbox of a call, arrival of the ticket or 0. The order is {@code fair}, {@code young}
-     * or {@code any}: the last for votes, where order has no meaning. Answers {1, token} or {0, remaining ms, arrival}.
+     * or {@code any}: the last for votes, where order has no meaning. Answers {1, token, 0, called} or {0, remaining ms,
+     * arrival, called}: called is 1 if a call has gone to the owner since its last attempt, if it has a ticket.
      *
      * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the queue's functions.
      */
     static final RedisScript ATTEMPT = of("attempt", CLOCK + STATE + """
-            if not who then return {0, redis.call('PTTL', KEYS[1]), 0} end
+            if not who then return {0, redis.call('PTTL', KEYS[1]), 0, 0} end
             local owner, lease = ARGV[1], tonumber(ARGV[2])
-            local remaining = who == '-' and 0 or left(KEYS[1], memory)
+            local remaining, called = who == '-' and 0 or left(KEYS[1], memory), 0
             local function grant()
               local token = math.max(last + 1, micros)
               if token >= 9007199254740992 then
@@ -123,7 +124,7 @@ record RedisScript(String name, String body, String digest) {
               end
               redis.call('SET', KEYS[1], string.format('%s %.0f %s %s %s %.0f %s',
                          owner, token, ARGV[6], waiting, released, millis, ARGV[5]), 'PX', lease + ARGV[6])
-              return {1, token}
+              return {1, token, 0, called}
             end
             if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
             """ + QUEUE + """
@@ -131,9 +132,13 @@ record RedisScript(String name, String body, String digest) {
               redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
                          owner, last, ARGV[6], waiting, released, about), 'PX', lease + ARGV[6])
               if KEYS[2] then leave(owner) end
-              return {1, tonumber(last)}
+              return {1, tonumber(last), 0, 0}
             end
-            if not KEYS[2] then return {0, remaining, 0} end
+            if not KEYS[2] then return {0, remaining, 0, 0} end
+            if ARGV[9] ~= '0' then
+              local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', '^(%d+) ')
+              if deadline and tonumber(deadline) <= millis + 700 then called = 1 end
+            end
             if remaining <= 0 then
               local head = first()
               while head and head.id ~= owner do
@@ -176,7 +181,7 @@ record RedisScript(String name, String body, String digest) {
             elseif ARGV[9] ~= '0' then
               leave(owner)
             end
-            return {0, remaining, arrival}
+            return {0, remaining, arrival, called}
             """);
 
     /**

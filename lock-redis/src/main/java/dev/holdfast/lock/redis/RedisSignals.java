@@ -52,6 +52,12 @@ interface RedisSignals {
     /** Ends that acquisition's interest. Idempotent. */
     void unwanted(String owner);
 
+    /**
+     * The server has called a waiter, which came by itself and had not heard of it. That may be a coincidence, but not if
+     * it happens several times without any call that is heard in between: then the subscription's connection is dead.
+     */
+    default void missed() {}
+
     /** Ends the subscription. */
     void close();
 }

@@ -28,6 +28,12 @@ final class RedisWaiters {
         return () -> waiter.deafen(maybeFree);
     }
 
+    /** Whether a call for this owner has come since the last time this was asked. */
+    boolean takeHeard(String owner) {
+        Waiter waiter = waiters.get(owner);
+        return waiter != null && waiter.heard.getAndSet(false);
+    }
+
     void call(String owner) {
         Waiter waiter = waiters.get(owner);
         if (waiter != null) {
@@ -46,6 +52,7 @@ final class RedisWaiters {
 
     private static final class Waiter {
         private final AtomicBoolean called = new AtomicBoolean();
+        private final AtomicBoolean heard = new AtomicBoolean();
         private volatile @Nullable Runnable listener;
 
         void listen(Runnable maybeFree) {
@@ -60,6 +67,7 @@ final class RedisWaiters {
         }
 
         void call() {
+            heard.set(true);
             called.set(true);
             deliver();
         }

@@ -15,13 +15,20 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.hamcrest.Matchers;
 import org.junit.jupiter.api.Test;
 
 /** Waiters that do not hear, entries that are not theirs, and whose order counts. */
@@ -100,6 +107,72 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
     }
 
+    /** The server believes the connection to be open, and counts it as one that heard. */
+    @Test
+    void connectionThatBringsNothing_isReplaced() throws Exception {
+        String server = fixture.server().host() + ":" + fixture.server().port();
+        RedisClient direct = RedisClient.create("redis://" + server);
+        try (FaultProxy proxy = FaultProxy.to(fixture.server().process())) {
+            RedisClient proxied = RedisClient.create("redis://" + proxy.host() + ":" + proxy.port());
+            AtomicInteger subscriptions = new AtomicInteger();
+            RedisSource source = new RedisSource() {
+                @Override
+                public boolean cluster() {
+                    return false;
+                }
+
+                @Override
+                public Link connect() {
+                    return RedisSource.of(direct).connect();
+                }
+
+                @Override
+                public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+                    return RedisSource.of(subscriptions.getAndIncrement() == 0 ? proxied : direct)
+                            .connectPubSub();
+                }
+            };
+            try (LockBackend deaf = RedisLocks.builder(source).backend()) {
+                Acquisition first = acquisition();
+                Grant holding = grant(a, acquisition());
+                queueSubscribed(deaf, first, 1);
+                get(deaf.abandon(first, TIMEOUT));
+                release(a, holding);
+                proxy.blackHole(Direction.TO_CLIENT);
+                for (int i = 0; i < 3; i++) {
+                    assertThat(subscriptions).as("before call %d is missed", i).hasValue(1);
+                    missCall(deaf);
+                }
+                await().atMost(PATIENCE).untilAtomic(subscriptions, Matchers.equalTo(2));
+                Grant held = grant(a, acquisition());
+                Acquisition mine = acquisition();
+                Ticket[] present = {busy(deaf, mine, 60_000, true, null).ticket()};
+                await().atMost(PATIENCE).until(() -> {
+                    present[0] = busy(deaf, mine, 60_000, true, present[0]).ticket();
+                    return present[0] != null && entry(mine).contains(" P ");
+                });
+                CountDownLatch called = new CountDownLatch(1);
+                try (var x = deaf.signal(present[0], called::countDown)) {
+                    release(a, held);
+                    assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
+                }
+                get(deaf.abandon(mine, TIMEOUT));
+            } finally {
+                proxied.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+                direct.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+            }
+        }
+    }
+
+    /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
+    private void missCall(LockBackend deaf) throws Exception {
+        Grant held = grant(a, acquisition());
+        Acquisition mine = acquisition();
+        Ticket ticket = queueSubscribed(deaf, mine, 1);
+        release(a, held);
+        release(deaf, ((Attempt.Granted) attempt(deaf, mine, 60_000, true, ticket)).grant());
+    }
+
     @Test
     void plantedEntries_neverSpeakOnOtherChannels_norOtherWords() throws Exception {
         List<String> heard = new ArrayList<>();
@@ -172,10 +245,14 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         awaitSubscribed(processes);
         await().atMost(PATIENCE).until(() -> {
             busy(backend, waiting, 60_000, true, ticket);
-            Object entry = fixture.server().command("HGET", keys().waiters(), waiting.owner().toString());
-            return String.valueOf(entry).contains(" P ");
+            return entry(waiting).contains(" P ");
         });
         return ticket;
+    }
+
+    private String entry(Acquisition waiting) throws IOException {
+        return String.valueOf(fixture.server()
+                .command("HGET", keys().waiters(), waiting.owner().toString()));
     }
 
     private void awaitSubscribed(int processes) {
