@@ -1,7 +1,6 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
@@ -15,12 +14,6 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
-import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.op.Cmp;
-import io.etcd.jetcd.op.CmpTarget;
-import io.etcd.jetcd.op.Op;
-import io.etcd.jetcd.options.DeleteOption;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -53,8 +46,7 @@ final class EtcdLockBackend implements LockBackend {
     private final ScheduledThreadPoolExecutor executor;
     private final EtcdCalls calls;
     private final SharedLeases leases;
-    private final ConditionalWrite writes;
-    private final WaiterLook look;
+    private final EtcdAttempts attempts;
     private final EtcdRenewal renewal;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdPlace> places = new ConcurrentHashMap<>();
@@ -73,8 +65,8 @@ final class EtcdLockBackend implements LockBackend {
         executor.setRemoveOnCancelPolicy(true);
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseGone);
-        this.writes = new ConditionalWrite(calls, keys, leases);
-        this.look = new WaiterLook(calls, protocol);
+        ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
+        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
     }
 
@@ -92,145 +84,13 @@ final class EtcdLockBackend implements LockBackend {
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
         EtcdPlace place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
-        return translated(request.acquisition(), attempt(place, request, deadline, true));
+        return translated(request.acquisition(), attempts.attempt(place, request, deadline, true));
     }
 
     private EtcdPlace newPlace(AttemptRequest request) {
         String name = request.acquisition().name();
         QueueSlots.Slot slot = slots.take(name);
         return new EtcdPlace(request.acquisition(), slot, protocol.key(name, slot), request.identity());
-    }
-
-    private CompletableFuture<Attempt> attempt(
-            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
-        boolean called = place.takeCall();
-        if (!called && place.isWaiting() && request.ticket() instanceof EtcdTicket ticket && isKept(place)) {
-            return look(place, ticket, request, deadline);
-        }
-        return write(place, request, deadline, again);
-    }
-
-    /** Whether the place in the queue, if there is one, needs no move to another lease. */
-    private boolean isKept(EtcdPlace place) {
-        SharedLease lease = place.lease();
-        return !protocol.queues() || lease != null && leases.isGood(lease);
-    }
-
-    /** A poll: nothing is written while nothing has changed. */
-    private CompletableFuture<Attempt> look(
-            EtcdPlace place, EtcdTicket ticket, AttemptRequest request, Deadline deadline) {
-        return calls.bounded(look.isUnchanged(ticket), deadline.leftMillis())
-                .thenCompose(unchanged -> unchanged
-                        ? CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket))
-                        : write(place, request, deadline, true));
-    }
-
-    private CompletableFuture<Attempt> write(
-            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
-        SharedLease present = place.lease();
-        if (present != null && leases.isGood(present)) {
-            return write(place, present, request, deadline, again);
-        }
-        return leases.obtain(SharedLeases.ttlSeconds(request.leaseMillis()), deadline.leftMillis())
-                .thenCompose(lease -> write(place, lease, request, deadline, again));
-    }
-
-    private CompletableFuture<Attempt> write(
-            EtcdPlace place, SharedLease lease, AttemptRequest request, Deadline deadline, boolean again) {
-        CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
-                ? leases.renew(lease, deadline.leftMillis())
-                : CompletableFuture.completedFuture(null);
-        return calls.bounded(writes.send(place, lease, write -> protocol.alsoRead(place, write)), deadline.leftMillis())
-                .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
-                .exceptionallyCompose(failure -> {
-                    if (EtcdErrors.isLeaseGone(failure) && again) {
-                        leases.gone(lease, "etcd refused to put a key on it");
-                        return attempt(place, request, deadline, false);
-                    }
-                    return CompletableFuture.failedFuture(failure);
-                });
-    }
-
-    private static LockUnavailableException ended(EtcdPlace place) {
-        return new LockUnavailableException(
-                "lock '" + place.acquisition().name() + "': the acquisition was abandoned before this attempt");
-    }
-
-    private CompletableFuture<Attempt> finish(
-            EtcdPlace place,
-            AttemptRequest request,
-            Deadline deadline,
-            CompletableFuture<Void> fresh,
-            Outcome outcome) {
-        if (outcome instanceof Outcome.Held held) {
-            return granted(place, request, deadline, fresh, held.revision());
-        }
-        if (place.isEnding() || outcome instanceof Outcome.Ended) {
-            return CompletableFuture.failedFuture(ended(place));
-        }
-        if (outcome instanceof Outcome.Taken taken) {
-            move(place, taken.present());
-        }
-        if (!(outcome instanceof Outcome.Queued)) {
-            place.called();
-            return attempt(place, request, deadline, true);
-        }
-        EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
-        if (request.waitMillis() == 0) {
-            return leave(place, deadline).thenApply(gone -> new Attempt.Busy(-1, null));
-        }
-        place.waiting();
-        SharedLease lease = place.lease();
-        if (lease != null) {
-            leases.lookAfter(lease);
-        }
-        return CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket));
-    }
-
-    /**
-     * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
-     * deleted, and not used again.
-     */
-    private void move(EtcdPlace place, KeyValue present) {
-        ByteSequence key = place.key();
-        String name = place.acquisition().name();
-        QueueSlots.Slot slot = slots.take(name);
-        place.move(slot, protocol.key(name, slot));
-        EtcdCalls.guarded(() -> calls.txn()
-                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(present.getModRevision())))
-                        .Then(Op.delete(key, DeleteOption.DEFAULT))
-                        .commit())
-                .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));
-    }
-
-    /**
-     * Reports no more of the shared lease than what is certain. The keep-alive that was sent beside the transaction makes
-     * that nearly all of it; it usually answers first, and is waited for longer only if the rest is short.
-     */
-    private CompletableFuture<Attempt> granted(
-            EtcdPlace place, AttemptRequest request, Deadline deadline, CompletableFuture<Void> fresh, long revision) {
-        if (fresh.isDone()) {
-            return CompletableFuture.completedFuture(grant(place, request, deadline, revision));
-        }
-        boolean enough = certainMillis(place, request, deadline) >= request.leaseMillis() / 2;
-        long patience = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
-        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, revision));
-    }
-
-    private static long certainMillis(EtcdPlace place, AttemptRequest request, Deadline deadline) {
-        long certain = place.certainNanos(deadline.startNanos());
-        return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
-    }
-
-    private static Attempt grant(EtcdPlace place, AttemptRequest request, Deadline deadline, long revision) {
-        long certain = certainMillis(place, request, deadline);
-        if (certain < 1) {
-            throw new LockUnavailableException("lock '" + request.acquisition().name() + "': " + place.lease()
-                    + " could not be renewed in time; see whether the cluster has a leader");
-        }
-        Grant grant = new Grant(request.acquisition(), revision, certain, place);
-        place.held(grant, request.leaseMillis());
-        return new Attempt.Granted(grant);
     }
 
     @Override
@@ -284,22 +144,6 @@ final class EtcdLockBackend implements LockBackend {
             place.buried();
             forget(place);
             return there;
-        });
-    }
-
-    /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
-    private CompletableFuture<?> leave(EtcdPlace place, Deadline deadline) {
-        CompletableFuture<Boolean> left = protocol.queues()
-                ? calls.bounded(writes.removeAsSeen(place), deadline.leftMillis())
-                : CompletableFuture.completedFuture(true);
-        return left.thenAccept(gone -> {
-            if (!gone) {
-                throw new LockUnavailableException(
-                        "lock '" + place.acquisition().name() + "': its place in the queue changed while it was left");
-            }
-            if (place.openCreations().isEmpty()) {
-                forget(place);
-            }
         });
     }
 

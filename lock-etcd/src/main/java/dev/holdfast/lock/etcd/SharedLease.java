@@ -17,8 +17,11 @@ final class SharedLease {
     /** After so many tombstones the lease takes no more acquisitions, so that it ends and they with it. */
     private static final int TOMBSTONES = 64;
 
-    /** What the keys on one lease may add up to, so that etcd's list of them stays well below gRPC's 4 MB. */
-    private static final long FULL_BYTES = 1_500_000;
+    /**
+     * What the keys on one lease may add up to, so that etcd's list of them stays below gRPC's 4 MB also
+     * with a namespace before each of them.
+     */
+    private static final long FULL_BYTES = 1_000_000;
 
     private final long id;
     private final long ttlNanos;

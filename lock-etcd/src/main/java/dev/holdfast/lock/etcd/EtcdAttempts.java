@@ -1,0 +1,180 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.DeleteOption;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Makes attempts: a {@link ConditionalWrite} where something may have changed for the acquisition, else a {@link WaiterLook};
+ * and says what the answer means for it.
+ */
+record EtcdAttempts(
+        EtcdCalls calls,
+        EtcdProtocol protocol,
+        SharedLeases leases,
+        ConditionalWrite writes,
+        QueueSlots slots,
+        Consumer<EtcdPlace> forget) {
+    private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
+
+    /** Makes one; {@code again}: if etcd does not know the lease any more, on another one. */
+    CompletableFuture<Attempt> attempt(
+            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
+        boolean called = place.takeCall();
+        if (!called && place.isWaiting() && request.ticket() instanceof EtcdTicket ticket && isKept(place)) {
+            return look(place, ticket, request, deadline);
+        }
+        return write(place, request, deadline, again);
+    }
+
+    /** Whether the place in the queue, if there is one, needs no move to another lease. */
+    private boolean isKept(EtcdPlace place) {
+        SharedLease lease = place.lease();
+        return !protocol.queues() || lease != null && leases.isGood(lease);
+    }
+
+    /** A poll: nothing is written while nothing has changed. */
+    private CompletableFuture<Attempt> look(
+            EtcdPlace place, EtcdTicket ticket, AttemptRequest request, Deadline deadline) {
+        return calls.bounded(new WaiterLook(calls, protocol).isUnchanged(ticket), deadline.leftMillis())
+                .thenCompose(unchanged -> unchanged
+                        ? CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket))
+                        : write(place, request, deadline, true));
+    }
+
+    private CompletableFuture<Attempt> write(
+            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
+        SharedLease present = place.lease();
+        if (present != null && leases.isGood(present)) {
+            return write(place, present, request, deadline, again);
+        }
+        return leases.obtain(SharedLeases.ttlSeconds(request.leaseMillis()), deadline.leftMillis())
+                .thenCompose(lease -> write(place, lease, request, deadline, again));
+    }
+
+    private CompletableFuture<Attempt> write(
+            EtcdPlace place, SharedLease lease, AttemptRequest request, Deadline deadline, boolean again) {
+        CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
+                ? leases.renew(lease, deadline.leftMillis())
+                : CompletableFuture.completedFuture(null);
+        return calls.bounded(writes.send(place, lease, write -> protocol.alsoRead(place, write)), deadline.leftMillis())
+                .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
+                .exceptionallyCompose(failure -> {
+                    if (EtcdErrors.isLeaseGone(failure) && again) {
+                        leases.gone(lease, "etcd refused to put a key on it");
+                        return attempt(place, request, deadline, false);
+                    }
+                    return CompletableFuture.failedFuture(failure);
+                });
+    }
+
+    private static LockUnavailableException ended(EtcdPlace place) {
+        return new LockUnavailableException(
+                "lock '" + place.acquisition().name() + "': the acquisition was abandoned before this attempt");
+    }
+
+    private CompletableFuture<Attempt> finish(
+            EtcdPlace place,
+            AttemptRequest request,
+            Deadline deadline,
+            CompletableFuture<Void> fresh,
+            Outcome outcome) {
+        if (outcome instanceof Outcome.Held held) {
+            return granted(place, request, deadline, fresh, held.revision());
+        }
+        if (place.isEnding() || outcome instanceof Outcome.Ended) {
+            return CompletableFuture.failedFuture(ended(place));
+        }
+        if (outcome instanceof Outcome.Taken taken) {
+            move(place, taken.present());
+        }
+        if (!(outcome instanceof Outcome.Queued)) {
+            place.called();
+            return attempt(place, request, deadline, true);
+        }
+        EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
+        if (request.waitMillis() == 0) {
+            return leave(place, deadline).thenApply(gone -> new Attempt.Busy(-1, null));
+        }
+        place.waiting();
+        SharedLease lease = place.lease();
+        if (lease != null) {
+            leases.lookAfter(lease);
+        }
+        return CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket));
+    }
+
+    /**
+     * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
+     * deleted, and not used again.
+     */
+    private void move(EtcdPlace place, KeyValue present) {
+        ByteSequence key = place.key();
+        String name = place.acquisition().name();
+        QueueSlots.Slot slot = slots.take(name);
+        place.move(slot, protocol.key(name, slot));
+        EtcdCalls.guarded(() -> calls.txn()
+                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(present.getModRevision())))
+                        .Then(Op.delete(key, DeleteOption.DEFAULT))
+                        .commit())
+                .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));
+    }
+
+    /**
+     * Reports no more of the shared lease than what is certain. The keep-alive that was sent beside the transaction makes
+     * that nearly all of it; it usually answers first, and is waited for longer only if the rest is short.
+     */
+    private CompletableFuture<Attempt> granted(
+            EtcdPlace place, AttemptRequest request, Deadline deadline, CompletableFuture<Void> fresh, long revision) {
+        if (fresh.isDone()) {
+            return CompletableFuture.completedFuture(grant(place, request, deadline, revision));
+        }
+        boolean enough = certainMillis(place, request, deadline) >= request.leaseMillis() / 2;
+        long patience = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
+        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, revision));
+    }
+
+    private static long certainMillis(EtcdPlace place, AttemptRequest request, Deadline deadline) {
+        long certain = place.certainNanos(deadline.startNanos());
+        return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
+    }
+
+    private static Attempt grant(EtcdPlace place, AttemptRequest request, Deadline deadline, long revision) {
+        long certain = certainMillis(place, request, deadline);
+        if (certain < 1) {
+            throw new LockUnavailableException("lock '" + request.acquisition().name() + "': " + place.lease()
+                    + " could not be renewed in time; see whether the cluster has a leader");
+        }
+        Grant grant = new Grant(request.acquisition(), revision, certain, place);
+        place.held(grant, request.leaseMillis());
+        return new Attempt.Granted(grant);
+    }
+
+    /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
+    private CompletableFuture<?> leave(EtcdPlace place, Deadline deadline) {
+        CompletableFuture<Boolean> left = protocol.queues()
+                ? calls.bounded(writes.removeAsSeen(place), deadline.leftMillis())
+                : CompletableFuture.completedFuture(true);
+        return left.thenAccept(gone -> {
+            if (!gone) {
+                throw new LockUnavailableException(
+                        "lock '" + place.acquisition().name() + "': its place in the queue changed while it was left");
+            }
+            if (place.openCreations().isEmpty()) {
+                forget.accept(place);
+            }
+        });
+    }
+}
