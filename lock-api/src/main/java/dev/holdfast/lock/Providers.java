@@ -2,12 +2,17 @@ package dev.holdfast.lock;
 
 import dev.holdfast.lock.text.Scheme;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
+import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 
 /** Finds the provider for a URI. The URI itself never appears in a message, since it may hold a password. */
 final class Providers {
+
+    private static final int MOST_BROKEN = 100;
 
     private Providers() {}
 
@@ -19,17 +24,13 @@ final class Providers {
         String scheme = Scheme.of(uri);
         TreeSet<String> found = new TreeSet<>();
         List<LockProvider> serving = new ArrayList<>();
-        for (LockProvider provider : providers) {
+        List<ServiceConfigurationError> broken = new ArrayList<>();
+        Iterator<LockProvider> each = providers.iterator();
+        for (LockProvider provider = next(each, broken); provider != null; provider = next(each, broken)) {
             found.addAll(provider.schemes());
             if (provider.schemes().contains(scheme)) {
                 serving.add(provider);
             }
-        }
-        if (serving.isEmpty()) {
-            throw new IllegalArgumentException(
-                    "no lock provider serves the URI scheme '" + scheme + "'; found "
-                            + (found.isEmpty() ? "no providers at all" : found)
-                            + "; add the backend's module (lock-redis, lock-etcd, lock-zookeeper, lock-jdbc) to the class path");
         }
         if (serving.size() > 1) {
             throw new LockConfigurationException("several lock providers serve the URI scheme '" + scheme + "': "
@@ -39,6 +40,30 @@ final class Providers {
                             .toList()
                     + "; leave only one of them on the class path");
         }
-        return serving.get(0);
+        if (serving.size() == 1) {
+            return serving.get(0);
+        }
+        if (!broken.isEmpty()) {
+            ServiceConfigurationError first = broken.get(0);
+            throw new LockConfigurationException(
+                    "no lock provider that works serves the URI scheme '" + scheme + "': " + first.getMessage()
+                            + "; complete or align the backend's dependencies",
+                    first);
+        }
+        throw new IllegalArgumentException("no lock provider serves the URI scheme '" + scheme + "'; found "
+                + (found.isEmpty() ? "no providers at all" : found)
+                + "; add the backend's module (lock-redis, lock-etcd, lock-zookeeper, lock-jdbc) to the class path");
+    }
+
+    /** The next provider that can be loaded, or null; one whose dependencies are missing does not hinder the others. */
+    private static @Nullable LockProvider next(Iterator<LockProvider> each, List<ServiceConfigurationError> broken) {
+        while (broken.size() < MOST_BROKEN) {
+            try {
+                return each.hasNext() ? each.next() : null;
+            } catch (ServiceConfigurationError e) {
+                broken.add(e);
+            }
+        }
+        return null;
     }
 }

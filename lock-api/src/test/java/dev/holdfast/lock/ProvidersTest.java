@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.util.Iterator;
 import java.util.List;
+import java.util.ServiceConfigurationError;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -53,5 +55,33 @@ class ProvidersTest {
                 .isThrownBy(() -> Providers.select("none://u:CANARY@h", List.of(ONE, OTHER)))
                 .withMessageContaining("[one, other, shared]")
                 .withMessageNotContaining("CANARY");
+    }
+
+    @Test
+    void select_besideAProviderThatCannotBeLoaded_findsTheOther() {
+        assertThat(Providers.select("one://h", withBroken(ONE))).isSameAs(ONE);
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> Providers.select("missing://h", withBroken(ONE)))
+                .withMessageContaining("no such class")
+                .withCauseInstanceOf(ServiceConfigurationError.class);
+    }
+
+    private static Iterable<LockProvider> withBroken(LockProvider working) {
+        return () -> new Iterator<>() {
+            private int calls;
+
+            @Override
+            public boolean hasNext() {
+                return calls < 2;
+            }
+
+            @Override
+            public LockProvider next() {
+                if (calls++ == 0) {
+                    throw new ServiceConfigurationError("no such class");
+                }
+                return working;
+            }
+        };
     }
 }

@@ -1,23 +1,24 @@
 package dev.holdfast.lock.spi;
 
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Keeps passwords out of messages. */
 public final class Secrets {
-    private static final Pattern USER_INFO = Pattern.compile("(?<=://|,)[^/?#@,]*@(?=[^/])|(?<=://)[^/]*@");
-    private static final Pattern PARAMETER =
-            Pattern.compile("(?i)([?&;][^=&;?]*(?:password|passwd|pwd|secret|token|user)[^=&;]*=)[^&;]*");
+    private static final Pattern SCHEMES = Pattern.compile("(?i)(?:jdbc:)?[a-z][a-z0-9+.-]{0,31}:");
 
     private Secrets() {}
 
     /**
-     * Returns an address without its user information and without the values of parameters that may be secret.
+     * Returns what is safe to show of an address of which nothing else is known: where a password begins and ends in it
+     * depends on who reads it, so nothing behind the scheme is kept. Of addresses that {@link LockUri} reads, its
+     * {@code toString} shows the hosts as well.
      *
-     * @param uri an address of any scheme, well-formed or not
-     * @return the address, safe for messages and logs
+     * @param uri an address of any kind, well-formed or not
+     * @return its scheme, such as {@code jdbc:mysql:}, and asterisks
      */
     public static String redact(String uri) {
-        String text = USER_INFO.matcher(uri).replaceAll("***@");
-        return PARAMETER.matcher(text).replaceAll("$1***");
+        Matcher scheme = SCHEMES.matcher(uri);
+        return scheme.lookingAt() ? scheme.group() + "***" : "***";
     }
 }

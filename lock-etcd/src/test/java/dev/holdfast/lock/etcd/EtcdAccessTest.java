@@ -10,6 +10,8 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.CanaryPassword;
+import dev.holdfast.lock.testkit.ConnectionTranscript;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.etcd.jetcd.ByteSequence;
@@ -25,6 +27,9 @@ import java.io.StringWriter;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -104,6 +109,32 @@ final class EtcdAccessTest {
                             .get(1, TimeUnit.MINUTES)
                             .getRoles())
                     .containsExactly("locks");
+        }
+    }
+
+    /** Right, wrong and malformed: every logger at its finest, ours and the client's, exceptions and names of threads. */
+    @Test
+    void password_neverShowsInWhatAProcessSays(@TempDir Path folder) throws Exception {
+        try (EtcdServer server = EtcdServer.start()) {
+            setUpUsers(server);
+            String place = "@" + server.hostsAndPorts() + "?prefix=shop/locks/";
+            List<CanaryPassword> passwords = new ArrayList<>();
+            List<String> addresses = new ArrayList<>(List.of("etcd://locker:" + CANARY + place));
+            Random random = new Random(23);
+            for (int i = 0; i < 3; i++) {
+                CanaryPassword wrong = CanaryPassword.random(random);
+                passwords.add(wrong);
+                addresses.add("etcd://locker:" + wrong.encoded() + place);
+                addresses.add("etcd://locker:" + wrong.text() + place);
+                addresses.add("etcd://locker:" + wrong.text() + "/" + place);
+            }
+            String said = ConnectionTranscript.of(folder, addresses);
+            assertThat(said)
+                    .contains("client LockClient[etcd]")
+                    .contains("authentication failed")
+                    .contains("io.grpc")
+                    .doesNotContain(CANARY);
+            assertThat(passwords).noneMatch(password -> password.showsIn(said));
         }
     }
 

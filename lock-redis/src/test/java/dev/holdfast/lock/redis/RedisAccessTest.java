@@ -14,6 +14,8 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.CanaryPassword;
+import dev.holdfast.lock.testkit.ConnectionTranscript;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.lettuce.core.ClientOptions;
@@ -26,6 +28,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -55,6 +58,32 @@ final class RedisAccessTest {
                         }
                     })
                     .isInstanceOf(LockConfigurationException.class);
+        }
+    }
+
+    /** Right, wrong and malformed: every logger at TRACE, ours and the client's, exceptions and names of threads. */
+    @Test
+    void password_neverShowsInWhatAProcessSays(@TempDir Path folder) throws Exception {
+        CanaryPassword right = new CanaryPassword("QXZJKVWYqxzj", List.of("QXZJKVWYqxzj"));
+        try (RedisServer server = RedisServer.startWithPassword(right.text())) {
+            String place = "@" + server.host() + ":" + server.port();
+            List<CanaryPassword> passwords = new ArrayList<>(List.of(right));
+            List<String> addresses = new ArrayList<>(List.of("redis://:" + right.encoded() + place));
+            Random random = new Random(21);
+            for (int i = 0; i < 6; i++) {
+                CanaryPassword wrong = CanaryPassword.random(random);
+                passwords.add(wrong);
+                addresses.add("redis://:" + wrong.encoded() + place);
+                addresses.add("redis://me:" + wrong.text() + place + "/0");
+                addresses.add("redis-cluster://me:" + wrong.encoded() + "@127.0.0.1:1");
+            }
+            // Lettuce's encoder writes every command down at TRACE, AUTH too, which SECURITY.md says.
+            String said = ConnectionTranscript.of(folder, addresses, "io.lettuce.core.protocol.CommandEncoder");
+            assertThat(said)
+                    .contains("client LockClient[redis]")
+                    .contains("WRONGPASS")
+                    .contains("TRACE");
+            assertThat(passwords).noneMatch(password -> password.showsIn(said));
         }
     }
 

@@ -33,23 +33,32 @@ public final class ConnectionTranscript {
      *
      * @param folder for what it says
      * @param addresses given by standard input, never on a command line
+     * @param debugOnly loggers that stay at DEBUG, because they write down at TRACE what is sent
      * @return what it said on both outputs
      * @throws IOException if no JVM can be started
      * @throws InterruptedException if interrupted
      * @throws IllegalStateException if it did not come to its end
      */
-    public static String of(Path folder, List<String> addresses) throws IOException, InterruptedException {
-        Path output = Files.createTempFile(folder, "transcript", ".txt");
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx96m",
-                        "-XX:+UseSerialGC",
-                        "-XX:TieredStopAtLevel=1",
-                        "-Dorg.slf4j.simpleLogger.defaultLogLevel=trace",
-                        "-Dorg.slf4j.simpleLogger.logFile=System.out",
-                        "-cp",
-                        System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-                        ConnectionTranscript.class.getName())
+    public static String of(Path folder, List<String> addresses, String... debugOnly)
+            throws IOException, InterruptedException {
+        Path output = folder.resolve("transcript.txt");
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx96m",
+                "-XX:+UseSerialGC",
+                "-XX:TieredStopAtLevel=1",
+                "-Dorg.slf4j.simpleLogger.logFile=System.out",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=trace",
+                "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper=trace",
+                "-Dorg.slf4j.simpleLogger.log.org.apache.curator=trace"));
+        for (String logger : debugOnly) {
+            command.add("-Dorg.slf4j.simpleLogger.log." + logger + "=debug");
+        }
+        command.addAll(List.of(
+                "-cp",
+                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                ConnectionTranscript.class.getName()));
+        Process process = new ProcessBuilder(command)
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .start();

@@ -64,8 +64,9 @@ final class Listings {
         }
         CompletableFuture<List<String>> mine = new CompletableFuture<>();
         CompletableFuture<?> before = last.getAndSet(mine);
-        Futures.listen(before.handle((value, failure) -> null), (nothing, none) ->
-                Futures.pass(Futures.start(() -> alone(path)), mine));
+        Futures.listen(
+                before.handle((value, failure) -> null),
+                (nothing, none) -> Futures.pass(Futures.start(() -> alone(path)), mine));
         return mine;
     }
 
@@ -73,7 +74,8 @@ final class Listings {
         Loss loss = losses.get(path);
         if (loss != null && loss.proofs >= PROOFS && nanos.getAsLong() - loss.nanos < REFUSED_NANOS) {
             return CompletableFuture.failedFuture(new LockConfigurationException("listing the contenders at " + path
-                    + " broke the connection " + loss.proofs + " times in a row; there are too many of them, or nodes with"
+                    + " broke the connection " + loss.proofs
+                    + " times in a row; there are too many of them, or nodes with"
                     + " long names, for the client's packet limit: see who made them, or raise the system property"
                     + " jute.maxbuffer"));
         }

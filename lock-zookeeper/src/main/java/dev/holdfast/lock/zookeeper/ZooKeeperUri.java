@@ -18,7 +18,12 @@ import org.jspecify.annotations.Nullable;
  * @param creatorOnly whether the nodes belong to the identity that creates them alone
  */
 record ZooKeeperUri(
-        String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls, boolean creatorOnly) {
+        String connectString,
+        String basePath,
+        @Nullable String credentials,
+        int sessionMillis,
+        boolean tls,
+        boolean creatorOnly) {
 
     static final Set<String> SCHEMES = Set.of("zookeeper", "zk");
 

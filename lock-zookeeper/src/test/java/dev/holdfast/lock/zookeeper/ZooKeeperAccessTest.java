@@ -9,9 +9,13 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.CanaryPassword;
+import dev.holdfast.lock.testkit.ConnectionTranscript;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Collectors;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -29,6 +33,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Addresses, identities, permissions, and the user's own framework. */
 class ZooKeeperAccessTest {
@@ -70,6 +75,28 @@ class ZooKeeperAccessTest {
     }
 
     @Test
+    @DisplayName(
+            "No password shows in what a process says: all loggers at TRACE, the client's too, exceptions, threads")
+    void password_neverShowsInWhatAProcessSays(@TempDir Path folder) throws Exception {
+        List<CanaryPassword> passwords = new ArrayList<>();
+        List<String> addresses = new ArrayList<>();
+        Random random = new Random(22);
+        for (int i = 0; i < 3; i++) {
+            CanaryPassword password = CanaryPassword.random(random);
+            passwords.add(password);
+            addresses.add("zk://me:" + password.encoded() + "@" + fixture.connectString() + "/transcript");
+            addresses.add("zk://me:" + password.text() + "@" + fixture.connectString() + "/transcript");
+            addresses.add("zk://me:" + password.text() + "/@" + fixture.connectString() + "/transcript");
+        }
+        String said = ConnectionTranscript.of(folder, addresses);
+        assertThat(said)
+                .contains("client LockClient[zookeeper]")
+                .contains("LockConfigurationException")
+                .contains("DEBUG org.apache.zookeeper");
+        assertThat(passwords).noneMatch(password -> password.showsIn(said));
+    }
+
+    @Test
     @DisplayName("Another identity's locks are refused with what to do, without the password")
     void connect_otherIdentity_isRefused() throws Exception {
         String address = "@" + fixture.connectString() + "/access-digest";
@@ -91,7 +118,8 @@ class ZooKeeperAccessTest {
     }
 
     @Test
-    @DisplayName("Nodes are the creator's alone if the address says so, which needs an identity, and everybody's if it says that")
+    @DisplayName(
+            "Nodes are the creator's alone if the address says so, which needs an identity, and everybody's if it says that")
     void connect_acl_isTheAddresss() throws Exception {
         String address = fixture.connectString() + "/access-acl";
         try (LockClient nobody = LockClient.connect("zk://" + address + "?acl=creator", OPTIONS)) {

@@ -196,7 +196,8 @@ class ZooKeeperClientFaultTest {
 
     @ParameterizedTest(name = "with a held lock: {0}")
     @ValueSource(booleans = {false, true})
-    @DisplayName("Closing a client while the server hangs ends with the request time-out, the driver's own closing included")
+    @DisplayName(
+            "Closing a client while the server hangs ends with the request time-out, the driver's own closing included")
     void close_serverHangs_endsWithRequestTimeout(boolean held) throws Exception {
         LockClient client = client(fixture.newBackend(30_000));
         Lease lease = client.lock("hanging").acquire();

@@ -36,8 +36,7 @@ class ZooKeeperPoisonedNameTest {
                 ZooKeeper administrator = fixture.administrator();
                 String path = ZooKeeperFixture.parent("hot") + "/" + "x".repeat(12_000);
                 for (int i = 0; i < 100; i++) {
-                    administrator.create(
-                            path + i, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+                    administrator.create(path + i, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
                 }
                 Lease payments = client.lock("payments").acquire();
                 Session session = backend.session();

@@ -127,7 +127,8 @@ class ZooKeeperUriTest {
     void parse_acl_isTheCreatorsWhereThereIsAnIdentity() {
         assertThat(ZooKeeperUri.parse("zk://h1").creatorOnly()).isFalse();
         assertThat(ZooKeeperUri.parse("zk://u:p@h1").creatorOnly()).isTrue();
-        assertThat(ZooKeeperUri.parse("zk://h1?tls=true&acl=creator").creatorOnly()).isTrue();
+        assertThat(ZooKeeperUri.parse("zk://h1?tls=true&acl=creator").creatorOnly())
+                .isTrue();
         assertThat(ZooKeeperUri.parse("zk://u:p@h1?acl=world").creatorOnly()).isFalse();
         assertThatThrownBy(() -> ZooKeeperUri.parse("zk://h1?acl=me")).hasMessageContaining("creator nor world");
     }
