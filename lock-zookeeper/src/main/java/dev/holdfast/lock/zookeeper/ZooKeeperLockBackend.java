@@ -253,6 +253,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             }
         }
         removals.retry();
+        stopIfDone();
     }
 
     /** Watches an acquisition's own node: a deletion by somebody else ends it. */
@@ -294,52 +295,54 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
                 removals.removeInTurn(node);
             }
         }
-    }
-
-    @Override
-    public void close() {
-        closing = true;
-        if (!owned) {
-            for (QueueNode node : nodes.values()) {
-                Futures.ignore(abandon(node.acquisition(), 1).toCompletableFuture());
-            }
-            stopIfDone();
-        } else {
-            stop();
-            closeClient();
-        }
+        stopIfDone();
     }
 
     /**
-     * The handle waits for the servers' answer to its farewell. With servers that answer it is there in a moment, and is waited
-     * for, so that nothing is left behind. Otherwise the caller's time is up already: a thread of its own waits on.
+     * What is held still is left to its lease by the engine, such as a lock within its {@code minHold}: then the session stays
+     * until the last of these leases has ended, or ends by its time-out if the process does. A session of the user's lives on
+     * in any case; what is still to be deleted in it keeps this backend alive until it is.
      */
-    private void closeClient() {
-        Thread thread = new Thread(client::close, "holdfast-zookeeper-close");
-        thread.setDaemon(true);
-        thread.start();
-        if (unanswered.get() > 0) {
-            return;
+    @Override
+    public void close() {
+        observer = null;
+        closing = true;
+        if (!owned || holds()) {
+            for (QueueNode node : nodes.values()) {
+                if (node.phase() != Phase.HELD) {
+                    Futures.ignore(abandon(node.acquisition(), 1).toCompletableFuture());
+                }
+            }
         }
-        try {
-            thread.join(closeMillis);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        Thread closer = stopIfDone();
+        // Servers that answer do so in a moment. Otherwise the caller's time is up already.
+        if (closer != null && unanswered.get() == 0) {
+            try {
+                closer.join(closeMillis);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
         }
     }
 
-    /** The user's session lives on: what is still to be deleted in it keeps this backend alive until it is. */
-    private void stopIfDone() {
-        if (closing && removals.isIdle()) {
-            stop();
-        }
+    private boolean holds() {
+        return nodes.values().stream().anyMatch(node -> node.phase() == Phase.HELD);
     }
 
-    private void stop() {
-        if (stopped.compareAndSet(false, true)) {
-            sessions.stop();
-            timer.stop();
+    /** Returns the thread that closes the framework, which waits for the servers' answer to its farewell; null if there is none. */
+    private @Nullable Thread stopIfDone() {
+        if (!closing || holds() || !owned && !removals.isIdle() || !stopped.compareAndSet(false, true)) {
+            return null;
         }
+        sessions.stop();
+        timer.stop();
+        if (!owned) {
+            return null;
+        }
+        Thread closer = new Thread(client::close, "holdfast-zookeeper-close");
+        closer.setDaemon(true);
+        closer.start();
+        return closer;
     }
 
     private <T> CompletableFuture<T> translated(String name, String doing, CompletableFuture<T> stage) {

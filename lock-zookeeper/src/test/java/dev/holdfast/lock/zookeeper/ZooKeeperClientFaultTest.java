@@ -214,4 +214,25 @@ class ZooKeeperClientFaultTest {
         }
         await().atMost(Spi.PATIENCE).until(() -> fixture.entries("hanging") == 0);
     }
+
+    @Test
+    @DisplayName("A lock within its minHold stays taken for its lease after its client was closed, and is free afterwards")
+    void close_withinMinHold_staysTaken() throws Exception {
+        Duration minHold = Duration.ofSeconds(4);
+        LockOptions options = LockOptions.builder()
+                .lease(Duration.ofSeconds(5))
+                .minHold(minHold)
+                .build();
+        try (LockClient other = client(fixture.directBackend())) {
+            LockClient client = client(fixture.newBackend(30_000));
+            long start = System.nanoTime();
+            client.lock("min hold", options).acquire().close();
+            client.close();
+
+            assertThat(fixture.entries("min hold")).isEqualTo(1);
+            other.lock("min hold").acquire(Spi.PATIENCE).close();
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(minHold);
+        }
+        assertThat(fixture.entries("min hold")).isZero();
+    }
 }
