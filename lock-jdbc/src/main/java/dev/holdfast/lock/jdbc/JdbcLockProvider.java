@@ -47,7 +47,7 @@ public final class JdbcLockProvider implements LockProvider {
             if (pool != null) {
                 pool.close();
             }
-            throw SafeMessages.without(parsed.url(), e);
+            throw SafeMessages.without(parsed.address(), e);
         }
     }
 }

@@ -9,13 +9,12 @@ import java.util.regex.Pattern;
 
 /**
  * A JDBC URL and the parameters in it that are ours, written as the database's own are: {@code ?holdfast.table=locks&…},
- * or {@code ;holdfast.table=locks} for H2. Ours are taken out before the driver sees the URL. It may hold a password and
- * is never shown.
+ * or {@code ;holdfast.table=locks} for H2. Ours are taken out before the driver sees the rest.
  */
 final class JdbcUri {
     private static final Pattern OURS = Pattern.compile("(?i)([?&;])holdfast\\.([a-z]+)=([^?&;]*)");
 
-    private final String url;
+    private final JdbcAddress address;
     private final Map<String, String> parameters = new TreeMap<>();
 
     JdbcUri(String uri) {
@@ -34,7 +33,7 @@ final class JdbcUri {
         }
         rest.append(uri, end, uri.length());
         String text = rest.toString();
-        url = first ? text.replaceFirst("&", "?") : text;
+        address = new JdbcAddress(first ? text.replaceFirst("&", "?") : text);
         for (String key : parameters.keySet()) {
             if (!key.equals("table")
                     && !key.equals("createtable")
@@ -49,19 +48,13 @@ final class JdbcUri {
     }
 
     /** For the driver. */
-    String url() {
-        return url;
-    }
-
-    /** The database's part of the URL: {@code postgresql}, {@code h2}. */
-    String kind() {
-        String[] parts = url.split(":", 3);
-        return parts.length < 2 ? "" : parts[1].toLowerCase(Locale.ROOT);
+    JdbcAddress address() {
+        return address;
     }
 
     /** Whether the database runs in this process, so that nobody else looks after its tables. */
     boolean embedded() {
-        String text = url.toLowerCase(Locale.ROOT);
+        String text = address.url().toLowerCase(Locale.ROOT);
         return text.startsWith("jdbc:h2:") && !text.startsWith("jdbc:h2:tcp:") && !text.startsWith("jdbc:h2:ssl:");
     }
 

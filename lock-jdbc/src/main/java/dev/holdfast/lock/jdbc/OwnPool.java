@@ -3,10 +3,13 @@ package dev.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockConfigurationException;
+import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -31,12 +34,12 @@ final class OwnPool implements AutoCloseable {
      * @throws dev.holdfast.lock.LockUnavailableException if the database cannot be reached in time
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
-        requireDriver(uri);
+        AddressSource source = source(uri.address(), timeoutMillis);
         ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-connect-");
         AtomicBoolean late = new AtomicBoolean();
         try {
             return Worker.await(executor, timeoutMillis, () -> {
-                OwnPool pool = new OwnPool(connect(config(uri, timeoutMillis)));
+                OwnPool pool = new OwnPool(connect(config(uri, source, timeoutMillis)));
                 if (late.get()) {
                     pool.close();
                 }
@@ -50,12 +53,11 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    private static void requireDriver(JdbcUri uri) {
+    private static Driver driver(JdbcAddress address) {
         try {
-            DriverManager.getDriver(uri.url());
+            return DriverManager.getDriver(address.url());
         } catch (SQLException e) {
-            // Without the cause: its message has the whole URL.
-            throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:" + uri.kind()
+            throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:" + address.kind()
                     + ":, or the URL is malformed; add the database's driver and check the URL");
         }
     }
@@ -71,9 +73,22 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    private static HikariConfig config(JdbcUri uri, long timeoutMillis) {
+    private static AddressSource source(JdbcAddress address, long timeoutMillis) {
+        Properties properties = address.properties();
+        Set<String> given = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        given.addAll(properties.stringPropertyNames());
+        properties(address.kind(), timeoutMillis).forEach((name, value) -> {
+            if (!given.contains(name)) {
+                properties.setProperty(name, value);
+            }
+        });
+        return new AddressSource(driver(address), address.url(), properties);
+    }
+
+    private static HikariConfig config(JdbcUri uri, AddressSource source, long timeoutMillis) {
         HikariConfig config = new HikariConfig();
-        config.setJdbcUrl(uri.url());
+        config.setDataSource(source);
+        config.setJdbcUrl(uri.address().url()); // for what HikariCP does for one driver or the other
         config.setPoolName("holdfast");
         config.setMaximumPoolSize(uri.poolSize());
         config.setMinimumIdle(1);
@@ -89,11 +104,6 @@ final class OwnPool implements AutoCloseable {
         } else {
             config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
         }
-        properties(uri.kind(), timeoutMillis).forEach((property, value) -> {
-            if (!uri.url().toLowerCase(Locale.ROOT).contains(property.toLowerCase(Locale.ROOT) + "=")) {
-                config.addDataSourceProperty(property, value);
-            }
-        });
         return config;
     }
 

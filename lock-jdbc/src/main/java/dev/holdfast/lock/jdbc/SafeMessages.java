@@ -3,31 +3,30 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Secrets;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Matcher;
+import java.util.Properties;
 import java.util.regex.Pattern;
 
-/** Keeps what a JDBC URL hides out of exceptions whose messages a driver or a pool wrote. */
+/** Keeps the secrets of a JDBC address out of exceptions whose messages a driver or a pool wrote. */
 final class SafeMessages {
-    private static final Pattern PARAMETER =
-            Pattern.compile("(?i)[?&;][^=&;?]*(?:password|passwd|pwd|secret|token)[^=&;]*=([^&;]+)");
-    private static final Pattern USER_INFO = Pattern.compile("://[^/?#:@]*:([^/?#]*)@");
+    private static final Pattern SECRET = Pattern.compile("(?i)password|passwd|pwd|secret|token|credential");
+
+    /** A shorter one is in every message. */
+    private static final int SHORTEST = 4;
 
     private SafeMessages() {}
 
     /** Returns the exception itself if it tells no secret, else one of the same kind without causes. */
-    static RuntimeException without(String url, RuntimeException e) {
-        List<String> secrets = secrets(url);
+    static RuntimeException without(JdbcAddress address, RuntimeException e) {
+        List<String> secrets = secrets(address.properties());
         if (!tells(e, secrets)) {
             return e;
         }
-        String message = String.valueOf(e.getMessage()).replace(url, Secrets.redact(url));
+        String message = String.valueOf(e.getMessage());
         for (String secret : secrets) {
             message = message.replace(secret, "***");
         }
-        message += " [details withheld: they contain a secret of the URL]";
+        message += " [details withheld: they contain a secret of the address]";
         if (e instanceof LockConfigurationException) {
             return new LockConfigurationException(message);
         }
@@ -36,16 +35,12 @@ final class SafeMessages {
                 : new LockException(message);
     }
 
-    private static List<String> secrets(String url) {
-        List<String> secrets = new ArrayList<>();
-        for (Pattern pattern : List.of(PARAMETER, USER_INFO)) {
-            Matcher matcher = pattern.matcher(url);
-            while (matcher.find()) {
-                secrets.add(matcher.group(1));
-            }
-        }
-        secrets.removeIf(String::isEmpty);
-        return secrets;
+    private static List<String> secrets(Properties properties) {
+        return properties.stringPropertyNames().stream()
+                .filter(name -> SECRET.matcher(name).find())
+                .map(properties::getProperty)
+                .filter(value -> value.length() >= SHORTEST)
+                .toList();
     }
 
     private static boolean tells(Throwable e, List<String> secrets) {

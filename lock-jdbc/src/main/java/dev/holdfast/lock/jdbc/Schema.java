@@ -39,7 +39,7 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
             String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
             String code = text.lines().filter(line -> !line.startsWith("--")).collect(Collectors.joining("\n"));
             return Stream.of(code.split(";"))
-                    .map(String::strip)
+                    .map(statement -> statement.strip().replaceAll("\\s+", " ")) // messages are one line
                     .filter(statement -> !statement.isEmpty())
                     .toList();
         } catch (IOException e) {
@@ -82,6 +82,6 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     }
 
     private String script() {
-        return String.join(";\n", statements()) + ";";
+        return String.join("; ", statements()) + ";";
     }
 }

@@ -1,0 +1,80 @@
+package dev.holdfast.lock.jdbc;
+
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.Driver;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.util.Properties;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+
+/**
+ * Opens connections of a driver, which alone gets to see the properties: a pool would log them. Thread-safe as drivers are.
+ */
+final class AddressSource implements DataSource {
+    private final Driver driver;
+    private final String url;
+    private final Properties properties;
+
+    AddressSource(Driver driver, String url, Properties properties) {
+        this.driver = driver;
+        this.url = url;
+        this.properties = properties;
+    }
+
+    @Override
+    public Connection getConnection() throws SQLException {
+        Properties copy = new Properties();
+        copy.putAll(properties);
+        Connection connection = driver.connect(url, copy);
+        if (connection == null) {
+            throw new SQLException("the driver does not accept the URL", "08001");
+        }
+        return connection;
+    }
+
+    @Override
+    public Connection getConnection(String user, String password) throws SQLException {
+        throw new SQLFeatureNotSupportedException("user and password are those of the address");
+    }
+
+    @Override
+    public String toString() {
+        return "AddressSource";
+    }
+
+    @Override
+    public PrintWriter getLogWriter() throws SQLException {
+        throw new SQLFeatureNotSupportedException("no log");
+    }
+
+    @Override
+    public void setLogWriter(PrintWriter out) throws SQLException {
+        throw new SQLFeatureNotSupportedException("no log");
+    }
+
+    /** The properties have time-outs, of this source's connections only. */
+    @Override
+    public void setLoginTimeout(int seconds) {}
+
+    @Override
+    public int getLoginTimeout() {
+        return 0;
+    }
+
+    @Override
+    public Logger getParentLogger() throws SQLFeatureNotSupportedException {
+        throw new SQLFeatureNotSupportedException("no log");
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        throw new SQLException("not a wrapper");
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) {
+        return false;
+    }
+}
