@@ -30,6 +30,28 @@ final class JdbcAddress {
     private static final Pattern DETAIL = Pattern.compile("[(,]([^()=,]+)=([^()=,@/?#:;&]*)(?=[,)])");
     private static final Set<String> DETAILS = Set.of("host", "port", "protocol", "path", "priority", "type");
 
+    /** What may stand behind H2's password without being taken for the rest of it. */
+    private static final Set<String> BEHIND_PASSWORD = Set.of(
+            "AUTO_RECONNECT",
+            "AUTO_SERVER",
+            "AUTO_SERVER_PORT",
+            "CASE_INSENSITIVE_IDENTIFIERS",
+            "CIPHER",
+            "DATABASE_TO_LOWER",
+            "DATABASE_TO_UPPER",
+            "DB_CLOSE_DELAY",
+            "DB_CLOSE_ON_EXIT",
+            "IFEXISTS",
+            "INIT",
+            "LOCK_TIMEOUT",
+            "MODE",
+            "NETWORK_TIMEOUT",
+            "NON_KEYWORDS",
+            "SCHEMA",
+            "TRACE_LEVEL_FILE",
+            "TRACE_LEVEL_SYSTEM_OUT",
+            "WRITE_DELAY");
+
     private final String kind;
     private final String url;
     private final Properties properties = new Properties();
@@ -91,8 +113,11 @@ final class JdbcAddress {
             String value = parts[i].substring(equals + 1).replaceAll("\\\\(.)", "$1");
             if (name.equalsIgnoreCase("USER") || name.equalsIgnoreCase("PASSWORD")) {
                 put(name.toLowerCase(Locale.ROOT), value);
-            } else {
+            } else if (!properties.containsKey("password") || BEHIND_PASSWORD.contains(name.toUpperCase(Locale.ROOT))) {
                 rest.append(';').append(parts[i]);
+            } else {
+                throw malformed("the setting behind the password is not a common one; write a ; of a password as \\;, or put"
+                        + " the password last");
             }
         }
         return rest.toString();

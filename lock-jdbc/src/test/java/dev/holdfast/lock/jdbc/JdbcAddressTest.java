@@ -56,6 +56,7 @@ final class JdbcAddressTest {
                 "jdbc:postgresql://h/db/CAN@ARY",
                 "jdbc:postgresql:CAN@ARY",
                 "jdbc:h2:mem:x;PASSWORD=CAN;ARY",
+                "jdbc:h2:mem:x;PASSWORD=CAN;ARY=1",
                 "jdbc:oracle:thin:u/CANARY@h",
                 "jdbc:CANARY",
                 "CANARY",
