@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -33,8 +34,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A channel stays subscribed for a while after its last waiter has left, because the next one often comes soon: the
  * {@value #IDLE} channels that were used last are kept. After a reconnect, or when a slot has moved (the server ends the
- * subscription then), channels are subscribed anew one by one, and their waiters are called. Whatever goes wrong here,
- * waiters also poll.
+ * subscription then), channels are subscribed anew one by one, and their waiters are called. While a node is away, those
+ * who wait ask once a second whether another one has its slots now. A subscription and its end may cross on their way:
+ * what the server says last is compared with what is wanted. Whatever goes wrong here, waiters also poll.
  *
  * <p>Thread-safe. The lock guards the maps only; nothing is sent and nobody is called while it is held.
  */
@@ -43,6 +45,7 @@ final class ShardSignals implements RedisSignals {
     private static final int IDLE = 256;
     private static final long SUBSCRIBE_SECONDS = 10;
     private static final long RETRY_NANOS = 500_000_000;
+    private static final long AWAY_NANOS = 1_000_000_000;
 
     private final RedisClusterClient client;
     private final RedisWaiters waiters;
@@ -54,6 +57,8 @@ final class ShardSignals implements RedisSignals {
     private final LinkedHashSet<String> idle = new LinkedHashSet<>();
     private final Set<String> live = ConcurrentHashMap.newKeySet();
     private final Map<StatefulRedisPubSubConnection<String, String>, Set<String>> nodes = new ConcurrentHashMap<>();
+    private final Set<StatefulRedisPubSubConnection<String, String>> away = ConcurrentHashMap.newKeySet();
+    private final AtomicLong askedNanos = new AtomicLong(System.nanoTime());
     private @Nullable CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> connection;
     private volatile boolean refused;
     private volatile long refusedNanos;
@@ -80,11 +85,41 @@ final class ShardSignals implements RedisSignals {
         if (live.contains(channel)) {
             return "S";
         }
+        if (!away.isEmpty()) {
+            followSlots();
+        }
         if (refused && System.nanoTime() - refusedNanos > RETRY_NANOS) {
             refusedNanos = System.nanoTime();
             probe(channel);
         }
         return refused ? DEAF : "s";
+    }
+
+    /** Subscribes what a node that is away had, where its slots are now. */
+    private void followSlots() {
+        long now = System.nanoTime();
+        long asked = askedNanos.get();
+        if (now - asked < AWAY_NANOS || !askedNanos.compareAndSet(asked, now)) {
+            return;
+        }
+        client.refreshPartitionsAsync()
+                .whenComplete((refreshed, failure) -> connection()
+                        .thenAccept(opened -> away.forEach(gone -> {
+                            for (String channel : List.copyOf(nodes.getOrDefault(gone, Set.of()))) {
+                                node(opened, channel).thenAccept(present -> {
+                                    if (present != gone) {
+                                        moved(gone, channel);
+                                    }
+                                });
+                            }
+                        })));
+    }
+
+    private void moved(StatefulRedisPubSubConnection<String, String> from, String channel) {
+        Set<String> channels = nodes.get(from);
+        if (channels != null && channels.remove(channel) && isKnown(channel)) {
+            subscribe(channel, true);
+        }
     }
 
     @Override
@@ -217,8 +252,12 @@ final class ShardSignals implements RedisSignals {
 
             @Override
             public void ssubscribed(String to, long count) {
-                live.add(to);
                 refused = false;
+                if (!isKnown(to)) {
+                    unsubscribe(to);
+                    return;
+                }
+                live.add(to);
                 callAll(to);
             }
 
@@ -227,7 +266,10 @@ final class ShardSignals implements RedisSignals {
                 // By the server, because the slot has moved; by us, if nobody wants it any more.
                 live.remove(from);
                 Set<String> channels = nodes.get(node);
-                if (channels != null && channels.remove(from) && isKnown(from)) {
+                if (channels != null) {
+                    channels.remove(from);
+                }
+                if (isKnown(from)) {
                     client.refreshPartitionsAsync().whenComplete((refreshed, ignored) -> subscribe(from, true));
                 }
             }
@@ -235,14 +277,22 @@ final class ShardSignals implements RedisSignals {
         node.addListener(new RedisConnectionStateAdapter() {
             @Override
             public void onRedisDisconnected(RedisChannelHandler<?, ?> disconnected) {
-                Set<String> channels = nodes.get(node);
-                if (channels != null) {
-                    live.removeAll(channels);
+                Set<String> channels = nodes.getOrDefault(node, Set.of());
+                live.removeAll(channels);
+                if (!disconnected.isClosed()) {
+                    away.add(node);
+                    return;
                 }
+                for (String channel : List.copyOf(channels)) {
+                    moved(node, channel);
+                }
+                nodes.remove(node);
+                away.remove(node);
             }
 
             @Override
             public void onRedisConnected(RedisChannelHandler<?, ?> connected, SocketAddress address) {
+                away.remove(node);
                 Set<String> channels = nodes.get(node);
                 if (channels != null) {
                     for (String channel : List.copyOf(channels)) {
