@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +46,7 @@ final class ShardSignals implements RedisSignals {
     private static final int IDLE = 256;
     private static final long SUBSCRIBE_SECONDS = 10;
     private static final long RETRY_NANOS = 500_000_000;
+    private static final int DEAD_AFTER = 3;
     private static final long AWAY_NANOS = 1_000_000_000;
 
     private final RedisClusterClient client;
@@ -58,6 +60,7 @@ final class ShardSignals implements RedisSignals {
     private final Set<String> live = ConcurrentHashMap.newKeySet();
     private final Map<StatefulRedisPubSubConnection<String, String>, Set<String>> nodes = new ConcurrentHashMap<>();
     private final Set<StatefulRedisPubSubConnection<String, String>> away = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger missed = new AtomicInteger();
     private final AtomicLong askedNanos = new AtomicLong(System.nanoTime());
     private @Nullable CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> connection;
     private volatile boolean refused;
@@ -190,6 +193,27 @@ final class ShardSignals implements RedisSignals {
         }
     }
 
+    /** One of the connections seems dead; which one is not known, so all are made anew, and the channels with them. */
+    @Override
+    public void missed() {
+        if (missed.incrementAndGet() < DEAD_AFTER) {
+            return;
+        }
+        missed.set(0);
+        CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> dead;
+        lock.lock();
+        try {
+            dead = connection;
+            connection = null;
+        } finally {
+            lock.unlock();
+        }
+        if (dead != null) {
+            LOG.debug("calls do not arrive, so all channels are subscribed anew");
+            dead.thenAccept(StatefulRedisClusterPubSubConnection::closeAsync);
+        }
+    }
+
     private void subscribe(String channel, boolean again) {
         CompletionStage<StatefulRedisClusterPubSubConnection<String, String>> open = connection();
         open.thenCompose(opened -> node(opened, channel))
@@ -247,6 +271,7 @@ final class ShardSignals implements RedisSignals {
         node.addListener(new RedisPubSubAdapter<>() {
             @Override
             public void smessage(String from, String owner) {
+                missed.set(0);
                 waiters.call(owner);
             }
 

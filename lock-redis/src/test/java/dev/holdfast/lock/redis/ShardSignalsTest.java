@@ -9,6 +9,9 @@ import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -80,6 +83,26 @@ final class ShardSignalsTest {
         } finally {
             before.process().start();
         }
+    }
+
+    @Test
+    void callsThatDoNotArrive_makeAllSubscriptionsAnew() throws Exception {
+        RedisKeys keys = keys("unheard");
+        signals.wanted("owner", keys);
+        await().atMost(PATIENCE).until(() -> subscribed("unheard"));
+        String before = subscribers(keys);
+        for (int i = 0; i < 3; i++) {
+            signals.missed();
+        }
+        await().atMost(PATIENCE)
+                .until(() -> subscribed("unheard") && !subscribers(keys).equals(before));
+        await().atMost(PATIENCE).until(() -> signals.mode(keys).equals("S"));
+    }
+
+    private String subscribers(RedisKeys keys) throws IOException {
+        Matcher ids = Pattern.compile("(?m)^id=(\\d+) ")
+                .matcher(String.valueOf(fixture.master(keys).command("CLIENT", "LIST", "TYPE", "pubsub")));
+        return ids.results().map(found -> found.group(1)).collect(Collectors.joining(","));
     }
 
     private boolean subscribed(String name) throws IOException {
