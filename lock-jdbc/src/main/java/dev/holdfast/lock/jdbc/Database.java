@@ -3,7 +3,13 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Identity;
+import java.nio.charset.StandardCharsets;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
@@ -17,6 +23,7 @@ import org.slf4j.LoggerFactory;
 final class Database implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Database.class);
     private static final long SILENT_CLOSE_MILLIS = 100;
+    private static final String USER = "<the user>";
 
     private final Connections connections;
     private final Worker worker;
@@ -24,6 +31,7 @@ final class Database implements AutoCloseable {
     private final long timeoutMillis;
     private final Runnable closeDataSource;
     private volatile boolean silent;
+    private volatile boolean utf8 = true;
 
     private Database(Connections connections, Schema schema, long timeoutMillis, Runnable closeDataSource) {
         this.connections = connections;
@@ -73,11 +81,26 @@ final class Database implements AutoCloseable {
         try {
             run(timeoutMillis, schema::probe);
         } catch (SQLException e) {
-            if (create && Failure.of(e) == Failure.NO_TABLE) {
-                createTable(timeoutMillis);
-            } else {
-                throw explained("lock table '" + schema.table() + "'", e);
+            if (Failure.of(e) == Failure.NO_TABLE) {
+                requireNoOtherTable(e, timeoutMillis);
             }
+            if (!create || Failure.of(e) != Failure.NO_TABLE) {
+                throw unfit(e, timeoutMillis);
+            }
+            createTable(timeoutMillis);
+        }
+        utf8 = dialect() != Dialect.POSTGRESQL || isUtf8(timeoutMillis);
+    }
+
+    private void requireNoOtherTable(SQLException failed, long timeoutMillis) {
+        List<String> missing;
+        try {
+            missing = run(timeoutMillis, schema::missingColumns);
+        } catch (SQLException e) {
+            throw unfit(e, timeoutMillis);
+        }
+        if (!missing.isEmpty()) {
+            throw schema.otherColumns(missing, failed);
         }
     }
 
@@ -96,8 +119,53 @@ final class Database implements AutoCloseable {
         } catch (SQLException e) {
             throw Failure.of(e) == Failure.NO_TABLE
                     ? schema.notCreated(failed == null ? e : failed)
-                    : explained("lock table '" + schema.table() + "'", e);
+                    : unfit(e, timeoutMillis);
         }
+    }
+
+    private LockException unfit(SQLException e, long timeoutMillis) {
+        String what = "lock table '" + schema.table() + "'";
+        if (Failure.of(e) != Failure.NO_PERMISSION) {
+            return explained(what, e);
+        }
+        try {
+            return schema.denied(what, run(timeoutMillis, schema::user), e);
+        } catch (SQLException unknown) {
+            return schema.denied(what, USER, e);
+        }
+    }
+
+    private boolean isUtf8(long timeoutMillis) {
+        try {
+            return run(timeoutMillis, connection -> {
+                try (Statement statement = connection.createStatement();
+                        ResultSet rows = statement.executeQuery("SHOW server_encoding")) {
+                    return rows.next() && rows.getString(1).equals("UTF8");
+                }
+            });
+        } catch (SQLException e) {
+            throw explained("encoding", e);
+        }
+    }
+
+    /** The request with an identity that the database's encoding can hold: who has the lock is for people only. */
+    AttemptRequest storable(AttemptRequest request) {
+        if (utf8) {
+            return request;
+        }
+        Identity identity = request.identity();
+        return new AttemptRequest(
+                request.acquisition(),
+                request.leaseMillis(),
+                request.waitMillis(),
+                request.fair(),
+                request.ticket(),
+                request.timeoutMillis(),
+                new Identity(ascii(identity.who()), ascii(identity.host()), identity.pid()));
+    }
+
+    private static String ascii(String text) {
+        return new String(text.getBytes(StandardCharsets.US_ASCII), StandardCharsets.US_ASCII);
     }
 
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
@@ -145,11 +213,7 @@ final class Database implements AutoCloseable {
         String title = schema.dialect().title();
         return switch (Failure.of(e)) {
             case NO_TABLE -> schema.missing(e);
-            case NO_PERMISSION ->
-                new LockConfigurationException(
-                        what + ": " + title + " denies access to table '" + schema.table() + "' (" + e.getMessage()
-                                + "); grant SELECT, INSERT, UPDATE and DELETE on it to the user",
-                        e);
+            case NO_PERMISSION -> schema.denied(what, USER, e);
             default -> explained(what, title, e);
         };
     }

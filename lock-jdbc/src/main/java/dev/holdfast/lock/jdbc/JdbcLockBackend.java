@@ -45,12 +45,6 @@ final class JdbcLockBackend implements LockBackend {
     private static final RenewResult LOST =
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
 
-    /**
-     * The engine's last attempt before a caller's deadline may have a millisecond left, in which no database answers: the
-     * caller would be told "unavailable" of a lock that is busy. So each attempt has at least this long.
-     */
-    private static final long SHORTEST_ATTEMPT_MILLIS = 500;
-
     private final Database database;
     private final Strategy strategy;
     private final @Nullable Sweeper sweeper;
@@ -104,9 +98,9 @@ final class JdbcLockBackend implements LockBackend {
         }
         return stage("attempt", () -> {
             try {
-                long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
                 return called(
-                        request, database.run(timeoutMillis, connection -> strategy.attempt(connection, request)));
+                        request,
+                        database.run(request.timeoutMillis(), connection -> strategy.attempt(connection, database.storable(request))));
             } catch (SQLException e) {
                 if (Failure.of(e) == Failure.CONFLICT) {
                     return called(request, Rows.busy(-1));

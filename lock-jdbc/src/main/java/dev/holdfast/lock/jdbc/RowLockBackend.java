@@ -31,7 +31,6 @@ import javax.sql.DataSource;
  * threads of ours, so that none of the caller's transactions gets into it. Thread-safe.
  */
 final class RowLockBackend implements LockBackend {
-    private static final long SHORTEST_ATTEMPT_MILLIS = 500;
     private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 2_000, 5_000);
 
     private final Database database;
@@ -58,11 +57,10 @@ final class RowLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        long timeoutMillis = Math.max(SHORTEST_ATTEMPT_MILLIS, request.timeoutMillis());
-        long deadlineNanos = deadline(timeoutMillis);
-        return stage("attempt", timeoutMillis, () -> {
+        long deadlineNanos = deadline(Math.max(Worker.SHORTEST_STATEMENT_MILLIS, request.timeoutMillis()));
+        return stage("attempt", request.timeoutMillis(), () -> {
             while (true) {
-                Attempt answer = locks.holdFor(request.acquisition()).attempt(request, deadlineNanos);
+                Attempt answer = locks.holdFor(request.acquisition()).attempt(database.storable(request), deadlineNanos);
                 if (answer != null) {
                     return answer;
                 }

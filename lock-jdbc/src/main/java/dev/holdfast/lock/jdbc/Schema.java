@@ -6,8 +6,10 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -47,14 +49,79 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
         }
     }
 
-    /** Asks for the columns; fails if they are not there. */
+    /** Tries all that will be needed; fails on what is missing. Nothing changes but that a sequence moves on by one. */
     boolean probe(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement
-                    .executeQuery(String.format("SELECT %s FROM %s WHERE FALSE", strategy.columns(dialect), table))
-                    .close();
-            return true;
+        String columns = strategy.columns(dialect);
+        String nothing = " FROM " + table + " WHERE FALSE";
+        execute(connection, "SELECT " + columns + nothing);
+        execute(connection, "INSERT INTO " + table + " (" + columns + ") SELECT " + columns + nothing);
+        execute(connection, "UPDATE " + table + " SET token = token WHERE FALSE");
+        if (strategy == JdbcStrategy.UNIQUE_INDEX) {
+            execute(connection, "DELETE" + nothing);
+            execute(connection, "SELECT " + Tokens.generated(dialect, table).first());
         }
+        return true;
+    }
+
+    /** The columns that a table of this name lacks; none if there is no such table. */
+    List<String> missingColumns(Connection connection) throws SQLException {
+        List<String> missing = new ArrayList<>();
+        if (!has("1", connection)) {
+            return missing;
+        }
+        for (String column : strategy.columns(dialect).split(", ")) {
+            if (!has(column, connection)) {
+                missing.add(column);
+            }
+        }
+        return missing;
+    }
+
+    private boolean has(String column, Connection connection) throws SQLException {
+        try {
+            return execute(connection, "SELECT " + column + " FROM " + table + " WHERE FALSE");
+        } catch (SQLException e) {
+            if (Failure.of(e) == Failure.NO_TABLE) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /** The user by whom the connection is checked, as a GRANT names it. */
+    String user(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT CURRENT_USER")) {
+            rows.next();
+            String user = rows.getString(1);
+            return dialect.mysqlFamily() ? "'" + user.replace("@", "'@'") + "'" : '"' + user + '"';
+        }
+    }
+
+    /** What to say when a right is missing. */
+    LockConfigurationException denied(String what, String user, SQLException cause) {
+        String rights = "SELECT, INSERT, UPDATE" + (strategy == JdbcStrategy.UNIQUE_INDEX ? ", DELETE" : "");
+        String sequence = strategy != JdbcStrategy.UNIQUE_INDEX
+                ? ""
+                : switch (dialect) {
+                    case POSTGRESQL -> "; GRANT USAGE ON SEQUENCE " + table + "_token TO " + user;
+                    case MARIADB, MYSQL -> "; GRANT SELECT, INSERT ON " + table + "_token TO " + user;
+                    case H2 -> "";
+                };
+        return new LockConfigurationException(
+                what + ": " + dialect.title() + " denies access to table '" + table + "' (" + cause.getMessage()
+                        + "); run: GRANT " + rights + " ON " + table + " TO " + user + sequence,
+                cause);
+    }
+
+    /** What to say when there is a table of that name that is another one. */
+    LockConfigurationException otherColumns(List<String> missing, SQLException cause) {
+        String name = table.text().substring(table.text().lastIndexOf('.') + 1);
+        return new LockConfigurationException(
+                "lock table '" + table + "' on " + dialect.title() + " lacks the columns " + missing + " ("
+                        + cause.getMessage() + "); choose another table, or stop whoever uses this one and run: ALTER TABLE "
+                        + table + " RENAME TO " + name + "_old; " + script(),
+                cause);
     }
 
     /** Runs one of {@link #statements()}. */

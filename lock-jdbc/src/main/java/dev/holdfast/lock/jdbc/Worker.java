@@ -27,6 +27,12 @@ import org.jspecify.annotations.Nullable;
  * number of attempts that hang can so hold up.
  */
 final class Worker implements AutoCloseable {
+    /**
+     * The least time that a statement has on a thread of ours, though its caller may have left: a network time-out costs the
+     * connection, and the last attempt before a caller's deadline may have a millisecond left.
+     */
+    static final long SHORTEST_STATEMENT_MILLIS = 500;
+
     private static final int THREADS = 4;
     private static final int HOLD_THREADS = 2;
 
@@ -57,19 +63,23 @@ final class Worker implements AutoCloseable {
     }
 
     private <T> T run(ExecutorService elsewhere, long timeoutMillis, SqlWork<T> work) throws SQLException {
-        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        long now = System.nanoTime();
+        long deadlineNanos = now + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         if (Threads.isOurs() || interruptible && connections.keepsDeadline(timeoutMillis)) {
-            return onThisThread(deadlineNanos, work);
+            return onThisThread(deadlineNanos, deadlineNanos, work);
         }
-        return await(elsewhere, timeoutMillis, () -> onThisThread(deadlineNanos, work));
+        long statementNanos =
+                now + TimeUnit.MILLISECONDS.toNanos(Math.max(SHORTEST_STATEMENT_MILLIS, timeoutMillis));
+        return await(elsewhere, timeoutMillis, () -> onThisThread(deadlineNanos, statementNanos, work));
     }
 
-    private <T> T onThisThread(long deadlineNanos, SqlWork<T> work) throws SQLException {
+    /** Begins by the first deadline, and ends by the second. */
+    private <T> T onThisThread(long deadlineNanos, long statementNanos, SqlWork<T> work) throws SQLException {
         try (Connection connection = connections.get()) {
             if (System.nanoTime() - deadlineNanos >= 0) {
                 throw new SQLTransientConnectionException("the pool had no connection in time", "08000");
             }
-            return session.run(connection, deadlineNanos, work);
+            return session.run(connection, statementNanos, work);
         }
     }
 

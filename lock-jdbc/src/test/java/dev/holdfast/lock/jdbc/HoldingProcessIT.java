@@ -29,7 +29,7 @@ final class HoldingProcessIT {
         Db db = shared.db();
         String uri = uri(db, JdbcStrategy.ROW_LOCK, SharedDb.newTable());
         long bestNanos = Long.MAX_VALUE;
-        try (LockClient waiter = LockClient.connect(uri)) {
+        try (LockClient waiter = LockClient.connect(uri, HoldingProcess.PATIENT)) {
             waiter.lock("killed").acquire().close();
             for (int i = 0; i < TRIES && bestNanos > Duration.ofMillis(100).toNanos(); i++) {
                 try (HoldingProcess holder = HoldingProcess.start(uri, "killed", Duration.ofMinutes(10))) {
@@ -65,7 +65,7 @@ final class HoldingProcessIT {
     void holderFrozenBeyondItsLease_isFollowed_andKnowsWhenItWakes(SharedDb shared, JdbcStrategy strategy)
             throws Exception {
         String uri = uri(shared.db(), strategy, SharedDb.newTable());
-        try (LockClient waiter = LockClient.connect(uri);
+        try (LockClient waiter = LockClient.connect(uri, HoldingProcess.PATIENT);
                 HoldingProcess holder = HoldingProcess.start(uri, "frozen", Duration.ofSeconds(2))) {
             long token = holder.awaitToken();
             holder.freeze();
