@@ -221,7 +221,7 @@ abstract class OwnershipContract extends ClientGroup {
         assertThat(held.name()).isEqualTo(name);
         assertThat(held.isValid()).isTrue();
         assertThat(held.remaining()).isPositive();
-        held.ensure(Duration.ofSeconds(10));
+        held.ensure(Duration.ofSeconds(5)); // ZooKeeper: at most two thirds of the default lease
         assertThat(held.lost().toCompletableFuture()).isNotDone();
         assertThat(first().holder(name).orElseThrow().token()).isEqualTo(held.token());
         assertThat(actor().call(lock::held)).as("of another thread").isEmpty();
