@@ -190,7 +190,11 @@ final class RedisLockBackend implements LockBackend {
     }
 
     private CompletableFuture<List<Object>> end(Acquisition acquisition, long token, String what, long timeoutMillis) {
-        String id = what.equals("release") ? new OwnerId(0, ThreadLocalRandom.current().nextLong()).toString().substring(16) : "";
+        String id = what.equals("release")
+                ? new OwnerId(0, ThreadLocalRandom.current().nextLong())
+                        .toString()
+                        .substring(16)
+                : "";
         String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, id};
         return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
     }

@@ -259,7 +259,8 @@ public final class RedisLocks {
             replicas = once(
                     "replicas",
                     replicas,
-                    new ReplicaAcknowledgement(minimum, timeout.toMillis(), Objects.requireNonNull(policy, "policy must not be null")));
+                    new ReplicaAcknowledgement(
+                            minimum, timeout.toMillis(), Objects.requireNonNull(policy, "policy must not be null")));
             return this;
         }
 

@@ -209,8 +209,8 @@ record RedisScript(String name, String body, String digest) {
             end
             if mine then
               if what == 'release' then released = ARGV[5] .. string.sub(released, 1, 48) end
-              redis.call('SET', KEYS[1], string.format('- %.0f %s %s %s ',
-                         math.max(last, ARGV[2]), ARGV[3], waiting, released), 'PX', ARGV[3])
+              redis.call('SET', KEYS[1], string.format('- %.0f 0 %s %s ',
+                         math.max(last, ARGV[2]), waiting, released), 'PX', ARGV[3])
             end
             return {ended}
             """);

@@ -185,7 +185,8 @@ final class RedisAccessTest {
                         .as(channel)
                         .contains("permission");
             }
-            assertThat(server.command("ACL", "DRYRUN", "locks", "SET", "holdfast:{x}", "x")).isEqualTo("OK");
+            assertThat(server.command("ACL", "DRYRUN", "locks", "SET", "holdfast:{x}", "x"))
+                    .isEqualTo("OK");
         }
     }
 
@@ -213,7 +214,9 @@ final class RedisAccessTest {
                 assertThat(disconnected.await(60, TimeUnit.SECONDS)).isTrue();
                 fixture.proxy().pass();
                 assertThat(Spi.get(released)).isEqualTo(ReleaseResult.RELEASED);
-                assertThat(fixture.commands() - before).as("releases that the server got").isEqualTo(2);
+                assertThat(fixture.commands() - before)
+                        .as("releases that the server got")
+                        .isEqualTo(2);
             } finally {
                 client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
             }

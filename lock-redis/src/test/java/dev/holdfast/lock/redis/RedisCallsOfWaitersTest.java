@@ -13,7 +13,6 @@ import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -55,7 +54,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
         // The release has called it, and nobody is before it any more.
         assertThat(fixture.server().number("ZCARD", keys().queue())).isEqualTo(1);
-        assertThat(fixture.server().number("ZRANK", keys().queue(), living.owner().toString()))
+        assertThat(fixture.server()
+                        .number("ZRANK", keys().queue(), living.owner().toString()))
                 .isZero();
         release(b, ((Attempt.Granted) attempt(b, living, 60_000, true, ticket)).grant());
         assertThat(fixture.entries(name)).isZero();
@@ -98,7 +98,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
             fixture.server().command("ACL", "SETUSER", DEAF, "+subscribe");
             await().atMost(PATIENCE).until(() -> {
                 ticket[0] = busy(deaf, mine, 60_000, true, ticket[0]).ticket();
-                return ticket[0] != null && fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == 1;
+                return ticket[0] != null
+                        && fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == 1;
             });
             release(a, again);
             get(deaf.abandon(mine, TIMEOUT));
@@ -176,8 +177,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
     @Test
     void plantedEntries_neverSpeakOnOtherChannels_norOtherWords() throws Exception {
         List<String> heard = new ArrayList<>();
-        RedisClient client = RedisClient.create("redis://" + fixture.server().host() + ":"
-                + fixture.server().port());
+        RedisClient client = RedisClient.create(
+                "redis://" + fixture.server().host() + ":" + fixture.server().port());
         try (var listener = client.connectPubSub()) {
             CompletableFuture<Void> end = new CompletableFuture<>();
             listener.addListener(new RedisPubSubAdapter<>() {
@@ -207,7 +208,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
             end.get(60, TimeUnit.SECONDS);
             assertThat(heard).allMatch(each -> each.matches("holdfast:c:[0-9a-f]{32} [0-9a-f]{32}"));
             for (String member : members) {
-                assertThat(fixture.server().command("ZSCORE", keys().queue(), member)).isNull();
+                assertThat(fixture.server().command("ZSCORE", keys().queue(), member))
+                        .isNull();
             }
         } finally {
             client.shutdown(Duration.ZERO, Duration.ofSeconds(2));

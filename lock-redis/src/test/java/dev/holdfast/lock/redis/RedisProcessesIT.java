@@ -91,7 +91,9 @@ final class RedisProcessesIT {
             next.get(4, TimeUnit.MINUTES).close();
             Duration waited = Duration.ofNanos(System.nanoTime() - start);
             String stats = String.valueOf(fixture.server().command("INFO", "commandstats"));
-            assertThat(stats).as("one call for each that was killed, and one for the living").contains("cmdstat_publish:calls=6,");
+            assertThat(stats)
+                    .as("one call for each that was killed, and one for the living")
+                    .contains("cmdstat_publish:calls=6,");
             assertThat(waited).isLessThan(Duration.ofMillis(300));
         }
     }

@@ -76,9 +76,7 @@ final class RedlockFixture implements LockFixture {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
         long most = 0;
         for (RedisServer server : servers) {
-            most = Math.max(
-                    most,
-                    Entries.of(server, keys));
+            most = Math.max(most, Entries.of(server, keys));
         }
         return most;
     }
