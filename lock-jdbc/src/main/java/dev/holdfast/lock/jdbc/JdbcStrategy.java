@@ -23,8 +23,12 @@ public enum JdbcStrategy {
      * A row that is locked, by a transaction that stays open on a connection of its own for as long as the lock is held, or
      * waited for; table {@code holdfast_row}. The database's own queue wakes the next waiter at once, and a holder that is
      * killed is followed at once as well. For few locks that are handed on often or must be taken over fast: each needs a
-     * connection, so that the pool bounds their number; and a restart of the database ends them all. Not with a proxy that
-     * pools transactions. Not on H2.
+     * connection, so that the pool bounds their number.
+     *
+     * <p><b>A restart of the database, or the end of the holder's session, frees it before the holder knows:</b> at its next
+     * renewal, a third of the lease later. Others may hold it meanwhile, with higher tokens; the leases of the other strategies
+     * survive a restart. Not with a proxy that pools transactions, not on a cluster of several servers that accept writes, not
+     * on H2.
      */
     ROW_LOCK("row", "holdfast_row");
 
