@@ -53,9 +53,11 @@ public interface Lease extends AutoCloseable {
      * whose length is known. Blocks for at most {@link ClientOptions#requestTimeout()}.
      *
      * @param validity the validity needed from now on
-     * @throws IllegalArgumentException if longer than the lease can be, or negative
-     * @throws LeaseLostException if the lease is lost, or could not be renewed so far
+     * @throws LeaseLostException if the lease is lost; only then
      * @throws IllegalStateException if this lease is closed
+     * @throws IllegalArgumentException if negative, or longer than the lease, as far as the store grants it, or its
+     *     {@link LockOptions#maxHold()} allows
+     * @throws LockUnavailableException if the store did not confirm a renewal now; the lease may be valid for a shorter time
      */
     void ensure(Duration validity);
 

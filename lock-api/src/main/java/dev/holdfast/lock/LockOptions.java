@@ -223,7 +223,8 @@ public final class LockOptions {
         }
 
         /**
-         * Sets whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost.
+         * Sets whether the thread that holds the lock by {@code lock} is interrupted when the lease is lost. If it is still
+         * interrupted when it calls {@code unlock}, that interrupt is taken back, since the section is over.
          *
          * @param interruptOnLoss true to interrupt
          * @return this

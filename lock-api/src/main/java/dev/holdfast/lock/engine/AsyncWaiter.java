@@ -57,10 +57,13 @@ final class AsyncWaiter extends Waiter {
         switch (state) {
             case GRANTED -> {
                 Possession granted = Objects.requireNonNull(possession);
-                Lease lease = leases.apply(granted);
+                granted.tenure.holding.expireIfDue(granted.tenure);
                 if (granted.state == Possession.State.LOST) {
                     future.completeExceptionally(granted.lostException());
-                } else if (!future.complete(lease)) {
+                    return;
+                }
+                Lease lease = leases.apply(granted);
+                if (!future.complete(lease)) {
                     lease.close();
                 }
             }

@@ -8,6 +8,9 @@ final class BackOff {
     private static final long FIRST_RETRY_NANOS = 20_000_000;
     private static final long LAST_RETRY_NANOS = 1_000_000_000;
 
+    /** A century: a lease that ends later, as of a row that was parked by hand, does not change hands. */
+    private static final long FAR_NANOS = 100L * 365 * 24 * 3600 * 1_000_000_000;
+
     private final BackendInfo info;
     /** The latest wait between two polls; zero before the first. */
     private long pollNanos;
@@ -46,16 +49,19 @@ final class BackOff {
      * leave it free for moments only, a waiter has to look often enough to meet such a moment.
      */
     long pollDelayNanos(long nowNanos, long holderRemainingMillis, RandomGenerator random) {
-        long least = info.pollMinMillis() * 1_000_000;
-        long most = info.pollMaxMillis() * 1_000_000;
+        long least = Durations.nanosOfMillis(info.pollMinMillis());
+        long most = Durations.nanosOfMillis(info.pollMaxMillis());
         boolean changesHands = changesHands(nowNanos, holderRemainingMillis);
-        long delay = pollNanos == 0 || changesHands ? Math.max(least, pollNanos / 2) : Math.min(most, pollNanos * 2);
+        long delay = pollNanos == 0 || changesHands
+                ? Math.max(least, pollNanos / 2)
+                : Math.min(most, Durations.plus(pollNanos, pollNanos));
         pollNanos = delay;
         long jittered = delay - random.nextLong(delay / 4 + 1);
         if (holderRemainingMillis < 0) {
             return jittered;
         }
-        long afterLease = holderRemainingMillis * 1_000_000 + 1_000_000 + random.nextLong(5_000_000);
+        long afterLease =
+                Durations.plus(Durations.nanosOfMillis(holderRemainingMillis), 1_000_000 + random.nextLong(5_000_000));
         return Math.min(jittered, afterLease);
     }
 
@@ -64,9 +70,10 @@ final class BackOff {
         if (holderRemainingMillis < 0) {
             return false;
         }
-        long endNanos = nowNanos + holderRemainingMillis * 1_000_000;
+        long leftNanos = Math.min(FAR_NANOS, Durations.nanosOfMillis(holderRemainingMillis));
+        long endNanos = nowNanos + leftNanos; // may overflow, as the clock does: only differences count
         boolean moved = seen && endNanos - seenEndNanos > (nowNanos - seenNanos) / 2;
-        seen = true;
+        seen = leftNanos < FAR_NANOS;
         seenNanos = nowNanos;
         seenEndNanos = endNanos;
         return moved;

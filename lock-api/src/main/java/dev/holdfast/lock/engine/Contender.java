@@ -83,7 +83,7 @@ final class Contender {
                 return;
             }
             Pursuit current = pursuit;
-            LockException failure = current == null ? null : current.unavailability(waiter);
+            LockException failure = current == null ? holding.unavailability(waiter) : current.unavailability(waiter);
             long leftNanos = client.requestTimeoutNanos() - (client.ticker().nanos() - waiter.sinceNanos);
             if (failure != null && current != null && current.isFirstAnswerOut() && leftNanos > 0) {
                 waiter.awaitOneAnswer(client.requestTimeoutNanos());
@@ -160,8 +160,22 @@ final class Contender {
         pursuit = null;
     }
 
+    /** A transition: nobody is left to be told of what a dead thread has lost. */
+    void forgetDeadOwners() {
+        transitions.run(() -> {
+            holding.lost().forgetTheDead();
+            if (holding.lost().isEmpty()) {
+                client.forgetLosses(this);
+            }
+        });
+    }
+
     private void retireIfIdle() {
-        if (!retired && pursuit == null && !holding.isBusy() && queue.isEmpty()) {
+        if (!retired
+                && pursuit == null
+                && !holding.isBusy()
+                && queue.isEmpty()
+                && holding.lost().isEmpty()) {
             retired = true;
             client.forget(this);
         }
@@ -188,8 +202,8 @@ final class Contender {
     }
 
     /** Removes whatever an acquisition has on the server, after the present transition. */
-    void abandon(Acquisition acquisition) {
-        transitions.effect(client.leftovers().abandon(acquisition));
+    void abandon(Acquisition acquisition, long leaseMillis) {
+        transitions.effect(client.leftovers().abandon(acquisition, leaseMillis));
     }
 
     /** A transition: who has the lock here and who waits for it; null if nobody does either. */

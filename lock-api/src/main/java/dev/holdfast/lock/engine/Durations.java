@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 
 /** Conversions that neither overflow nor round a positive time to zero. */
 final class Durations {
@@ -15,9 +16,21 @@ final class Durations {
         }
     }
 
-    /** Milliseconds, rounded up. */
+    /** Nanoseconds, at most {@link Waiter#FOREVER}. */
+    static long nanosOfMillis(long millis) {
+        return TimeUnit.MILLISECONDS.toNanos(millis);
+    }
+
+    /** Milliseconds, rounded up; without end if the nanoseconds are. */
     static long ceilMillis(long nanos) {
-        return nanos == Waiter.FOREVER ? Long.MAX_VALUE : (nanos + 999_999) / 1_000_000;
+        return nanos == Waiter.FOREVER ? Long.MAX_VALUE : nanos / 1_000_000 + (nanos % 1_000_000 > 0 ? 1 : 0);
+    }
+
+    /** The sum, at most {@link Waiter#FOREVER}, at least the opposite. */
+    static long plus(long nanos, long more) {
+        long sum = nanos + more;
+        boolean overflow = ((nanos ^ sum) & (more ^ sum)) < 0;
+        return overflow ? nanos < 0 ? -Waiter.FOREVER : Waiter.FOREVER : sum;
     }
 
     /** For messages: {@code 10.2 s} or {@code 350 ms}. */

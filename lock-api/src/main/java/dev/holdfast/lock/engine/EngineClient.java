@@ -3,9 +3,11 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.BackendInfo;
@@ -20,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -27,6 +30,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -36,6 +40,9 @@ import org.slf4j.LoggerFactory;
 /** One client: the names it contends for now, and the parts that all of them share. */
 final class EngineClient implements LockClient, GrantObserver {
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
+
+    private static final long DOUBT_PAUSE_NANOS = 50_000_000;
+    private static final long DEAD_OWNERS_NANOS = 10_000_000_000L;
 
     private final LockBackend backend;
     private final BackendInfo info;
@@ -48,7 +55,12 @@ final class EngineClient implements LockClient, GrantObserver {
     private final Leftovers leftovers;
     private final Leaks leaks;
     private final Events events;
-    private final LostHolds lostHolds = new LostHolds();
+    private final Warnings losses;
+    /** Those that have {@link LostPossessions}. */
+    private final Set<Contender> withLosses = ConcurrentHashMap.newKeySet();
+
+    private volatile long deadOwnersDueNanos;
+
     private final long requestTimeoutNanos;
     private final long unavailableTimeoutNanos;
     private final long handOffNanos;
@@ -64,12 +76,14 @@ final class EngineClient implements LockClient, GrantObserver {
         this.requestTimeoutNanos = Durations.nanos(options.requestTimeout());
         this.unavailableTimeoutNanos = Durations.nanos(options.unavailableTimeout());
         this.handOffNanos = Durations.nanos(options.handOffTime());
+        this.deadOwnersDueNanos = runtime.ticker().nanos();
         this.pulse = new Pulse(runtime.ticker(), runtime.timer(), this::beat);
         this.requests = new Requests(runtime.ticker(), pulse);
         this.events = new Events(runtime.events());
         this.leaks = new Leaks(options.leakTracing());
         this.leftovers = new Leftovers(backend, runtime, requests, requestTimeoutNanos);
-        this.renewals = new Renewals(backend, runtime, requests, pulse, events, requestTimeoutNanos);
+        this.losses = new Warnings(runtime.timer(), this::sumUpLosses);
+        this.renewals = new Renewals(backend, runtime, requests, pulse, requestTimeoutNanos);
     }
 
     /** Begins to listen to the backend; apart from the constructor, so that no half-made object escapes. */
@@ -81,7 +95,21 @@ final class EngineClient implements LockClient, GrantObserver {
 
     private long beat(long nowNanos) {
         leaks.collect();
-        return Math.min(requests.sweep(nowNanos), renewals.beat(ticker().nanos()));
+        return Math.min(forgetDeadOwners(nowNanos), Math.min(requests.sweep(nowNanos), renewals.beat(ticker().nanos())));
+    }
+
+    /** Now and then, however often the pulse beats: there may be many. */
+    private long forgetDeadOwners(long nowNanos) {
+        if (withLosses.isEmpty()) {
+            return Pulse.NEVER;
+        }
+        long left = deadOwnersDueNanos - nowNanos;
+        if (left > 0) {
+            return left;
+        }
+        withLosses.forEach(Contender::forgetDeadOwners);
+        deadOwnersDueNanos = nowNanos + DEAD_OWNERS_NANOS;
+        return DEAD_OWNERS_NANOS;
     }
 
     // ---- the user's side
@@ -206,6 +234,7 @@ final class EngineClient implements LockClient, GrantObserver {
         }
         try {
             leftovers.close();
+            losses.sumUp();
             backend.close();
         } catch (RuntimeException e) {
             LOG.warn("lock client of {}: closing the backend failed", info.name(), e);
@@ -238,35 +267,64 @@ final class EngineClient implements LockClient, GrantObserver {
     /** Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold. */
     void unlock(String name) {
         Thread thread = Thread.currentThread();
-        Holding holding = holdingOf(name, thread);
+        Holding holding = holdingOf(name);
         if (holding == null) {
             throw Failures.notHeld(name, thread);
         }
-        endUninterrupted(() -> holding.unlock(thread));
+        endUninterrupted(() -> holding.unlock(thread), () -> holding.takeInterruptOfLoss(thread));
     }
 
     /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
     @Nullable Possession heldBy(String name, Thread thread) {
-        Holding holding = holdingOf(name, thread);
+        Holding holding = holdingOf(name);
         return holding == null ? null : holding.heldBy(thread);
     }
 
-    /** Where a thread's hold is, if it has one. */
-    private @Nullable Holding holdingOf(String name, Thread thread) {
+    /** Where the holds of a name are, lost ones among them, if there are any. */
+    private @Nullable Holding holdingOf(String name) {
         Contender contender = contenders.get(name);
-        // Read after the map: a loss enters its possession here before its contender leaves the map.
-        Possession lost = lostHolds.find(thread, name);
-        return lost != null ? lost.tenure.holding : contender != null ? contender.holding() : null;
+        return contender == null ? null : contender.holding();
     }
 
     /** Ends a hold, and waits for the server's answer if it was the last one. */
     void end(Possession possession) {
-        endUninterrupted(() -> possession.tenure.holding.end(possession));
+        endUninterrupted(() -> possession.tenure.holding.end(possession), () -> false);
     }
 
-    /** An interrupt neither cuts short a release nor is lost by it. */
-    private void endUninterrupted(Supplier<@Nullable Release> end) {
-        boolean interrupted = Thread.interrupted();
+    /**
+     * Makes sure that what is about to be returned as held is held: a lease may have ended on its way here, or be in doubt,
+     * as a re-entered one can be. Then the store is asked, for as long as the caller may wait.
+     *
+     * @throws LeaseLostException if it has ended; the hold is ended as well
+     * @throws LockUnavailableException if the doubt did not end in time; likewise
+     */
+    void settle(Possession possession, Waiter waiter) {
+        Tenure tenure = possession.tenure;
+        boolean asked = false;
+        while (possession.state == Possession.State.HELD && tenure.isDoubted() && tenure.remainingNanos(ticker()) > 0) {
+            if (asked && (waiter.triesOnce() || waiter.remainingNanos(ticker().nanos()) == 0)) {
+                end(possession);
+                throw Failures.inDoubt(tenure.name(), possession.token);
+            }
+            if (asked) {
+                CompletableFuture<Void> pause = new CompletableFuture<>();
+                runtime.timer().after(DOUBT_PAUSE_NANOS, () -> pause.complete(null));
+                await(pause);
+            }
+            await(renewals.renewNow(tenure).toCompletableFuture());
+            asked = true;
+        }
+        if (possession.state == Possession.State.LOST || tenure.remainingNanos(ticker()) <= 0) {
+            end(possession);
+        }
+    }
+
+    /**
+     * An interrupt neither cuts short a release nor is lost by it, unless it was the engine's own, to tell of a loss: once the
+     * hold has ended it must not hit what comes next.
+     */
+    private void endUninterrupted(Supplier<@Nullable Release> end, BooleanSupplier ofLoss) {
+        boolean interrupted = Thread.interrupted() && !ofLoss.getAsBoolean();
         try {
             Release release = end.get();
             if (release != null && await(release.outcome()) && release.outcome().join() == ReleaseResult.NOT_HELD) {
@@ -342,6 +400,30 @@ final class EngineClient implements LockClient, GrantObserver {
         }
     }
 
+    // ---- what is said of losses
+
+    /** One line for the first, and one for all that are lost within some seconds of it. */
+    void warnOfLoss(@Nullable String message) {
+        if (losses.isFirst(String.valueOf(message))) {
+            LOG.warn("{}", message);
+        } else {
+            LOG.debug("{}", message);
+        }
+    }
+
+    Warnings losses() {
+        return losses;
+    }
+
+    private void sumUpLosses(long count, String latest) {
+        LOG.warn(
+                "lock client of {}: {} more leases were lost within {}; the latest: {}",
+                info.name(),
+                count,
+                Durations.text(Warnings.INTERVAL_NANOS),
+                latest);
+    }
+
     // ---- the parts
 
     /** Nothing is contended for, held or under way. */
@@ -401,8 +483,14 @@ final class EngineClient implements LockClient, GrantObserver {
         return events;
     }
 
-    LostHolds lostHolds() {
-        return lostHolds;
+    /** Within a transition: a possession was lost that its thread has not ended yet; whether it still lives is looked at. */
+    void noteLosses(Contender contender) {
+        withLosses.add(contender);
+        pulse.needWithin(DEAD_OWNERS_NANOS);
+    }
+
+    void forgetLosses(Contender contender) {
+        withLosses.remove(contender);
     }
 
     long requestTimeoutNanos() {

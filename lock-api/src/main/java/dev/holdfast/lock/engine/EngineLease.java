@@ -1,10 +1,11 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.Lease;
-import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
@@ -64,33 +65,50 @@ final class EngineLease implements Lease {
     public void ensure(Duration validity) {
         Objects.requireNonNull(validity, "validity");
         Tenure tenure = possession.tenure;
-        long needed = Durations.nanos(validity);
-        if (needed < 0 || needed > Validity.usableNanos(tenure.leaseMillis())) {
-            throw new IllegalArgumentException("lock '" + LockName.printable(name()) + "': cannot ensure " + validity
-                    + ", a lease of "
-                    + tenure.leaseMillis() + " ms can be relied upon for "
-                    + Duration.ofNanos(Validity.usableNanos(tenure.leaseMillis())) + "; ask for a longer lease");
+        if (possession.state == Possession.State.HELD && tenure.remainingNanos(client.ticker()) <= 0) {
+            tenure.holding.expireIfDue(tenure);
         }
+        requireNotLost();
         if (closed.get() || possession.state == Possession.State.RELEASED) {
             throw Failures.ended(name(), token());
         }
-        if (remainingNanos() > 0 && remainingNanos() >= needed) {
+        long needed = Durations.nanos(validity);
+        requirePossible(needed, tenure.leaseMillis());
+        if (isEnsured(needed)) {
             return;
         }
-        if (possession.state == Possession.State.HELD) {
-            client.await(client.renewals().renewNow(tenure).toCompletableFuture());
+        client.await(client.renewals().renewNow(tenure).toCompletableFuture());
+        requireNotLost();
+        if (isEnsured(needed)) {
+            return;
         }
+        requirePossible(
+                needed, tenure.confirmedMillis()); // the store may keep leases for a shorter time than asked for
+        tenure.requireWithinMaxHold(needed, client.ticker().nanos());
+        throw new LockUnavailableException(
+                "lock '" + LockName.printable(name()) + "' (token " + token() + "): could not be renewed for "
+                        + validity + ", " + tenure.lastConfirmed(client.ticker().nanos())
+                        + "; do not begin the step, check that the store is reachable");
+    }
+
+    private boolean isEnsured(long neededNanos) {
+        long remaining = remainingNanos();
+        return remaining > 0 && remaining >= neededNanos;
+    }
+
+    private void requireNotLost() {
         if (possession.state == Possession.State.LOST) {
             throw possession.lostException();
         }
-        if (remainingNanos() == 0 || remainingNanos() < needed) {
-            long now = client.ticker().nanos();
-            throw new LeaseLostException(
-                    "lock '" + name() + "' (token " + token() + "): could not be renewed for " + validity + ", "
-                            + tenure.lastConfirmed(now) + "; do not begin the step",
-                    tenure.reasonOfEnd(now),
-                    token(),
-                    null);
+    }
+
+    private void requirePossible(long neededNanos, long leaseMillis) {
+        long usable = Validity.usableNanos(leaseMillis);
+        if (neededNanos < 0 || neededNanos > usable) {
+            throw new IllegalArgumentException(
+                    "lock '" + LockName.printable(name()) + "': cannot ensure " + Duration.ofNanos(neededNanos)
+                            + ", a lease of " + leaseMillis + " ms can be relied upon for " + Duration.ofNanos(usable)
+                            + "; ask for a longer lease");
         }
     }
 
@@ -111,9 +129,13 @@ final class EngineLease implements Lease {
             throw new UnsupportedOperationException("lock '" + LockName.printable(name()) + "' (token " + token()
                     + "): held() only shows what a thread holds by lock(); call unlock() on that thread");
         }
-        if (closed.compareAndSet(false, true)) {
-            own.end();
-            client.end(possession);
+        try {
+            if (closed.compareAndSet(false, true)) {
+                own.end();
+                client.end(possession);
+            }
+        } finally {
+            Reference.reachabilityFence(this); // it must not be taken for dropped while it is being closed
         }
     }
 

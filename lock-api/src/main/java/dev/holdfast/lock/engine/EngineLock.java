@@ -154,8 +154,8 @@ final class EngineLock implements DistributedLock {
             throw Failures.here(Objects.requireNonNull(waiter.failure));
         }
         Possession possession = waiter.state == Waiter.State.GRANTED ? waiter.possession : null;
-        if (possession != null && possession.state == Possession.State.LOST) {
-            client.end(possession); // this thread was paused for longer than the lease: throws
+        if (possession != null) {
+            client.settle(possession, waiter);
         }
         return possession;
     }

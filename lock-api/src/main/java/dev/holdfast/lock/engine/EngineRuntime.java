@@ -40,6 +40,7 @@ record EngineRuntime(
     private static final int IO_THREADS = 2;
 
     private static final int CALLBACK_THREADS = 4;
+    private static final long RETRY_NANOS = 100_000_000;
     private static final int LISTENER_BACKLOG = 10_000;
 
     static EngineRuntime ofThreads() {
@@ -59,16 +60,27 @@ record EngineRuntime(
                 return () -> future.cancel(false);
             } catch (RejectedExecutionException closed) {
                 return Subscription.NONE;
+            } catch (OutOfMemoryError noThread) { // the task is in the queue all the same, and runs with the next one
+                return Subscription.NONE;
             }
         };
-        return new EngineRuntime(
-                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, callbacks, events, () -> {
-                    scheduler.shutdownNow();
-                    io.shutdown();
-                    renewals.shutdown();
-                    callbacks.shutdown();
-                    events.shutdown();
-                });
+        Executor told = task -> executeInTheEnd(callbacks, timer, task);
+        return new EngineRuntime(Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, told, events, () -> {
+            scheduler.shutdownNow();
+            io.shutdown();
+            renewals.shutdown();
+            callbacks.shutdown();
+            events.shutdown();
+        });
+    }
+
+    /** Whoever waits must be told, even if there is no thread for it now. */
+    private static void executeInTheEnd(Executor executor, Timer timer, Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (OutOfMemoryError noThread) {
+            timer.after(RETRY_NANOS, () -> executeInTheEnd(executor, timer, task));
+        }
     }
 
     private static ThreadPoolExecutor pool(String role, int size, int backlog) {

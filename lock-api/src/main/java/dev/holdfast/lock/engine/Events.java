@@ -37,7 +37,7 @@ final class Events {
         try {
             executor.execute(() -> listeners.forEach(listener -> call(listener, event)));
             dropping.set(false);
-        } catch (RejectedExecutionException full) {
+        } catch (RejectedExecutionException | OutOfMemoryError full) { // or no thread
             if (!dropping.getAndSet(true)) {
                 LOG.warn("lock events are dropped: the listeners are too slow, or the client is closed");
             }
@@ -47,7 +47,7 @@ final class Events {
     private static void call(LockListener listener, Consumer<LockListener> event) {
         try {
             event.accept(listener);
-        } catch (RuntimeException | LinkageError | AssertionError e) {
+        } catch (Throwable e) { // one listener's Error must not hide the event from the next
             LOG.warn(
                     "lock listener {} failed; the event is lost to it",
                     listener.getClass().getName(),

@@ -74,6 +74,20 @@ final class Failures {
                 + Durations.text(timeoutNanos) + "; check that it is reachable");
     }
 
+    /** The thread holds the lock, but the store has not confirmed it since it was last in doubt. */
+    static LockUnavailableException inDoubt(String name, long token) {
+        return new LockUnavailableException("lock '" + LockName.printable(name) + "' (token " + token
+                + "): held, but in doubt, and the store did not confirm it in time; check that it is reachable");
+    }
+
+    /** An executor did not take a task, as where no thread can be started. */
+    static LockUnavailableException noThread(String name, Throwable cause) {
+        return new LockUnavailableException(
+                "lock '" + LockName.printable(name) + "': no thread could be had to ask the store: " + cause
+                        + "; raise the limit of threads or of memory",
+                cause);
+    }
+
     static IllegalMonitorStateException notHeld(String name, Thread thread) {
         return new IllegalMonitorStateException(
                 "lock '" + LockName.printable(name) + "': thread '" + thread.getName()

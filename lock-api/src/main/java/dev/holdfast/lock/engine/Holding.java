@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
@@ -37,6 +38,8 @@ final class Holding {
     private @Nullable Acquisition releasing;
 
     private boolean releaseSent;
+    private long releaseBegunNanos;
+    private final LostPossessions lost = new LostPossessions();
 
     Holding(Contender contender) {
         this.contender = contender;
@@ -46,6 +49,10 @@ final class Holding {
 
     String name() {
         return contender.name();
+    }
+
+    LostPossessions lost() {
+        return lost;
     }
 
     boolean isBusy() {
@@ -88,11 +95,11 @@ final class Holding {
             }
             expire(current);
         }
-        Possession lost = waiter.asLease ? null : client.lostHolds().find(waiter.thread(), name());
-        if (lost != null) {
-            contender.fail(waiter, lost.lostException());
+        Possession unnoticed = waiter.asLease ? null : lost.find(waiter.thread());
+        if (unnoticed != null) {
+            contender.fail(waiter, unnoticed.lostException());
         }
-        return lost != null;
+        return unnoticed != null;
     }
 
     private void refuseToWaitForItself(Waiter waiter, Possession own) {
@@ -158,12 +165,18 @@ final class Holding {
         });
     }
 
+    /** A transition: whether a thread that is interrupted and ends its hold was interrupted to be told of a loss; once. */
+    boolean takeInterruptOfLoss(Thread thread) {
+        return transitions.test(() -> {
+            Possession unnoticed = lost.find(thread);
+            return unnoticed != null && unnoticed.takeInterruptOfLoss();
+        });
+    }
+
     /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
     private @Nullable Possession possessionOf(Thread thread) {
         Possession mine = possession();
-        return mine != null && mine.isOwnedBy(thread)
-                ? mine
-                : client.lostHolds().find(thread, name());
+        return mine != null && mine.isOwnedBy(thread) ? mine : lost.find(thread);
     }
 
     /** A transition: what a thread holds by {@code lock}, or held when it was lost; null if nothing. */
@@ -195,7 +208,13 @@ final class Holding {
         possession.endHold();
         if (possession.state == Possession.State.LOST) {
             if (!possession.hasHolds()) {
-                client.lostHolds().remove(possession);
+                lost.remove(possession);
+                if (lost.isEmpty()) {
+                    client.forgetLosses(contender);
+                }
+            }
+            if (possession.takeInterruptOfLoss()) {
+                Thread.interrupted(); // it came while this thread was about to end the hold
             }
             throw possession.lostException();
         }
@@ -238,6 +257,7 @@ final class Holding {
         Acquisition released = current.grant.acquisition();
         releasing = released;
         releaseSent = false;
+        releaseBegunNanos = client.ticker().nanos();
         CompletableFuture<@Nullable ReleaseResult> outcome = new CompletableFuture<>();
         transitions.effect(client.leftovers().release(current.grant, here, result -> {
             transitions.run(() -> released(possession, result));
@@ -247,6 +267,20 @@ final class Holding {
             transitions.effect(() -> sent(released)); // effects run in order: the release has been sent by then
         }
         return new Release(possession, outcome);
+    }
+
+    /**
+     * Why a waiter whose deadline has passed could not be served while a release is out: null, that is busy, unless the
+     * store has been silent for long, and for as long as it waited.
+     */
+    @Nullable LockException unavailability(Waiter waiter) {
+        long now = client.ticker().nanos();
+        long waitedNanos = Math.min(now - waiter.sinceNanos, client.requestTimeoutNanos());
+        long silentNanos = Math.max(waitedNanos, client.requestTimeoutNanos() / 4);
+        boolean silent = releasing != null
+                && now - releaseBegunNanos >= silentNanos
+                && !contender.wasAnsweredSince(now - silentNanos);
+        return silent ? Failures.stalled(name(), now - releaseBegunNanos) : null;
     }
 
     /** A transition: a release has been sent; on an ordered store the next attempt may go right behind it. */
@@ -272,7 +306,7 @@ final class Holding {
             contender.noteAnswer();
         }
         if (possession.tenure.uncertain) {
-            contender.abandon(possession.tenure.grant.acquisition());
+            contender.abandon(possession.tenure.grant.acquisition(), possession.tenure.leaseMillis());
         }
         contender.kick();
     }
@@ -301,7 +335,7 @@ final class Holding {
     /** Releases what nobody waits for. */
     private void giveBack(Tenure ended) {
         if (ended.uncertain) {
-            contender.abandon(ended.grant.acquisition());
+            contender.abandon(ended.grant.acquisition(), ended.leaseMillis());
         } else {
             transitions.effect(client.leftovers().release(ended.grant, false, ignored -> {}));
         }
@@ -322,7 +356,13 @@ final class Holding {
 
     /** A transition: a renewal that was sent then is confirmed. */
     void confirm(Tenure current, Sent sent, long leaseMillis, boolean extend) {
-        transitions.run(() -> current.confirm(sent, client.ticker().nanos(), leaseMillis, extend));
+        transitions.run(() -> {
+            current.confirm(sent, client.ticker().nanos(), leaseMillis, extend);
+            Possession possession = current.possession;
+            if (tenure == current && possession != null) {
+                client.events().tell(listener -> listener.renewed(name(), possession.token));
+            }
+        });
     }
 
     /** A transition: a renewal failed. The holder is told, and keeps the lease while it is valid. */
@@ -394,8 +434,10 @@ final class Holding {
             lose(possession, reason, detail);
             Thread owner = possession.ownerThread();
             if (owner != null) {
-                client.lostHolds().add(owner, possession);
+                lost.add(possession);
+                client.noteLosses(contender);
                 if (current.options.interruptOnLoss() && reason != LossReason.CLIENT_CLOSED) {
+                    possession.interruptedByLoss = true;
                     owner.interrupt(); // within the transition, so that it still has its hold
                 }
             }
@@ -417,7 +459,8 @@ final class Holding {
             transitions.effect(() -> client.runtime().callbacks().execute(() -> told.complete(reason)));
         }
         if (reason != LossReason.CLIENT_CLOSED) {
-            transitions.effect(() -> LOG.warn("{}", possession.lostException().getMessage()));
+            transitions.effect(
+                    () -> client.warnOfLoss(possession.lostException().getMessage()));
         }
         client.events().tell(listener -> listener.lost(name(), possession.token, reason));
     }

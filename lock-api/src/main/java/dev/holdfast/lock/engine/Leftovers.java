@@ -2,42 +2,53 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.ReleaseResult;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes what this client has left on the server: grants that were released and acquisitions that were given up. Each
- * is tried until the server has answered, since some stores keep it for as long as this process lives.
+ * Removes what this client has left on the server: grants that were released and acquisitions that were given up. A first
+ * try is made at once; what fails joins the {@link Backlog}.
  */
 final class Leftovers {
     private static final Logger LOG = LoggerFactory.getLogger(Leftovers.class);
-    private static final long FIRST_RETRY_NANOS = 50_000_000;
-    private static final long LAST_RETRY_NANOS = 5_000_000_000L;
 
     private final LockBackend backend;
     private final EngineRuntime runtime;
     private final Requests requests;
     private final long timeoutNanos;
+    private final Backlog backlog;
+    private final Warnings warnings;
     private final AtomicInteger unreachable = new AtomicInteger();
     private volatile boolean closing;
-    private volatile boolean closed;
 
     Leftovers(LockBackend backend, EngineRuntime runtime, Requests requests, long timeoutNanos) {
         this.backend = backend;
         this.runtime = runtime;
         this.requests = requests;
         this.timeoutNanos = timeoutNanos;
+        this.backlog = new Backlog(runtime, backend.info().expiring(), this::retry);
+        this.warnings = new Warnings(runtime.timer(), this::sumUp);
+    }
+
+    private void sumUp(long count, String latest) {
+        LOG.warn(
+                "lock client of {}: within {} the store did not confirm {} more releases and abandonments, {} are retried;"
+                        + " the latest: {}",
+                backend.info().name(),
+                Durations.text(Warnings.INTERVAL_NANOS),
+                count,
+                backlog.size(),
+                latest);
     }
 
     /**
@@ -48,15 +59,65 @@ final class Leftovers {
      * @return to be run
      */
     Runnable release(Grant grant, boolean here, Consumer<@Nullable ReleaseResult> first) {
-        Runnable removal = new Removal<>("release", grant.acquisition(), () -> backend.release(grant, millis()), first);
-        return here ? removal : () -> elsewhere(removal);
+        Removal<ReleaseResult> removal = new Removal<>(
+                Removal.Kind.RELEASE,
+                grant.acquisition(),
+                () -> backend.release(grant, millis()),
+                first,
+                requests,
+                timeoutNanos);
+        removal.worthUntilNanos = worthUntilNanos(grant.leaseMillis());
+        Consumer<@Nullable LockException> answered = failure -> firstAnswered(removal, failure);
+        return here ? () -> removal.send(answered) : () -> elsewhere(removal, answered);
     }
 
     /** Makes the end of an acquisition that was given up; counts as under way from now on. */
-    Runnable abandon(Acquisition acquisition) {
-        Runnable removal =
-                new Removal<>("abandon", acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {});
-        return () -> elsewhere(removal);
+    Runnable abandon(Acquisition acquisition, long leaseMillis) {
+        return abandon(Removal.Kind.ABANDON, acquisition, leaseMillis);
+    }
+
+    /**
+     * Makes the end of an acquisition whose only attempt was refused: if that could leave anything but for its lease.
+     *
+     * @return to be run
+     */
+    Runnable abandonRefused(Acquisition acquisition, long leaseMillis) {
+        return backend.info().expiring() ? () -> {} : abandon(Removal.Kind.ABANDON_REFUSED, acquisition, leaseMillis);
+    }
+
+    private Runnable abandon(Removal.Kind kind, Acquisition acquisition, long leaseMillis) {
+        Removal<Void> removal = new Removal<>(
+                kind, acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}, requests, timeoutNanos);
+        removal.worthUntilNanos = worthUntilNanos(leaseMillis);
+        return () -> {
+            if (backlog.isFailing()) {
+                backlog.add(removal);
+            } else {
+                elsewhere(removal, failure -> firstAnswered(removal, failure));
+            }
+        };
+    }
+
+    /** A request that is on its way still may begin a lease. */
+    private long worthUntilNanos(long leaseMillis) {
+        return runtime.ticker().nanos() + Durations.nanosOfMillis(leaseMillis) + timeoutNanos;
+    }
+
+    /** So much is left on a dead store that nothing more is to be asked of it for now: null if not so. */
+    @Nullable LockException overload(String name) {
+        return backlog.isFull()
+                ? new LockUnavailableException(
+                        "lock '" + LockName.printable(name) + "': the store does not answer, and " + backlog.size()
+                                + " earlier requests are still to be undone; check that it is reachable")
+                : null;
+    }
+
+    Warnings warnings() {
+        return warnings;
+    }
+
+    int waiting() {
+        return backlog.size();
     }
 
     /** The client closes: what cannot be sent any more is counted, and told once. */
@@ -71,97 +132,56 @@ final class Leftovers {
 
     /** No further retries; what is still there ends with its lease. */
     void close() {
-        closed = true;
+        backlog.close();
+        warnings.sumUp();
     }
 
     private long millis() {
         return Durations.ceilMillis(timeoutNanos);
     }
 
-    private void elsewhere(Runnable removal) {
-        Executor executor = backend.info().blocking() ? runtime.io() : Runnable::run;
-        executor.execute(removal);
+    private void firstAnswered(Removal<?> removal, @Nullable LockException failure) {
+        if (failure == null) {
+            return;
+        }
+        boolean again = backlog.add(removal, failure);
+        if (failure instanceof LockClosedException) {
+            tellClosed(failure);
+            return;
+        }
+        String what = removal.kind.word;
+        if (removal.kind == Removal.Kind.ABANDON_REFUSED || !warnings.isFirst(failure.getMessage() + ": " + what)) {
+            LOG.debug("{}: {} failed", failure.getMessage(), what);
+        } else if (again) {
+            LOG.warn("{}: {} is retried in the background until the store answers", failure.getMessage(), what);
+        } else {
+            LOG.warn("{}: {} is given up; what is left ends with its lease", failure.getMessage(), what);
+        }
     }
 
-    private final class Removal<T> implements Runnable {
-        private final String what;
-        private final Acquisition acquisition;
-        private final Supplier<CompletionStage<T>> request;
-        private final Consumer<@Nullable T> first;
-        private final AtomicBoolean told = new AtomicBoolean();
-        private final AtomicBoolean done = new AtomicBoolean();
-        private final Requests.Request whole = requests.begin();
-        private int tries;
-
-        Removal(
-                String what,
-                Acquisition acquisition,
-                Supplier<CompletionStage<T>> request,
-                Consumer<@Nullable T> first) {
-            this.what = what;
-            this.acquisition = acquisition;
-            this.request = request;
-            this.first = first;
+    private void tellClosed(LockException failure) {
+        if (closing) {
+            unreachable.incrementAndGet();
+        } else {
+            LOG.warn("{}; what is still there ends with its lease", failure.getMessage());
         }
+    }
 
-        @Override
-        public void run() {
-            AtomicBoolean answered = new AtomicBoolean();
-            Requests.Request current = requests.begin(timeoutNanos, () -> {
-                if (answered.compareAndSet(false, true)) {
-                    retry(Failures.stalled(acquisition.name(), timeoutNanos));
-                }
-            });
-            Failures.call(request).whenComplete((result, error) -> {
-                current.end();
-                if (error == null) {
-                    finish(result);
-                } else if (answered.compareAndSet(false, true)) {
-                    retry(Failures.of(acquisition.name(), error));
-                }
-            });
-        }
+    private void retry(Removal<?> removal, Consumer<@Nullable LockException> answered) {
+        elsewhere(removal, failure -> {
+            if (failure != null) {
+                LOG.debug("{}: {} failed again", failure.getMessage(), removal.kind.word);
+            }
+            answered.accept(failure);
+        });
+    }
 
-        private void finish(@Nullable T result) {
-            if (done.compareAndSet(false, true)) {
-                tell(result);
-                whole.end();
-            }
-        }
-
-        private void retry(LockException failure) {
-            if (done.get()) {
-                return;
-            }
-            tell(null);
-            if (closed) {
-                finish(null);
-                return;
-            }
-            if (failure instanceof LockClosedException) {
-                if (closing) {
-                    unreachable.incrementAndGet();
-                } else {
-                    LOG.warn("{}; what is still there ends with its lease", failure.getMessage());
-                }
-                finish(null);
-                return;
-            }
-            tries++;
-            if (tries == 1) {
-                LOG.warn("{}: {} is retried in the background until the store answers", failure.getMessage(), what);
-            } else {
-                LOG.debug("{}: {} failed {} times", failure.getMessage(), what, tries);
-            }
-            long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(tries - 1, 10));
-            long jittered = delay / 2 + runtime.random().get().nextLong(delay / 2);
-            runtime.timer().after(jittered, () -> elsewhere(this));
-        }
-
-        private void tell(@Nullable T result) {
-            if (told.compareAndSet(false, true)) {
-                first.accept(result);
-            }
+    private void elsewhere(Removal<?> removal, Consumer<@Nullable LockException> answered) {
+        Executor executor = backend.info().blocking() ? runtime.io() : Runnable::run;
+        try {
+            executor.execute(() -> removal.send(answered));
+        } catch (Throwable e) {
+            removal.failed(Failures.noThread(removal.name(), e), answered);
         }
     }
 }

@@ -35,6 +35,9 @@ final class Possession {
     volatile State state = State.HELD;
     volatile @Nullable LossReason lossReason;
     private volatile String lossDetail = "";
+    /** Its thread was interrupted to be told of the loss, and has not ended the hold since. */
+    boolean interruptedByLoss;
+
     private int holds = 1;
     private @Nullable CompletableFuture<LossReason> lost;
 
@@ -84,6 +87,13 @@ final class Possession {
     /** The name of the thread that asked for it, if that still exists. */
     Optional<String> requesterName() {
         return Optional.ofNullable(requester.get()).map(Thread::getName);
+    }
+
+    /** Whether its thread was interrupted because of the loss; true once. */
+    boolean takeInterruptOfLoss() {
+        boolean interrupted = interruptedByLoss;
+        interruptedByLoss = false;
+        return interrupted;
     }
 
     /** Where its lease was acquired, if that is traced. */

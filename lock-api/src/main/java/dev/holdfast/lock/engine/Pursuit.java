@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
@@ -93,16 +94,31 @@ final class Pursuit {
             long oneAnswer = contender.wasAnsweredSince(head.sinceNanos) ? 0 : timeout - (begunNanos - head.sinceNanos);
             timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
         }
+        LockException overload = uncertain || queued ? null : client.leftovers().overload(contender.name());
+        int thisRound = round;
+        if (overload != null) {
+            transitions.effect(() -> transitions.run(() -> failed(thisRound, overload, false)));
+            return;
+        }
         Runnable send = sender(wait, timeout);
         if (!blocking) {
             transitions.effect(send);
         } else if (head.thread() == null) {
-            transitions.effect(() -> client.runtime().io().execute(send));
+            transitions.effect(() -> execute(thisRound, send));
         } else {
             head.offer(send);
             if (head.thread() != Thread.currentThread()) {
                 transitions.effect(head::wakeUp);
             }
+        }
+    }
+
+    /** On a thread of the client's. If none can be had, that attempt has failed; nothing was sent. */
+    private void execute(int thisRound, Runnable send) {
+        try {
+            client.runtime().io().execute(send);
+        } catch (Throwable e) {
+            transitions.run(() -> failed(thisRound, Failures.noThread(contender.name(), e), false));
         }
     }
 
@@ -124,7 +140,7 @@ final class Pursuit {
                 .begin(
                         timeoutNanos,
                         () -> transitions.run(() -> {
-                            failed(thisRound, Failures.stalled(contender.name(), timeoutNanos));
+                            failed(thisRound, Failures.stalled(contender.name(), timeoutNanos), true);
                         }));
         return () -> send(thisRound, request, underWay);
     }
@@ -161,7 +177,7 @@ final class Pursuit {
         } else if (answer instanceof Attempt.Busy busy) {
             busy(thisRound, busy);
         } else {
-            failed(thisRound, Failures.of(contender.name(), error));
+            failed(thisRound, Failures.of(contender.name(), error), true);
         }
     }
 
@@ -177,7 +193,7 @@ final class Pursuit {
     /** What is held by now was uncertain, as it took a second attempt: it is abandoned behind its release. */
     private void abandonUnlessHeld() {
         if (!contender.holding().holds(acquisition)) {
-            contender.abandon(acquisition);
+            contender.abandon(acquisition, leaseMillis);
         }
     }
 
@@ -187,7 +203,7 @@ final class Pursuit {
         Waiter head = queue.head();
         if (head == null || lostEarly || !serves(head.options)) {
             end();
-            contender.abandon(acquisition);
+            contender.abandon(acquisition, leaseMillis);
             contender.kick();
             return;
         }
@@ -202,9 +218,11 @@ final class Pursuit {
                 contender.holding().doubt(acquisition.owner(), "doubted before the grant was seen");
             }
         } else {
-            fail(new LockUnavailableException("lock '" + contender.name() + "': the store took "
-                    + Durations.text(now - sent.nanos()) + " to grant a lease of " + grant.leaseMillis()
-                    + " ms, which has passed meanwhile; lengthen the lease"));
+            fail(
+                    new LockUnavailableException("lock '" + contender.name() + "': the store took "
+                            + Durations.text(now - sent.nanos()) + " to grant a lease of " + grant.leaseMillis()
+                            + " ms, which has passed meanwhile; lengthen the lease"),
+                    true);
         }
     }
 
@@ -293,10 +311,10 @@ final class Pursuit {
         });
     }
 
-    private void failed(int thisRound, LockException failure) {
+    private void failed(int thisRound, LockException failure, boolean wasSent) {
         if (isAwaited(thisRound)) {
             inFlight = false;
-            fail(failure);
+            fail(failure, wasSent);
         }
     }
 
@@ -304,8 +322,10 @@ final class Pursuit {
      * Tells the waiters who do not wait for better times; tries again for the others. Not with the same acquisition if the
      * store was not asked to let it wait: what it did to end it, such as leaving a queue, may still arrive.
      */
-    private void fail(LockException failure) {
-        uncertain = true;
+    private void fail(LockException failure, boolean wasSent) {
+        boolean refused = failure instanceof LockConfigurationException;
+        boolean onlyRefused = refused && !uncertain && !queued;
+        uncertain |= wasSent && !refused;
         lastFailure = failure;
         boolean mayPass = failure instanceof LockUnavailableException;
         long failingNanos = backOff.failed(client.ticker().nanos());
@@ -321,6 +341,9 @@ final class Pursuit {
         Waiter head = queue.head();
         if (head == null || !mayPass || !askedToWait || !serves(head.options)) {
             giveUp();
+            if (onlyRefused) {
+                transitions.effect(client.leftovers().abandonRefused(acquisition, leaseMillis));
+            }
             contender.kick();
         } else {
             timer = client.runtime().timer().after(backOff.retryDelayNanos(client.random()), this::poll);
@@ -386,7 +409,7 @@ final class Pursuit {
         boolean mayBeOnServer = queued || uncertain || inFlight;
         end();
         if (mayBeOnServer) {
-            contender.abandon(acquisition);
+            contender.abandon(acquisition, leaseMillis);
         }
     }
 

@@ -4,9 +4,13 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.RenewResult;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,33 +23,26 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A lease is due a third of its length after the last confirmed request was sent. Each beat of the {@link Pulse} sends
  * one request for all that are due, or will be within half of that time, so that leases acquired at different times
- * fall into step. A failure means "unknown": the lease is retried until its validity has passed. A lease that is
+ * fall into step: one a length, to a factor of two, and no more than {@value #LARGEST_BATCH} leases in each. A failure means "unknown": the lease is retried until its validity has passed. A lease that is
  * released takes its schedule with it; there is nothing to cancel.
  */
 final class Renewals {
     private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
+    private static final int LARGEST_BATCH = 500;
     private static final long LONGEST_RETRY_NANOS = 1_000_000_000;
 
     private final LockBackend backend;
     private final EngineRuntime runtime;
     private final Requests requests;
     private final Pulse pulse;
-    private final Events events;
     private final long timeoutNanos;
     private final Set<Tenure> held = ConcurrentHashMap.newKeySet();
 
-    Renewals(
-            LockBackend backend,
-            EngineRuntime runtime,
-            Requests requests,
-            Pulse pulse,
-            Events events,
-            long timeoutNanos) {
+    Renewals(LockBackend backend, EngineRuntime runtime, Requests requests, Pulse pulse, long timeoutNanos) {
         this.backend = backend;
         this.runtime = runtime;
         this.requests = requests;
         this.pulse = pulse;
-        this.events = events;
         this.timeoutNanos = timeoutNanos;
     }
 
@@ -101,16 +98,47 @@ final class Renewals {
         return (tenure.autoRenew || tenure.isDoubted()) && !tenure.renewing && tenure.abandonedBecause == null;
     }
 
+    /**
+     * Leases of about the same length go together, the shortest first, in batches of a bounded size one behind the other:
+     * a short lease never waits for the answer to thousands of long ones.
+     */
     private void send(List<Tenure> due) {
         due.forEach(tenure -> tenure.renewing = true);
-        if (backend.info().blocking()) {
-            try {
-                runtime.renewals().execute(() -> renew(due, false));
-            } catch (Throwable e) { // no thread to be had
-                unknown(due, String.valueOf(e));
+        NavigableMap<Integer, Deque<Tenure>> byLength = new TreeMap<>();
+        for (Tenure tenure : due) {
+            int length = Long.SIZE - Long.numberOfLeadingZeros(tenure.thirdOfLeaseNanos());
+            byLength.computeIfAbsent(length, key -> new ArrayDeque<>()).add(tenure);
+        }
+        byLength.values().forEach(this::sendInBatches);
+    }
+
+    private void sendInBatches(Deque<Tenure> due) {
+        List<Tenure> batch = new ArrayList<>(Math.min(due.size(), LARGEST_BATCH));
+        while (!due.isEmpty() && batch.size() < LARGEST_BATCH) {
+            Tenure next = due.remove();
+            if (held.contains(next)) { // not released meanwhile
+                batch.add(next);
             }
-        } else {
-            renew(due, false);
+        }
+        if (batch.isEmpty()) {
+            return;
+        }
+        Runnable renew = () -> renew(batch, false).thenAccept(known -> {
+            if (known) {
+                sendInBatches(due);
+            } else {
+                unknown(List.copyOf(due), "the store did not answer for others");
+            }
+        });
+        if (!backend.info().blocking()) {
+            renew.run();
+            return;
+        }
+        try {
+            runtime.renewals().execute(renew);
+        } catch (Throwable e) { // no thread to be had
+            unknown(batch, String.valueOf(e));
+            unknown(List.copyOf(due), String.valueOf(e));
         }
     }
 
@@ -119,31 +147,33 @@ final class Renewals {
         return renew(List.of(tenure), true);
     }
 
-    private CompletionStage<?> renew(List<Tenure> tenures, boolean asked) {
+    /** The stage tells whether the store has answered; it never fails. */
+    private CompletionStage<Boolean> renew(List<Tenure> tenures, boolean asked) {
         List<Grant> grants = tenures.stream().map(tenure -> tenure.grant).toList();
         long timeout = timeoutNanos;
         for (Tenure tenure : tenures) {
             timeout = Math.min(timeout, tenure.thirdOfLeaseNanos());
         }
         long limit = Math.max(1_000_000, timeout);
-        CompletableFuture<Void> answered = new CompletableFuture<>();
+        CompletableFuture<Boolean> answered = new CompletableFuture<>();
         AtomicBoolean inTime = new AtomicBoolean(true);
         Requests.Request request = requests.begin(limit, () -> {
             if (inTime.getAndSet(false)) {
                 unknown(tenures, "the store did not answer within " + Durations.text(limit));
-                answered.complete(null);
+                answered.complete(false);
             }
         });
         Sent sent = Sent.now(runtime.ticker());
         Failures.call(() -> backend.renew(grants, Durations.ceilMillis(limit))).whenComplete((results, error) -> {
             request.end();
             boolean first = inTime.getAndSet(false);
-            if (error == null && results.size() == tenures.size()) {
+            boolean known = error == null && results.size() == tenures.size();
+            if (known) {
                 apply(tenures, results, sent, first, asked);
             } else if (first) {
                 unknown(tenures, error == null ? "the backend lost count" : String.valueOf(error.getMessage()));
             }
-            answered.complete(null);
+            answered.complete(known);
         });
         return answered;
     }
@@ -155,7 +185,6 @@ final class Renewals {
             if (result instanceof RenewResult.Renewed renewed) {
                 tenure.holding.confirm(tenure, sent, renewed.leaseMillis(), asked || tenure.autoRenew);
                 tenure.renewing = false;
-                events.tell(listener -> listener.renewed(tenure.name(), tenure.token()));
             } else if (result instanceof RenewResult.Lost lost) {
                 tenure.holding.revoke(tenure, lost.reason(), lost.detail());
             } else if (first) {

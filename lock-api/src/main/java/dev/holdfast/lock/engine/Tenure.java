@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +28,8 @@ final class Tenure {
     final boolean uncertain;
 
     int handOffs;
+    /** When the present possession began. */
+    private long begunNanos;
 
     @Nullable Possession possession;
     /** Those of the present possession. */
@@ -76,15 +79,30 @@ final class Tenure {
         return requestedMillis;
     }
 
+    /** The lease that the server last confirmed. */
+    long confirmedMillis() {
+        return confirmedMillis;
+    }
+
+    /** Refuses to promise more than the present hold may last. */
+    void requireWithinMaxHold(long neededNanos, long nowNanos) {
+        if (holdEnds && holdEndNanos - nowNanos < neededNanos) {
+            throw new IllegalArgumentException("lock '" + LockName.printable(name()) + "': cannot ensure "
+                    + Duration.ofNanos(neededNanos) + ", its maxHold ends in " + Durations.text(holdEndNanos - nowNanos)
+                    + "; set a longer maxHold");
+        }
+    }
+
     /** A third of what the server last confirmed. */
     long thirdOfLeaseNanos() {
         return confirmedMillis * 1_000_000 / 3;
     }
 
-    /** A new possession begins: its {@code maxHold} counts from now. */
+    /** A new possession begins: its {@code minHold} and {@code maxHold} count from now. */
     void beginHold(Possession begun, LockOptions begunWith, long nowNanos) {
         possession = begun;
         options = begunWith;
+        begunNanos = nowNanos;
         holdEnds = false;
         begunWith.maxHold().ifPresent(bound -> {
             holdEndNanos = nowNanos + Durations.nanos(bound);
@@ -95,7 +113,7 @@ final class Tenure {
     /** How long the lock is to stay taken still, even if it is released. */
     long minHoldLeftNanos(long nowNanos) {
         Duration minHold = options.minHold();
-        return minHold.isZero() ? 0 : Durations.nanos(minHold) - (nowNanos - grantedNanos);
+        return minHold.isZero() ? 0 : Durations.nanos(minHold) - (nowNanos - begunNanos);
     }
 
     /** By what name a loss goes that comes because time has passed. */

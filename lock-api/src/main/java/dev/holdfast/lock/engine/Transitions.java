@@ -1,6 +1,8 @@
 package dev.holdfast.lock.engine;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
@@ -21,6 +23,7 @@ final class Transitions {
     private final ReentrantLock mutex = new ReentrantLock();
     private final Runnable last;
     private @Nullable List<Runnable> effects;
+    private @Nullable Running running;
 
     /**
      * Creates the mutex of a contender.
@@ -69,13 +72,70 @@ final class Transitions {
     private void leave() {
         List<Runnable> todo = effects;
         effects = null;
+        Running mine = todo == null ? null : begin(todo);
         try {
             last.run();
         } finally {
             mutex.unlock();
         }
-        if (todo != null) {
-            todo.forEach(Transitions::call);
+        if (mine != null) {
+            mine.run();
+            end(mine);
+        }
+    }
+
+    /**
+     * Under the mutex. If this is a transition of an effect that the same thread is running, what it noted waits until that
+     * effect is done, and null is returned. So answers that come back at once, such as refusals of a thousand waiters in a
+     * row, are handled in a loop, not one inside the other.
+     */
+    private @Nullable Running begin(List<Runnable> todo) {
+        Thread thread = Thread.currentThread();
+        for (Running other = running; other != null; other = other.next) {
+            if (other.thread == thread) {
+                other.todo.addAll(todo);
+                return null;
+            }
+        }
+        running = new Running(thread, new ArrayDeque<>(todo), running);
+        return running;
+    }
+
+    private void end(Running ended) {
+        mutex.lock();
+        try {
+            if (running == ended) {
+                running = ended.next;
+            } else {
+                Running before = running;
+                while (before != null && before.next != ended) {
+                    before = before.next;
+                }
+                if (before != null) {
+                    before.next = ended.next;
+                }
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** The effects that a thread is running: a node of the list of all of them. */
+    private static final class Running {
+        final Thread thread;
+        final Deque<Runnable> todo;
+        @Nullable Running next;
+
+        Running(Thread thread, Deque<Runnable> todo, @Nullable Running next) {
+            this.thread = thread;
+            this.todo = todo;
+            this.next = next;
+        }
+
+        void run() {
+            for (Runnable effect = todo.poll(); effect != null; effect = todo.poll()) {
+                call(effect);
+            }
         }
     }
 

@@ -14,6 +14,9 @@ package dev.holdfast.lock.spi;
  *     {@link LockBackend#signal} is prompt sets both to the interval of its safety net
  * @param ordered true if the store handles the requests about a name in the order in which they were made, but for
  *     faults: then the next attempt is made right behind a release, in one trip with it, without waiting for its answer
+ * @param expiring true if whatever an acquisition leaves on the server, a grant as well as a place in a queue, ends by
+ *     itself a lease later at the latest: then nobody tries for longer than that to remove it. False if it may stay for as
+ *     long as this client's session or connection; when in doubt, false
  */
 public record BackendInfo(
         String name,
@@ -22,7 +25,8 @@ public record BackendInfo(
         long minLeaseMillis,
         long pollMinMillis,
         long pollMaxMillis,
-        boolean ordered) {
+        boolean ordered,
+        boolean expiring) {
 
     /**
      * Validates.
@@ -34,6 +38,7 @@ public record BackendInfo(
      * @param pollMinMillis at least 1
      * @param pollMaxMillis at least {@code pollMinMillis}
      * @param ordered as above
+     * @param expiring as above
      * @throws IllegalArgumentException if a component is out of its range
      */
     public BackendInfo {
@@ -44,7 +49,7 @@ public record BackendInfo(
     }
 
     /**
-     * Of a backend that is not ordered.
+     * Of a backend that is neither ordered nor expiring.
      *
      * @param name as above
      * @param blocking as above
@@ -56,6 +61,6 @@ public record BackendInfo(
      */
     public BackendInfo(
             String name, boolean blocking, boolean fifo, long minLeaseMillis, long pollMinMillis, long pollMaxMillis) {
-        this(name, blocking, fifo, minLeaseMillis, pollMinMillis, pollMaxMillis, false);
+        this(name, blocking, fifo, minLeaseMillis, pollMinMillis, pollMaxMillis, false, false);
     }
 }

@@ -1,8 +1,5 @@
 package dev.holdfast.lock.spi;
 
-import java.net.InetAddress;
-import java.net.UnknownHostException;
-
 /**
  * Who contends, for {@link LockBackend#holder}. Immutable.
  *
@@ -43,18 +40,5 @@ public record Identity(String who, String host, long pid) {
             return new Identity(parts[2], parts[1], Long.parseLong(parts[0]));
         }
         return new Identity(text, "", 0);
-    }
-
-    /** Looked up once, and only if a client is made. */
-    private static final class LocalHost {
-        static final String NAME = name();
-
-        private static String name() {
-            try {
-                return InetAddress.getLocalHost().getHostName().replace(' ', '-');
-            } catch (UnknownHostException e) {
-                return "unknown-host";
-            }
-        }
     }
 }

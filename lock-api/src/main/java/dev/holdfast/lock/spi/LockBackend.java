@@ -10,8 +10,9 @@ import java.util.concurrent.CompletionStage;
  *
  * <p><b>Outcomes.</b> A stage that completes normally carries what the server said. A stage that fails with
  * {@link dev.holdfast.lock.LockUnavailableException} means that the outcome is unknown and that trying again may help.
- * One that fails with any other exception ({@link dev.holdfast.lock.LockConfigurationException} for what the user can
- * mend) is final for the caller; its outcome on the server is unknown as well, and is cleaned up by {@link #abandon}.
+ * {@link dev.holdfast.lock.LockConfigurationException} is for what the user can mend: the store refused the request. If it
+ * could leave anything for longer than a lease all the same, it is cleaned up by one {@link #abandon}. Any other exception is
+ * final for the caller too; its outcome on the server is unknown, and is cleaned up by {@link #abandon}.
  *
  * <p><b>Threads.</b> Thread-safe. If {@link BackendInfo#blocking()}, each method does its work on the calling thread and
  * returns a completed stage, within the time-out it was given. Otherwise each method returns at once, and stages and

@@ -42,7 +42,7 @@ final class InlineBackend implements LockBackend {
     final List<Acquisition> abandoned = new ArrayList<>();
 
     InlineBackend(boolean ordered) {
-        info = new BackendInfo("inline", false, false, 1, 1000, 1000, ordered);
+        info = new BackendInfo("inline", false, false, 1, 1000, 1000, ordered, false);
     }
 
     /** A client without timers, whose executors run their tasks at once. */

@@ -48,12 +48,18 @@ final class SimBackend implements LockBackend {
     int stops;
 
     SimBackend(
-            SimWorld world, SimWorld.Machine machine, SimStore store, boolean queues, boolean blocking, double faults) {
+            SimWorld world,
+            SimWorld.Machine machine,
+            SimStore store,
+            boolean queues,
+            boolean blocking,
+            boolean expiring,
+            double faults) {
         this.world = world;
         this.machine = machine;
         this.store = store;
         this.faults = faults;
-        this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000, world.chance(0.5));
+        this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000, world.chance(0.5), expiring);
     }
 
     @Override

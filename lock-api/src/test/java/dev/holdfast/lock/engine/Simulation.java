@@ -149,7 +149,10 @@ final class Simulation {
                 .build();
         for (int i = 0; i < 3; i++) {
             SimWorld.Machine machine = world.new Machine(slowClock * (1 + (world.random.nextDouble() - 0.5) * 0.009));
-            clients.add(new Client(machine, new SimBackend(world, machine, store, queues, blocking, faults), options));
+            clients.add(new Client(
+                    machine,
+                    new SimBackend(world, machine, store, queues, blocking, !sticky && !queues, faults),
+                    options));
         }
         clients.forEach(client -> client.engine.addListener(listener(client)));
     }

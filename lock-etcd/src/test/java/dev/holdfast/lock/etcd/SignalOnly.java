@@ -52,6 +52,7 @@ final class SignalOnly extends ForwardingBackend {
                 info.minLeaseMillis(),
                 NEVER_MILLIS,
                 NEVER_MILLIS,
-                info.ordered());
+                info.ordered(),
+                info.expiring());
     }
 }

@@ -37,10 +37,10 @@ final class JdbcLockBackend implements LockBackend {
     /** Who waits for less is not put off for the sake of others. */
     private static final long LONG_WAIT_MILLIS = 100;
 
-    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, POLL_MILLIS, 1_000);
+    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, POLL_MILLIS, 1_000, false, true);
 
     /** Waiters are called; the polls are for calls that got lost. */
-    private static final BackendInfo CALLING = new BackendInfo("jdbc", true, false, 100, 5_000, 5_000);
+    private static final BackendInfo CALLING = new BackendInfo("jdbc", true, false, 100, 5_000, 5_000, false, true);
 
     private static final RenewResult LOST =
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
@@ -75,7 +75,8 @@ final class JdbcLockBackend implements LockBackend {
     static JdbcLockBackend of(
             JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
         Dialect dialect = database.dialect();
-        Tokens tokens = kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
+        Tokens tokens =
+                kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
         Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
         return new JdbcLockBackend(
                 database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);

@@ -77,7 +77,8 @@ final class RedisLockBackend implements LockBackend {
                 MIN_LEASE_MILLIS,
                 queues ? SAFETY_POLL_MILLIS : settings.pollMinMillis(),
                 queues ? SAFETY_POLL_MILLIS : settings.pollMaxMillis(),
-                settings.replicas() == null); // attempts that wait for replicas have connections of their own
+                settings.replicas() == null, // attempts that wait for replicas have connections of their own
+                true);
     }
 
     @Override

@@ -60,7 +60,9 @@ final class RedlockBackend implements LockBackend {
                 false,
                 100,
                 settings.notified() ? 200 : settings.pollMinMillis(),
-                settings.notified() ? 400 : settings.pollMaxMillis());
+                settings.notified() ? 400 : settings.pollMaxMillis(),
+                false,
+                true);
     }
 
     /** Connects to a majority at least; the others are tried again when they are needed. */

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
-    private static final BackendInfo INFO = new BackendInfo("zookeeper", false, true, 500, 5_000, 15_000, true);
+    private static final BackendInfo INFO = new BackendInfo("zookeeper", false, true, 500, 5_000, 15_000, true, false);
     private static final int HOLDER_READS = 5;
 
     private final CuratorFramework client;

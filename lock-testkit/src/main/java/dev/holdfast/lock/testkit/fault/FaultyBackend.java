@@ -62,7 +62,8 @@ public final class FaultyBackend extends ForwardingBackend {
                 plain.minLeaseMillis(),
                 plain.pollMinMillis(),
                 plain.pollMaxMillis(),
-                plain.ordered());
+                plain.ordered(),
+                plain.expiring());
     }
 
     /**

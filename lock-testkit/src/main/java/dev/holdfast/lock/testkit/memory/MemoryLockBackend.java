@@ -26,7 +26,7 @@ import java.util.function.Supplier;
  */
 public final class MemoryLockBackend implements LockBackend {
     private static final BackendInfo INFO =
-            new BackendInfo("memory", false, true, 1, MemoryQueue.POLL_MILLIS, MemoryQueue.POLL_MILLIS, true);
+            new BackendInfo("memory", false, true, 1, MemoryQueue.POLL_MILLIS, MemoryQueue.POLL_MILLIS, true, false);
 
     private final MemoryStore store;
     private final AtomicBoolean closed = new AtomicBoolean();

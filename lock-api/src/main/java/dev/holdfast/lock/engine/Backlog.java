@@ -1,0 +1,283 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.spi.Subscription;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The removals of a client that have failed once, and those that came while the store failed: one queue, tried in rounds.
+ *
+ * <p><b>Rounds.</b> One round is under way at a time. While requests fail it has {@value #SMALLEST_ROUND} removals, and the
+ * pause before the next one doubles up to a second; a round that succeeds is followed at once by one twice as large. So a
+ * dead store gets some ten requests a second however much is to be removed, and one that has recovered is clean soon. What
+ * fails goes to the end, so that one part of the store that is dead does not keep the others from being cleaned.
+ *
+ * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and the oldest
+ * abandonment gives way when the queue is full. Elsewhere it may stay as long as the client's session, and only a removal
+ * makes the lock usable again: nothing is dropped; instead {@link #isFull} keeps the client from asking for more while the
+ * store is dead. A removal that the store refuses ends there, or is tried again after half a minute.
+ */
+final class Backlog {
+    static final int CAPACITY = 1_000;
+    static final int SMALLEST_ROUND = 8;
+
+    private static final int LARGEST_ROUND = 64;
+    private static final long FIRST_PAUSE_NANOS = 50_000_000;
+    private static final long MIXED_PAUSE_NANOS = 200_000_000;
+    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+    private static final long REFUSED_PAUSE_NANOS = 30_000_000_000L;
+
+    /** Sends a removal on a thread that may block, if the backend does; tells the outcome as {@link Removal#send}. */
+    interface Sender {
+        void send(Removal<?> removal, Consumer<@Nullable LockException> answered);
+    }
+
+    private final EngineRuntime runtime;
+    private final boolean expiring;
+    private final Sender sender;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private final Deque<Removal<?>> waiting = new ArrayDeque<>();
+    private Subscription timer = Subscription.NONE;
+    private boolean armed;
+    private long nextRoundNanos;
+    private int roundSize = SMALLEST_ROUND;
+    private int underWay;
+    private int failedInRound;
+    private int answeredInRound;
+    private long pauseNanos;
+    private boolean closed;
+    private volatile boolean failing;
+    private volatile int abandons;
+
+    /**
+     * Creates an empty one.
+     *
+     * @param expiring whether everything on the server ends with its lease
+     */
+    Backlog(EngineRuntime runtime, boolean expiring, Sender sender) {
+        this.runtime = runtime;
+        this.expiring = expiring;
+        this.sender = sender;
+    }
+
+    /** The latest requests failed: what may wait is to be added at once, without a try of its own. */
+    boolean isFailing() {
+        return failing;
+    }
+
+    /** So much waits that may not be dropped that no further acquisition is to be begun. */
+    boolean isFull() {
+        return !expiring && failing && abandons >= CAPACITY;
+    }
+
+    int size() {
+        mutex.lock();
+        try {
+            return waiting.size() + underWay;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Adds one that has not been tried yet: it is the next one. */
+    void add(Removal<?> removal) {
+        List<Removal<?>> dropped = new ArrayList<>(1);
+        mutex.lock();
+        try {
+            if (closed) {
+                dropped.add(removal);
+            } else {
+                waiting.addFirst(removal);
+                count(removal, 1);
+                plan(untilDue(removal, runtime.ticker().nanos()));
+            }
+            if (expiring && abandons > CAPACITY) {
+                dropOldestAbandonment(dropped);
+            }
+        } finally {
+            mutex.unlock();
+        }
+        dropped.forEach(Removal::giveUp);
+    }
+
+    /** Adds one whose own try has failed; false if another one is not worth it. */
+    boolean add(Removal<?> removal, LockException failure) {
+        mutex.lock();
+        try {
+            if (Removal.mayPass(failure) && !failing) {
+                failing = true;
+                pauseNanos = FIRST_PAUSE_NANOS;
+                roundSize = SMALLEST_ROUND;
+            }
+        } finally {
+            mutex.unlock();
+        }
+        boolean again = isWorthAnother(removal, failure);
+        if (again) {
+            add(removal);
+        } else {
+            removal.giveUp();
+        }
+        return again;
+    }
+
+    private void dropOldestAbandonment(List<Removal<?>> dropped) {
+        for (Iterator<Removal<?>> oldestFirst = waiting.descendingIterator(); oldestFirst.hasNext(); ) {
+            Removal<?> removal = oldestFirst.next();
+            if (removal.kind != Removal.Kind.RELEASE) {
+                oldestFirst.remove();
+                count(removal, -1);
+                dropped.add(removal);
+                return;
+            }
+        }
+    }
+
+    private boolean isWorthAnother(Removal<?> removal, LockException failure) {
+        if (Removal.mayPass(failure)) {
+            return true;
+        }
+        removal.dueNanos = runtime.ticker().nanos() + REFUSED_PAUSE_NANOS;
+        return !expiring && !(failure instanceof LockClosedException) && removal.kind != Removal.Kind.ABANDON_REFUSED;
+    }
+
+    private void count(Removal<?> removal, int change) {
+        if (removal.kind != Removal.Kind.RELEASE) {
+            abandons += change;
+        }
+    }
+
+    private static long untilDue(Removal<?> removal, long nowNanos) {
+        return removal.dueNanos == 0 ? 0 : Math.max(0, removal.dueNanos - nowNanos);
+    }
+
+    private void plan() {
+        long now = runtime.ticker().nanos();
+        waiting.stream().mapToLong(removal -> untilDue(removal, now)).min().ifPresent(this::plan);
+    }
+
+    /** Sets the timer for the next round, unless it comes earlier anyway. */
+    private void plan(long untilDueNanos) {
+        if (underWay > 0 || closed) {
+            return;
+        }
+        long pause =
+                pauseNanos == 0 ? 0 : pauseNanos / 2 + runtime.random().get().nextLong(pauseNanos / 2);
+        long delay = Math.max(untilDueNanos, pause);
+        long next = runtime.ticker().nanos() + delay;
+        if (!armed || next - nextRoundNanos < 0) {
+            timer.close();
+            armed = true;
+            nextRoundNanos = next;
+            timer = runtime.timer().after(delay, this::round);
+        }
+    }
+
+    private void round() {
+        List<Removal<?>> next = new ArrayList<>();
+        List<Removal<?>> over = new ArrayList<>();
+        mutex.lock();
+        try {
+            if (underWay > 0) {
+                return; // an earlier timer ran after all
+            }
+            armed = false;
+            long now = runtime.ticker().nanos();
+            int looks = waiting.size();
+            while (looks-- > 0 && next.size() < roundSize) {
+                Removal<?> removal = waiting.removeFirst();
+                if (removal.isDone() || expiring && removal.worthUntilNanos - now <= 0) {
+                    count(removal, -1);
+                    over.add(removal);
+                } else if (removal.dueNanos != 0 && removal.dueNanos - now > 0) {
+                    waiting.addLast(removal);
+                } else {
+                    next.add(removal);
+                }
+            }
+            underWay = next.size();
+            failedInRound = 0;
+            answeredInRound = 0;
+            if (next.isEmpty()) {
+                failing &= !waiting.isEmpty();
+                plan();
+            }
+        } finally {
+            mutex.unlock();
+        }
+        over.forEach(Removal::giveUp);
+        next.forEach(removal -> sender.send(removal, failure -> answered(removal, failure)));
+    }
+
+    private void answered(Removal<?> removal, @Nullable LockException failure) {
+        boolean again = failure != null && isWorthAnother(removal, failure);
+        mutex.lock();
+        try {
+            if (failure == null || !Removal.mayPass(failure)) {
+                answeredInRound++;
+            } else {
+                failedInRound++;
+            }
+            if (again && !closed) {
+                waiting.addLast(removal);
+            } else {
+                count(removal, -1);
+            }
+            if (--underWay == 0) {
+                endRound();
+            }
+        } finally {
+            mutex.unlock();
+        }
+        if (!again || isClosed()) {
+            removal.giveUp();
+        }
+    }
+
+    private void endRound() {
+        failing = failedInRound > 0;
+        if (!failing) {
+            pauseNanos = 0;
+            roundSize = Math.min(LARGEST_ROUND, roundSize * 2);
+        } else {
+            roundSize = SMALLEST_ROUND;
+            pauseNanos = answeredInRound > 0
+                    ? MIXED_PAUSE_NANOS
+                    : Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
+        }
+        plan();
+    }
+
+    private boolean isClosed() {
+        mutex.lock();
+        try {
+            return closed;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** No further rounds; what is still there ends with its lease. */
+    void close() {
+        List<Removal<?>> left;
+        mutex.lock();
+        try {
+            closed = true;
+            timer.close();
+            left = new ArrayList<>(waiting);
+            waiting.clear();
+            abandons = 0;
+        } finally {
+            mutex.unlock();
+        }
+        left.forEach(Removal::giveUp);
+    }
+}

@@ -1,0 +1,77 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.BackendInfo;
+import java.math.BigInteger;
+import java.util.Random;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** Arithmetic of times, for random and for extreme ones. */
+class DurationsTest {
+    private static final BigInteger LONGEST = BigInteger.valueOf(Long.MAX_VALUE);
+    private final Random random = new Random(1);
+
+    private LongStream times() {
+        LongStream edges =
+                LongStream.of(0, 1, 999_999, 1_000_000, 1_000_001, Long.MAX_VALUE - 1_000_000, Long.MAX_VALUE - 1);
+        return LongStream.concat(
+                LongStream.concat(edges, LongStream.of(Long.MAX_VALUE)),
+                LongStream.generate(() -> random.nextLong() >>> 1 + random.nextInt(62))
+                        .limit(10_000));
+    }
+
+    @Test
+    void ceilMillis_isTheLeastThatIsNotShorter() {
+        times().filter(nanos -> nanos != Waiter.FOREVER).forEach(nanos -> {
+            BigInteger millis = BigInteger.valueOf(Durations.ceilMillis(nanos));
+            BigInteger back = millis.multiply(BigInteger.valueOf(1_000_000)).subtract(BigInteger.valueOf(nanos));
+            assertThat(back).as("%d ns", nanos).isBetween(BigInteger.ZERO, BigInteger.valueOf(999_999));
+        });
+        assertThat(Durations.ceilMillis(Waiter.FOREVER)).isEqualTo(Long.MAX_VALUE);
+    }
+
+    @Test
+    void plus_isTheSumOrTheLongest() {
+        times().forEach(nanos -> times().limit(8).forEach(more -> {
+            BigInteger sum = BigInteger.valueOf(nanos).add(BigInteger.valueOf(more));
+            assertThat(BigInteger.valueOf(Durations.plus(nanos, more))).isEqualTo(sum.min(LONGEST));
+        }));
+    }
+
+    @Test
+    void nanosOfMillis_isTheProductOrTheLongest() {
+        times().forEach(millis -> assertThat(BigInteger.valueOf(Durations.nanosOfMillis(millis)))
+                .isEqualTo(BigInteger.valueOf(millis)
+                        .multiply(BigInteger.valueOf(1_000_000))
+                        .min(LONGEST)));
+    }
+
+    /** Such as a row that an operator has parked until the end of 9999. */
+    @Test
+    void poll_howeverLongTheHoldersLeaseRuns_isNeverShorterThanTheStoreWants() {
+        times().forEach(remaining -> {
+            BackOff backOff = new BackOff(new BackendInfo("polled", false, false, 1, 10, 1_000));
+            long now = random.nextLong();
+            for (int i = 0; i < 12; i++) {
+                long delay = backOff.pollDelayNanos(now, Math.max(remaining, 20), random);
+                assertThat(delay).as("holder's %d ms", remaining).isBetween(7_000_000L, 1_000_000_000L);
+                now += delay;
+            }
+        });
+    }
+
+    @Test
+    void poll_ofALockThatIsParked_becomesRare() {
+        BackOff backOff = new BackOff(new BackendInfo("polled", false, false, 1, 10, 1_000));
+        long now = 0;
+        int polls = 0;
+        while (now < 60 * Virtual.SECOND) {
+            long until = 251_000_000_000_000L - now / 1_000_000;
+            now += backOff.pollDelayNanos(now, until, random);
+            polls++;
+        }
+        assertThat(polls).isLessThan(90);
+    }
+}

@@ -1,0 +1,86 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import java.util.Objects;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** No thread can be started, as at a limit of processes: what was to run elsewhere fails, and nothing stays behind. */
+class ExecutorFailureTest {
+    private static final long SECOND = 1_000_000_000L;
+
+    private final SimWorld world = new SimWorld(1);
+    private final SimWorld.Machine machine = world.new Machine(1);
+    private final OutageBackend backend = new OutageBackend(true, false, world::now);
+    private final AtomicInteger refusals = new AtomicInteger();
+    private final EngineClient client = client();
+
+    private EngineClient client() {
+        EngineRuntime plain = machine.runtime();
+        Executor io = task -> {
+            if (refusals.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("unable to create native thread, on purpose");
+            }
+            plain.io().execute(task);
+        };
+        return new EngineClient(
+                        backend,
+                        ClientOptions.defaults(),
+                        new EngineRuntime(
+                                plain.ticker(),
+                                plain.random(),
+                                plain.timer(),
+                                io,
+                                plain.renewals(),
+                                plain.callbacks(),
+                                plain.events(),
+                                plain.shutdown()))
+                .start();
+    }
+
+    private AsyncWaiter submit(long timeoutNanos) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                "n",
+                LockOptions.defaults(),
+                timeoutNanos,
+                machine.nanos(),
+                machine.runtime().callbacks(),
+                Simulation.SimLease::new);
+        client.submit("n", waiter);
+        world.runUntil(world.now() + SECOND);
+        return waiter;
+    }
+
+    @Test
+    void attempt_failsLikeAnyOther_andTheNameLives() {
+        refusals.set(1);
+        AsyncWaiter once = submit(0);
+        assertThatThrownBy(once.future::join)
+                .hasCauseInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("lock 'n': no thread could be had");
+        assertThat(client.isIdle()).isTrue();
+        assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    @Test
+    void attempt_ofOneThatWaits_isRepeated() {
+        refusals.set(1);
+        assertThat(submit(Waiter.FOREVER).state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    @Test
+    void release_elsewhere_isRepeated() {
+        Possession possession = Objects.requireNonNull(submit(0).possession);
+        refusals.set(2);
+        possession.tenure.holding.endDropped(possession);
+        world.runUntil(world.now() + SECOND);
+        assertThat(client.isIdle()).isTrue();
+        assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);
+    }
+}

@@ -1,0 +1,115 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+/** What is counted, told and left behind around the end of a hold. */
+class HoldEndsTest {
+
+    @Test
+    void minHold_ofOneThatGotTheLockByHandOff_countsFromItsOwnHold() {
+        Virtual virtual = new Virtual(
+                ClientOptions.builder().handOffTime(Duration.ofMinutes(1)).build());
+        Possession first = virtual.hold("n", LockOptions.defaults());
+        AsyncWaiter next = virtual.submit(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(2)).build(), Waiter.FOREVER);
+        virtual.pass(3 * Virtual.SECOND);
+        virtual.end(first);
+        virtual.end(Objects.requireNonNull(next.possession));
+
+        virtual.pass(19 * Virtual.SECOND / 10);
+        assertThat(virtual.backend.isHeld("n")).isTrue();
+        virtual.pass(Virtual.SECOND / 5);
+        assertThat(virtual.backend.isHeld("n")).isFalse();
+    }
+
+    @Test
+    void timeOut_behindAReleaseThatHasNoAnswer_isUnavailableRatherThanBusy() {
+        Virtual virtual = new Virtual();
+        Possession held = virtual.hold("n", LockOptions.defaults());
+        virtual.backend.silent = true;
+        virtual.end(held);
+        virtual.pass(Virtual.SECOND / 3);
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), Virtual.SECOND);
+        AsyncWaiter brief = virtual.submit("n", LockOptions.defaults(), 1_000_000);
+        virtual.pass(Virtual.SECOND / 100);
+        assertThat(brief.state).as("told while the answer may still come").isEqualTo(Waiter.State.BUSY);
+        virtual.pass(2 * Virtual.SECOND);
+        assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
+    }
+
+    @Test
+    void listener_thatThrowsAnError_doesNotHideTheEventFromTheNext() {
+        Virtual virtual = new Virtual();
+        List<String> heard = new ArrayList<>();
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void attempted(String name) {
+                throw new StackOverflowError("on purpose");
+            }
+        });
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void attempted(String name) {
+                heard.add(name);
+            }
+        });
+        virtual.hold("n", LockOptions.defaults());
+        assertThat(heard).containsExactly("n");
+    }
+
+    @Test
+    void renewedEvent_thatIsDeliveredAfterAHandOff_hasTheTokenOfItsTime() {
+        Virtual virtual = new Virtual();
+        Possession first = virtual.hold("n", LockOptions.defaults());
+        AsyncWaiter next = virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER);
+        List<Long> renewed = new ArrayList<>();
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void renewed(String name, long token) {
+                renewed.add(token);
+            }
+        });
+        virtual.client.renewals().renewNow(first.tenure);
+        virtual.end(first);
+        virtual.pass(Virtual.SECOND);
+        assertThat(Objects.requireNonNull(next.possession).token).isGreaterThan(first.token);
+        assertThat(renewed).containsExactly(first.token);
+    }
+
+    @Test
+    void interruptOfALoss_doesNotOutliveTheHold() {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        virtual.client.lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
+    }
+
+    @Test
+    void interruptByOthers_outlivesTheHold() {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        Thread.currentThread().interrupt();
+        lock.unlock();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+}

@@ -1,0 +1,178 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockOptions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What an outage costs, in virtual time: requests to the dead store, memory, lines in the log. */
+class OutageTest {
+    private static final long SECOND = 1_000_000_000L;
+
+    private final SimWorld world = new SimWorld(1);
+    private final SimWorld.Machine machine = world.new Machine(1);
+
+    private OutageBackend backend(boolean expiring) {
+        return new OutageBackend(false, expiring, world::now);
+    }
+
+    private EngineClient client(OutageBackend backend) {
+        return new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
+    }
+
+    private AsyncWaiter submit(EngineClient client, String name, long timeoutNanos) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                name,
+                LockOptions.defaults(),
+                timeoutNanos,
+                machine.nanos(),
+                machine.runtime().callbacks(),
+                Simulation.SimLease::new);
+        client.submit(name, waiter);
+        return waiter;
+    }
+
+    private void pass(long nanos) {
+        world.runUntil(world.now() + nanos);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void failedTries_byTheThousand_leaveABoundedRestThatIsGoneSoonAfterTheOutage(boolean expiring) {
+        OutageBackend backend = backend(expiring);
+        EngineClient client = client(backend);
+        backend.failure = OutageBackend::unreachable;
+        int most = 0;
+        for (int i = 0; i < 20_000; i++) {
+            AsyncWaiter waiter = submit(client, "job", 0);
+            pass(SECOND / 50_000);
+            if (i % 1000 == 0) {
+                pass(SECOND / 100);
+                assertThat(waiter.future).isCompletedExceptionally();
+                most = Math.max(most, client.leftovers().waiting());
+            }
+        }
+        pass(59 * SECOND);
+        int lines = client.leftovers().warnings().lines();
+
+        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + Backlog.SMALLEST_ROUND);
+        assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(100);
+        assertThat(lines).as("warnings in a minute").isBetween(1, 7);
+
+        backend.failure = null;
+        pass(3 * SECOND);
+        assertThat(client.leftovers().waiting()).isZero();
+        AsyncWaiter after = submit(client, "job", 0);
+        pass(SECOND / 10);
+        assertThat(after.state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    @Test
+    void failedTry_whereAllEndsWithItsLease_isNotCleanedUpForLonger() {
+        OutageBackend backend = backend(true);
+        EngineClient client = client(backend);
+        backend.failure = OutageBackend::unreachable;
+        submit(client, "job", 0);
+        pass(30 * SECOND);
+        int removals = backend.removals;
+        assertThat(removals).isPositive();
+        pass(600 * SECOND);
+        assertThat(backend.removals).isEqualTo(removals);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void failedTry_whereItMayStayWithTheSession_isCleanedUpWheneverTheStoreIsBack() {
+        OutageBackend backend = backend(false);
+        EngineClient client = client(backend);
+        backend.failure = OutageBackend::unreachable;
+        submit(client, "job", 0);
+        pass(3600 * SECOND);
+        assertThat(client.isIdle()).isFalse();
+        backend.failure = null;
+        pass(2 * SECOND);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void refusedTry_leavesNothingToClean(boolean expiring) {
+        OutageBackend backend = backend(expiring);
+        EngineClient client = client(backend);
+        backend.failure = OutageBackend::noPermission;
+        submit(client, "job", 0);
+        pass(3600 * SECOND);
+        assertThat(backend.removals).as("where it may stay, one look").isEqualTo(expiring ? 0 : 1);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void refusedRelease_whereTheGrantMayStayWithTheSession_isTriedNowAndThenUntilItIsAllowed() {
+        OutageBackend backend = backend(false);
+        EngineClient client = client(backend);
+        AsyncWaiter holder = submit(client, "job", 0);
+        pass(SECOND);
+        backend.failure = OutageBackend::noPermission;
+        Possession possession = Objects.requireNonNull(holder.possession);
+        possession.tenure.holding.end(possession);
+        pass(600 * SECOND);
+        assertThat(backend.removals).isBetween(15, 25);
+        backend.failure = null;
+        pass(60 * SECOND);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    /** The bound must not cost the holders: what they release is never dropped. */
+    @Test
+    void releases_duringAnOutage_areNotPushedOutByFailedTries() {
+        OutageBackend backend = backend(true);
+        EngineClient client = client(backend);
+        List<AsyncWaiter> holders = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            holders.add(submit(client, "held" + i, 0));
+        }
+        pass(SECOND);
+        backend.failure = OutageBackend::unreachable;
+        for (AsyncWaiter holder : holders) {
+            Possession possession = Objects.requireNonNull(holder.possession);
+            possession.tenure.holding.end(possession);
+        }
+        for (int i = 0; i < 5_000; i++) {
+            submit(client, "job", 0);
+        }
+        backend.failure = null;
+        pass(5 * SECOND);
+        for (int i = 0; i < 50; i++) {
+            AsyncWaiter next = submit(client, "held" + i, 0);
+            pass(SECOND / 100);
+            assertThat(next.state).as("the lock of holder " + i).isEqualTo(Waiter.State.GRANTED);
+        }
+    }
+
+    @Test
+    void outage_withHeldAndAwaitedLocks_isSummedUpInTheLog() {
+        OutageBackend backend = backend(false);
+        EngineClient client = client(backend);
+        for (int i = 0; i < 500; i++) {
+            submit(client, "held" + i, 0);
+        }
+        pass(SECOND);
+        backend.failure = OutageBackend::unreachable;
+        List<CompletableFuture<Lease>> waits = new ArrayList<>();
+        for (int i = 0; i < 500; i++) {
+            waits.add(submit(client, "awaited" + i, Waiter.FOREVER).future);
+        }
+        pass(90 * SECOND);
+        assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
+        assertThat(client.leftovers().warnings().lines()).as("warnings in 90 s").isBetween(1, 10);
+        assertThat(client.losses().lines()).as("warnings in 90 s").isBetween(1, 3);
+    }
+}

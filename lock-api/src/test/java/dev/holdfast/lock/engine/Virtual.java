@@ -1,0 +1,70 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+
+/** One client of an {@link OutageBackend} on a made-up clock. Nothing happens but in {@link #pass}, or at once. */
+final class Virtual {
+    static final long SECOND = 1_000_000_000L;
+
+    final SimWorld world = new SimWorld(1);
+    final SimWorld.Machine machine = world.new Machine(1);
+    final OutageBackend backend;
+    final EngineClient client;
+
+    Virtual(ClientOptions options) {
+        backend = new OutageBackend(false, false, world::now);
+        client = new EngineClient(backend, options, machine.runtime()).start();
+    }
+
+    Virtual() {
+        this(ClientOptions.defaults());
+    }
+
+    void pass(long nanos) {
+        world.runUntil(world.now() + nanos);
+    }
+
+    /** An asynchronous caller, as {@code acquireAsync} makes it. */
+    AsyncWaiter submit(String name, LockOptions options, long timeoutNanos) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                name,
+                options,
+                timeoutNanos,
+                machine.nanos(),
+                machine.runtime().callbacks(),
+                possession -> new EngineLease(client, possession, true));
+        Contender contender = client.submit(name, waiter);
+        if (!waiter.triesOnce() && !waiter.waitsForever()) {
+            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> contender.timeOut(waiter)));
+        }
+        return waiter;
+    }
+
+    /** A hold that was granted to an asynchronous caller. */
+    Possession hold(String name, LockOptions options) {
+        AsyncWaiter waiter = submit(name, options, 0);
+        pass(1_000_000);
+        return Objects.requireNonNull(waiter.possession);
+    }
+
+    void end(Possession possession) {
+        possession.tenure.holding.end(possession);
+    }
+
+    /** What the calling thread holds by {@code lock}. */
+    Grant grantHere(String name) {
+        return Objects.requireNonNull(client.heldBy(name, Thread.currentThread())).tenure.grant;
+    }
+
+    static boolean isUnavailable(CompletableFuture<Lease> future) {
+        return future.isCompletedExceptionally()
+                && future.handle((lease, error) -> error instanceof LockUnavailableException)
+                        .join();
+    }
+}

@@ -1,0 +1,56 @@
+package dev.holdfast.lock.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class LocalHostTest {
+    private final Callable<String> forbidden = () -> {
+        throw new AssertionError("a name server was asked");
+    };
+
+    @Test
+    void name_isTheEnvironments() {
+        assertThat(LocalHost.name(Map.of("HOSTNAME", "box-1"), List.of(), forbidden, 1))
+                .isEqualTo("box-1");
+        assertThat(LocalHost.name(Map.of("COMPUTERNAME", "BOX 2"), List.of(), forbidden, 1))
+                .isEqualTo("BOX-2");
+    }
+
+    @Test
+    void name_isTheSystemsFileElse(@TempDir Path directory) throws IOException {
+        Path file = Files.writeString(directory.resolve("hostname"), "box-3\n");
+        assertThat(LocalHost.name(Map.of(), List.of(directory.resolve("absent"), file), forbidden, 1))
+                .isEqualTo("box-3");
+    }
+
+    @Test
+    void lookUp_thatHangs_isNotWaitedFor() {
+        CountDownLatch never = new CountDownLatch(1);
+        Callable<String> hangs = () -> {
+            never.await();
+            return "too late";
+        };
+        try {
+            assertThat(LocalHost.name(Map.of(), List.of(), hangs, 20)).isEqualTo("unknown-host");
+        } finally {
+            never.countDown();
+        }
+    }
+
+    @Test
+    void lookUp_thatFails_isUnknown() {
+        Callable<String> fails = () -> {
+            throw new IOException("on purpose");
+        };
+        assertThat(LocalHost.name(Map.of(), List.of(), fails, 10_000)).isEqualTo("unknown-host");
+    }
+}
