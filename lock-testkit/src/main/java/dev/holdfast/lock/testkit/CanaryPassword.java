@@ -16,7 +16,12 @@ public record CanaryPassword(String text, List<String> pieces) {
     private static final String SEPARATORS = "/?#@;,:%&=()";
     private static final String LETTERS = "QXZJKVWYqxzjkvwy";
 
-    /** Makes a password; the list is copied. */
+    /**
+     * Makes a password.
+     *
+     * @param text as above
+     * @param pieces copied
+     */
     public CanaryPassword {
         pieces = List.copyOf(pieces);
     }
