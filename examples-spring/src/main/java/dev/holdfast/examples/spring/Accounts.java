@@ -28,7 +28,8 @@ public class Accounts {
      * @param amount how much
      * @throws IllegalStateException if there is not enough
      */
-    @Transactional(isolation = Isolation.READ_COMMITTED) // at stricter levels, a read before the lock would make it fail
+    @Transactional(
+            isolation = Isolation.READ_COMMITTED) // at stricter levels, a read before the lock would make it fail
     public void withdraw(long account, long amount) {
         Connection connection = DataSourceUtils.getConnection(dataSource); // the transaction's
         // First the lock, then the reads that it guards.

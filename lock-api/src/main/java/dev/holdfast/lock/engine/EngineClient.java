@@ -95,7 +95,8 @@ final class EngineClient implements LockClient, GrantObserver {
 
     private long beat(long nowNanos) {
         leaks.collect();
-        return Math.min(forgetDeadOwners(nowNanos), Math.min(requests.sweep(nowNanos), renewals.beat(ticker().nanos())));
+        return Math.min(
+                forgetDeadOwners(nowNanos), Math.min(requests.sweep(nowNanos), renewals.beat(ticker().nanos())));
     }
 
     /** Now and then, however often the pulse beats: there may be many. */
@@ -207,8 +208,7 @@ final class EngineClient implements LockClient, GrantObserver {
     }
 
     /** Fails the waiters and releases what is held; completes when the store has answered everything. Null if closed already. */
-    @Nullable
-    CompletableFuture<Void> beginClose() {
+    @Nullable CompletableFuture<Void> beginClose() {
         if (!closed.compareAndSet(false, true)) {
             return null;
         }
@@ -367,8 +367,7 @@ final class EngineClient implements LockClient, GrantObserver {
     }
 
     /** The present contender of a name, or null if nobody contends for it. */
-    @Nullable
-    Contender contender(String name) {
+    @Nullable Contender contender(String name) {
         return contenders.get(name);
     }
 

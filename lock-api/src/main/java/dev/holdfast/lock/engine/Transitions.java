@@ -124,6 +124,7 @@ final class Transitions {
     private static final class Running {
         final Thread thread;
         final Deque<Runnable> todo;
+
         @Nullable Running next;
 
         Running(Thread thread, Deque<Runnable> todo, @Nullable Running next) {

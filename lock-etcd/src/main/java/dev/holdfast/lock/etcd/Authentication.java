@@ -116,7 +116,8 @@ final class Authentication implements ClientInterceptor {
                     applier.apply(metadata);
                 } else {
                     Status status = Status.fromThrowable(failure);
-                    applier.fail(login.refused ? Status.UNAUTHENTICATED.withDescription(status.getDescription()) : status);
+                    applier.fail(
+                            login.refused ? Status.UNAUTHENTICATED.withDescription(status.getDescription()) : status);
                 }
             });
         }
@@ -140,7 +141,8 @@ final class Authentication implements ClientInterceptor {
                 return last;
             }
             boolean again = last != null && last.refused && last.with.equals(now);
-            long pause = again && last != null ? Math.min(2 * last.pauseMillis, LONGEST_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
+            long pause =
+                    again && last != null ? Math.min(2 * last.pauseMillis, LONGEST_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
             Login next = new Login(now, pause);
             if (current.compareAndSet(last, next)) {
                 send(next, channel);

@@ -100,7 +100,8 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                 .If(
                         new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
                         new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())))
-                .Then(Stream.concat(Stream.of(put), alsoRead.apply(write).stream()).toArray(Op[]::new))
+                .Then(Stream.concat(Stream.of(put), alsoRead.apply(write).stream())
+                        .toArray(Op[]::new))
                 .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT))
                 .commit());
         return call.handle((reply, failure) -> {

@@ -30,8 +30,7 @@ record EtcdAttempts(
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
     /** Makes one; {@code again}: if etcd does not know the lease any more, on another one. */
-    CompletableFuture<Attempt> attempt(
-            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
+    CompletableFuture<Attempt> attempt(EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
         boolean called = place.takeCall();
         if (!called && place.isWaiting() && request.ticket() instanceof EtcdTicket ticket && isKept(place)) {
             return look(place, ticket, request, deadline);

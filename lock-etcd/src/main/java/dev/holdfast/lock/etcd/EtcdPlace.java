@@ -142,7 +142,8 @@ final class EtcdPlace {
 
     private void leaveOthers() {
         for (SharedLease lease : leases) {
-            boolean needed = lease == seen().lease() || open.keySet().stream().anyMatch(write -> write.lease() == lease);
+            boolean needed =
+                    lease == seen().lease() || open.keySet().stream().anyMatch(write -> write.lease() == lease);
             if (!needed && leases.remove(lease)) {
                 lease.leave(this);
             }

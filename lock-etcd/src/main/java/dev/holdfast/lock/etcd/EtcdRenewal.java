@@ -138,8 +138,7 @@ final class EtcdRenewal {
     }
 
     /** A lease that may be promised on, and that is confirmed no earlier than the present one. */
-    private CompletableFuture<SharedLease> target(
-            EtcdPlace place, @Nullable SharedLease present, Deadline deadline) {
+    private CompletableFuture<SharedLease> target(EtcdPlace place, @Nullable SharedLease present, Deadline deadline) {
         if (present != null && leases.isGood(present)) {
             return CompletableFuture.completedFuture(present);
         }
@@ -155,8 +154,7 @@ final class EtcdRenewal {
     }
 
     /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
-    private CompletableFuture<RenewResult> write(
-            EtcdPlace place, SharedLease lease, Deadline deadline, boolean again) {
+    private CompletableFuture<RenewResult> write(EtcdPlace place, SharedLease lease, Deadline deadline, boolean again) {
         long token = Objects.requireNonNull(place.grant()).token();
         return calls.bounded(writes.send(place, lease, write -> List.of()), deadline.leftMillis())
                 .whenComplete((result, failure) -> {

@@ -11,9 +11,6 @@ import org.jspecify.annotations.Nullable;
  * @param lease what it was on; null if it was not there, or if this client does not know that lease any more
  */
 record KeyState(
-        long at,
-        long created,
-        long modified,
-        @Nullable SharedLease lease) {
+        long at, long created, long modified, @Nullable SharedLease lease) {
     static final KeyState NEVER_SEEN = new KeyState(0, 0, 0, null);
 }

@@ -24,10 +24,9 @@ record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
         return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {
             calls.seen(reply);
             List<GetResponse> read = reply.getGetResponses();
-            boolean waits = !protocol.queues()
-                    || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, place.seen()));
-            return waits
-                    && read.get(1).getKvs().stream().anyMatch(key -> key.getCreateRevision() == ticket.created());
+            boolean waits =
+                    !protocol.queues() || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, place.seen()));
+            return waits && read.get(1).getKvs().stream().anyMatch(key -> key.getCreateRevision() == ticket.created());
         });
     }
 

@@ -51,7 +51,9 @@ final class EtcdCloseTest {
         try (LockClient other = LockClient.connect(fixture.uri(), options(Duration.ZERO))) {
             LockClient own = LockClient.connect(fixture.uri(), options(Duration.ofSeconds(4)));
             own.lock(lingering).acquire().close();
-            own.lock(released, LockOptions.builder().lease(Duration.ofSeconds(9)).build())
+            own.lock(
+                            released,
+                            LockOptions.builder().lease(Duration.ofSeconds(9)).build())
                     .acquire()
                     .close();
 

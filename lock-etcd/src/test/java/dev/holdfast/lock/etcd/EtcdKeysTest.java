@@ -54,11 +54,15 @@ final class EtcdKeysTest {
         assertThat(all).as("seed %d", seed).hasSize(places.size() + singles.size());
         for (String key : all.keySet()) {
             rangesOf(key).filter(ranges::containsKey).forEach(range -> {
-                assertThat(ranges.get(range)).as("'%s' in '%s', seed %d", key, range, seed).isEqualTo(places.get(key));
+                assertThat(ranges.get(range))
+                        .as("'%s' in '%s', seed %d", key, range, seed)
+                        .isEqualTo(places.get(key));
             });
         }
         for (String tombstone : tombstones) {
-            assertThat(rangesOf(tombstone).filter(ranges::containsKey)).as(tombstone).isEmpty();
+            assertThat(rangesOf(tombstone).filter(ranges::containsKey))
+                    .as(tombstone)
+                    .isEmpty();
             assertThat(all).doesNotContainKey(tombstone);
         }
     }

@@ -81,7 +81,8 @@ final class EtcdManyLocksTest {
             assertThat(took).isLessThan(Duration.ofSeconds(5));
             fixture.admin()
                     .getKVClient()
-                    .delete(EtcdKeys.bytes("some/where/").concat(place(grants.get(40_000)).key()))
+                    .delete(EtcdKeys.bytes("some/where/")
+                            .concat(place(grants.get(40_000)).key()))
                     .get(1, TimeUnit.MINUTES);
             List<RenewResult> after = renewed(backend, grants);
             assertThat(after.get(40_000)).isInstanceOf(RenewResult.Lost.class);

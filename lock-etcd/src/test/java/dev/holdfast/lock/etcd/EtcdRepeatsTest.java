@@ -25,8 +25,10 @@ final class EtcdRepeatsTest {
     private static final ByteSequence KEY = EtcdKeys.bytes("repeats");
     private static final Map<String, Function<Client, CompletableFuture<?>>> REQUESTS = Map.of(
             "Txn",
-            client ->
-                    client.getKVClient().txn().Then(Op.put(KEY, KEY, PutOption.DEFAULT)).commit(),
+            client -> client.getKVClient()
+                    .txn()
+                    .Then(Op.put(KEY, KEY, PutOption.DEFAULT))
+                    .commit(),
             "DeleteRange",
             client -> client.getKVClient().delete(KEY),
             "LeaseGrant",
@@ -52,8 +54,8 @@ final class EtcdRepeatsTest {
 
     @Test
     void request_whoseReplyIsLost_isSentOnce() throws Exception {
-        for (ClientBuilder builder : List.of(
-                EtcdLocks.recommended(builder(), PATIENCE), EtcdLocks.dedicated(builder(), PATIENCE))) {
+        for (ClientBuilder builder :
+                List.of(EtcdLocks.recommended(builder(), PATIENCE), EtcdLocks.dedicated(builder(), PATIENCE))) {
             try (Client client = builder.build()) {
                 for (var request : REQUESTS.entrySet()) {
                     client.getKVClient().get(KEY).get(1, TimeUnit.MINUTES);
@@ -68,10 +70,10 @@ final class EtcdRepeatsTest {
                     assertThat(catchThrowable(() -> answer.get(1, TimeUnit.MINUTES)))
                             .as(request.getKey())
                             .isNotNull();
-                    await().atMost(PATIENCE).until(() -> catchThrowable(() -> client.getKVClient()
-                                    .get(KEY)
-                                    .get(1, TimeUnit.MINUTES))
-                            == null);
+                    await().atMost(PATIENCE)
+                            .until(() -> catchThrowable(
+                                            () -> client.getKVClient().get(KEY).get(1, TimeUnit.MINUTES))
+                                    == null);
                     assertThat(fixture.server().calls(request.getKey()))
                             .as(request.getKey())
                             .isEqualTo(before + 1);

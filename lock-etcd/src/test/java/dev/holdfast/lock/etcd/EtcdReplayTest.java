@@ -142,7 +142,8 @@ final class EtcdReplayTest {
 
     /** A waiter's key moves to another lease with its next look, if its own is to end. */
     private void onAnotherLease(LockBackend backend, Acquisition waiter, Ticket ticket) throws Exception {
-        SharedLease before = Objects.requireNonNull(((EtcdTicket) ticket).place().lease());
+        SharedLease before =
+                Objects.requireNonNull(((EtcdTicket) ticket).place().lease());
         before.condemn();
         Spi.again(backend, waiter, LEASE, ticket);
         assertThat(((EtcdTicket) ticket).place().lease()).isNotSameAs(before);
@@ -156,8 +157,8 @@ final class EtcdReplayTest {
             EtcdPlace place = Objects.requireNonNull(EtcdPlace.of(grant));
             SharedLease present = Objects.requireNonNull(place.lease());
             long now = System.nanoTime();
-            SharedLease older =
-                    new SharedLease(4_711, LEASE / 1_000, now - Duration.ofSeconds(100).toNanos(), present.term());
+            SharedLease older = new SharedLease(
+                    4_711, LEASE / 1_000, now - Duration.ofSeconds(100).toNanos(), present.term());
 
             EtcdPlace.Write open = place.sent(older);
 
@@ -165,7 +166,8 @@ final class EtcdReplayTest {
             assertThat(place.certainNanos(now)).isEqualTo(Duration.ofSeconds(20).toNanos());
             place.settled(open);
             assertThat(place.mayBeOn()).containsExactly(present);
-            assertThat(place.certainNanos(now)).isGreaterThan(Duration.ofSeconds(20).toNanos());
+            assertThat(place.certainNanos(now))
+                    .isGreaterThan(Duration.ofSeconds(20).toNanos());
         }
     }
 }

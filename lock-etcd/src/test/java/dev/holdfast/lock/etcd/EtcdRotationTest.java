@@ -113,7 +113,8 @@ final class EtcdRotationTest {
             List<Lease> held = hold(locks, 100);
 
             changePassword("rotating", "second");
-            pass(Duration.ofMillis(500)); // the secret's store is behind etcd: the client's old token and password are refused
+            pass(Duration.ofMillis(
+                    500)); // the secret's store is behind etcd: the client's old token and password are refused
             credentials.set(new EtcdCredentials("rotating", "second"));
             pass(LEASE.plusSeconds(2));
 
@@ -151,8 +152,8 @@ final class EtcdRotationTest {
             long startNanos = System.nanoTime();
             int told = 0;
             while (System.nanoTime() - startNanos < 5_000_000_000L) {
-                Throwable failure = catchThrowable(
-                        () -> locks.lock("refused").acquire(Duration.ofSeconds(2)).close());
+                Throwable failure = catchThrowable(() ->
+                        locks.lock("refused").acquire(Duration.ofSeconds(2)).close());
                 assertThat(failure)
                         .isInstanceOf(LockConfigurationException.class)
                         .hasMessageContaining("password");

@@ -188,9 +188,7 @@ final class EtcdUnknownOutcomeTest {
             await().atMost(PATIENCE).until(() -> fixture.server().calls("Txn") >= txns + late.size());
             await().during(Duration.ofMillis(500)).atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
         }
-        assertThat(everythingOf(late))
-                .as("the tombstones end with their lease")
-                .isEmpty();
+        assertThat(everythingOf(late)).as("the tombstones end with their lease").isEmpty();
     }
 
     /** etcd-io/etcd#22082: a repeated unlock deletes a newer key of the same session. */
@@ -386,8 +384,9 @@ final class EtcdUnknownOutcomeTest {
         backend.close();
         other.close();
 
-        assertThat(fixture.find(held, 0)).singleElement().satisfies(kept -> assertThat(kept.getCreateRevision())
-                .isEqualTo(grant.token()));
+        assertThat(fixture.find(held, 0))
+                .singleElement()
+                .satisfies(kept -> assertThat(kept.getCreateRevision()).isEqualTo(grant.token()));
         revoke(fixture.find(held, 1).get(0).getLease());
     }
 

@@ -52,8 +52,7 @@ final class Database implements AutoCloseable {
     }
 
     /** The same, with connections that may be nobody else's. */
-    static Database open(
-            Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
+    static Database open(Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         Dialect dialect;
         // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
         try (Worker first = new Worker(connections, Dialect.H2)) {

@@ -19,13 +19,14 @@ import java.util.regex.Pattern;
 final class JdbcAddress {
     private static final Pattern PREFIX = Pattern.compile("jdbc(?::[A-Za-z0-9.+_-]+)+:");
     private static final Set<String> KINDS = Set.of("postgresql", "mysql", "mariadb", "h2");
-    private static final Pattern HOSTS = Pattern.compile("(?:(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.%]+])(?::\\d{1,5})?"
-            + "(?:,(?!$)|$))*");
+    private static final Pattern HOSTS =
+            Pattern.compile("(?:(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.%]+])(?::\\d{1,5})?" + "(?:,(?!$)|$))*");
     private static final Pattern PATH = Pattern.compile("(?:/[^/@:#?&;]*)?");
     private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]*");
 
     /** MySQL's and MariaDB's way to write a host: {@code address=(host=h)(port=1)(user=u)}, or {@code (host=h,user=u)}. */
-    private static final Pattern DESCRIBED = Pattern.compile("address=(?:\\([^()=,]+=[^()]*\\))+|\\([^()=,]+=[^()]*\\)");
+    private static final Pattern DESCRIBED =
+            Pattern.compile("address=(?:\\([^()=,]+=[^()]*\\))+|\\([^()=,]+=[^()]*\\)");
 
     private static final Pattern DETAIL = Pattern.compile("[(,]([^()=,]+)=([^()=,@/?#:;&]*)(?=[,)])");
     private static final Set<String> DETAILS = Set.of("host", "port", "protocol", "path", "priority", "type");
@@ -82,7 +83,9 @@ final class JdbcAddress {
         Matcher prefix = PREFIX.matcher(uri.substring(0, Math.max(0, uri.indexOf("//"))));
         String head = prefix.matches() ? prefix.group() : uri;
         String[] parts = head.split(":", -1);
-        for (int i = 1; parts[0].equals("jdbc") && i < (prefix.matches() ? parts.length : Math.min(parts.length, 2)); i++) {
+        for (int i = 1;
+                parts[0].equals("jdbc") && i < (prefix.matches() ? parts.length : Math.min(parts.length, 2));
+                i++) {
             String part = parts[i].toLowerCase(Locale.ROOT).replace("+srv", "");
             if (KINDS.contains(part)) {
                 return part;
@@ -116,8 +119,9 @@ final class JdbcAddress {
             } else if (!properties.containsKey("password") || BEHIND_PASSWORD.contains(name.toUpperCase(Locale.ROOT))) {
                 rest.append(';').append(parts[i]);
             } else {
-                throw malformed("the setting behind the password is not a common one; write a ; of a password as \\;, or put"
-                        + " the password last");
+                throw malformed(
+                        "the setting behind the password is not a common one; write a ; of a password as \\;, or put"
+                                + " the password last");
             }
         }
         return rest.toString();
@@ -141,8 +145,9 @@ final class JdbcAddress {
         int end = slash < 0 ? head.length() : slash;
         String hosts = hosts(head.substring(start, end));
         if (!PATH.matcher(head.substring(end)).matches()) {
-            throw malformed("behind the hosts there is more than a database's name; a / ? # or @ of a user or password is"
-                    + " written as %2F %3F %23 or %40");
+            throw malformed(
+                    "behind the hosts there is more than a database's name; a / ? # or @ of a user or password is"
+                            + " written as %2F %3F %23 or %40");
         }
         parameters(question < 0 ? "" : uri.substring(question + 1));
         return head.substring(0, start) + hosts + head.substring(end);
@@ -163,8 +168,9 @@ final class JdbcAddress {
         }
         String hosts = authority.substring(at + 1);
         if (!HOSTS.matcher(hosts).matches()) {
-            throw malformed("the hosts are not host:port,…; user and password stand once, before the first host, with % codes"
-                    + " for special characters, or in the parameters user and password");
+            throw malformed(
+                    "the hosts are not host:port,…; user and password stand once, before the first host, with % codes"
+                            + " for special characters, or in the parameters user and password");
         }
         return hosts;
     }
@@ -195,9 +201,14 @@ final class JdbcAddress {
             if (name.equals("user") || name.equals("password")) {
                 put(name, decoded(name, detail.group(2)));
             } else if (DETAILS.contains(name)) {
-                kept.append('(').append(name).append('=').append(detail.group(2)).append(')');
+                kept.append('(')
+                        .append(name)
+                        .append('=')
+                        .append(detail.group(2))
+                        .append(')');
             } else {
-                throw malformed("a detail of a host is none of host, port, protocol, path, priority, type, user, password");
+                throw malformed(
+                        "a detail of a host is none of host, port, protocol, path, priority, type, user, password");
             }
         }
         if (end != host.length() - 1) {

@@ -101,7 +101,9 @@ final class JdbcLockBackend implements LockBackend {
             try {
                 return called(
                         request,
-                        database.run(request.timeoutMillis(), connection -> strategy.attempt(connection, database.storable(request))));
+                        database.run(
+                                request.timeoutMillis(),
+                                connection -> strategy.attempt(connection, database.storable(request))));
             } catch (SQLException e) {
                 if (Failure.of(e) == Failure.CONFLICT) {
                     return called(request, Rows.busy(-1));

@@ -206,18 +206,15 @@ public final class JdbcLocks {
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
             long timeoutMillis = Math.max(1, chosen.requestTimeout().toMillis());
-            Connections connections = own
-                    ? Connections.own(dataSource, timeoutMillis)
-                    : Connections.shared(dataSource, timeoutMillis);
+            Connections connections =
+                    own ? Connections.own(dataSource, timeoutMillis) : Connections.shared(dataSource, timeoutMillis);
             if (kind != JdbcStrategy.ROW_LOCK) {
                 Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
                 return JdbcLockBackend.of(
                         kind,
                         database,
-                        called && database.dialect() == Dialect.POSTGRESQL
-                                ? new PostgresWakeups(database)
-                                : null,
+                        called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null,
                         System::nanoTime);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;

@@ -57,8 +57,8 @@ final class OwnPool implements AutoCloseable {
         try {
             return DriverManager.getDriver(address.url());
         } catch (SQLException e) {
-            throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:" + address.kind()
-                    + ":, or the URL is malformed; add the database's driver and check the URL");
+            throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:"
+                    + address.kind() + ":, or the URL is malformed; add the database's driver and check the URL");
         }
     }
 

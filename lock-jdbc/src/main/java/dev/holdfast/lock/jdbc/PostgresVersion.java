@@ -62,10 +62,7 @@ final class PostgresVersion implements VersionStatements {
                 FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
                 WHERE held.name {=} due.name AND held.owner {=} CAST(due.owner AS pg_catalog.text) AND held.expires {>} %s
                 RETURNING held.owner, %s""".formatted(
-                        table,
-                        Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"),
-                        PostgresSql.NOW,
-                        PostgresSql.DURABLY));
+                table, Dialect.POSTGRESQL.nowPlusMillis("held.lease_millis"), PostgresSql.NOW, PostgresSql.DURABLY));
     }
 
     @Override

@@ -53,15 +53,15 @@ final class PostgresWakeups implements AutoCloseable {
         this.channel = channel(database.table());
         this.listener = new PostgresListener(this, channel);
         String held = " WHERE name {=} ? AND owner IS NOT NULL AND expires {>} pg_catalog.clock_timestamp() AND ";
-        announce = PostgresSql.named("""
+        announce = PostgresSql.named(
+                """
                 WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
                 announced AS (
                   UPDATE %1$s SET awaited = pg_catalog.clock_timestamp() {+} interval '15 seconds' FROM relaxed%2$s
                     relaxed.value IS NOT NULL AND (awaited IS NULL OR awaited {<} %3$s)
                   RETURNING 1)
                 SELECT EXISTS (SELECT 1 FROM announced)
-                  OR EXISTS (SELECT 1 FROM %1$s%2$s awaited {>=} %3$s)""".formatted(
-                        database.table(), held, "(pg_catalog.clock_timestamp() {+} interval '10 seconds')"));
+                  OR EXISTS (SELECT 1 FROM %1$s%2$s awaited {>=} %3$s)""".formatted(database.table(), held, "(pg_catalog.clock_timestamp() {+} interval '10 seconds')"));
     }
 
     /** Where the releases of a table are told; tables of the same name share it, which costs a check now and then. */
@@ -114,9 +114,7 @@ final class PostgresWakeups implements AutoCloseable {
                 }
             } catch (SQLException e) {
                 LOG.debug(
-                        "lock '{}': waiting was not announced, polling instead",
-                        LockName.printable(ticket.name()),
-                        e);
+                        "lock '{}': waiting was not announced, polling instead", LockName.printable(ticket.name()), e);
                 pollLater(ticket);
             }
         });

@@ -143,8 +143,7 @@ final class RowHold {
         state = State.LOCKED;
         RowSession mine = current();
         OptionalLong seen = mine.seenToken();
-        if (seen.isEmpty()
-                || !locks.mintNext(name, mine.id(), request.identity(), seen.getAsLong(), deadlineNanos)) {
+        if (seen.isEmpty() || !locks.mintNext(name, mine.id(), request.identity(), seen.getAsLong(), deadlineNanos)) {
             return confirm(request, deadlineNanos);
         }
         token = seen.getAsLong() + 1;

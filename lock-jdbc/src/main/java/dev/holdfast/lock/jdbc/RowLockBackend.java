@@ -20,8 +20,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.sql.DataSource;
@@ -60,7 +60,8 @@ final class RowLockBackend implements LockBackend {
         long deadlineNanos = deadline(Math.max(Worker.SHORTEST_STATEMENT_MILLIS, request.timeoutMillis()));
         return stage("attempt", request.timeoutMillis(), () -> {
             while (true) {
-                Attempt answer = locks.holdFor(request.acquisition()).attempt(database.storable(request), deadlineNanos);
+                Attempt answer =
+                        locks.holdFor(request.acquisition()).attempt(database.storable(request), deadlineNanos);
                 if (answer != null) {
                     return answer;
                 }

@@ -27,12 +27,7 @@ final class RowLocks implements AutoCloseable {
     private final ConcurrentHashMap<OwnerId, RowHold> holds = new ConcurrentHashMap<>();
     private volatile boolean readOnlyDefault;
 
-    RowLocks(
-            Database database,
-            RowStatements sql,
-            RowSessions sessions,
-            ExecutorService executor,
-            long timeoutMillis) {
+    RowLocks(Database database, RowStatements sql, RowSessions sessions, ExecutorService executor, long timeoutMillis) {
         this.database = database;
         this.sql = sql;
         this.sessions = sessions;

@@ -15,7 +15,8 @@ package dev.holdfast.lock.jdbc;
  * @param info token, identity and since of the last holder
  * @param probe finds part 0 unless somebody has locked it
  */
-record RowStatements(String tryLock, String waitLock, String mint, String mintNext, String insert, String info, String probe) {
+record RowStatements(
+        String tryLock, String waitLock, String mint, String mintNext, String insert, String info, String probe) {
 
     /** How long one statement waits: the time after which a waiter finds out that its connection is dead. */
     static final int SLICE_SECONDS = 5;
@@ -32,8 +33,8 @@ record RowStatements(String tryLock, String waitLock, String mint, String mintNe
         String counter = " WHERE name" + equals + "? AND part" + equals + "1";
         String set = " SET token = %s, session = ?, since = " + dialect.now() + ", holder = ?" + counter;
         String columns = " (name, part, token, session, since, holder) ";
-        String info = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
-                + counter + " AND token " + dialect.operator(">") + " 0";
+        String info = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table + counter
+                + " AND token " + dialect.operator(">") + " 0";
         String probe = "SELECT 1" + lockRow + " FOR UPDATE SKIP LOCKED";
         String update = "UPDATE " + table + set;
         String rows = "VALUES (?, 0, 0, 0, " + dialect.now() + ", ''), (?, 1, 0, 0, " + dialect.now() + ", '')";
@@ -41,11 +42,13 @@ record RowStatements(String tryLock, String waitLock, String mint, String mintNe
             case POSTGRESQL ->
                 new RowStatements(
                         BOUNDED + "SELECT (SELECT pg_catalog.pg_backend_pid()" + lockRow
-                                + " FOR UPDATE SKIP LOCKED), (SELECT token FROM " + table + counter + "), EXISTS (SELECT 1" + lockRow
+                                + " FOR UPDATE SKIP LOCKED), (SELECT token FROM " + table + counter
+                                + "), EXISTS (SELECT 1" + lockRow
                                 + "), idle, waiting FROM bounded",
                         BOUNDED + "SELECT pg_catalog.pg_backend_pid(), NULL, true, idle, waiting FROM bounded, " + table
                                 + " AS held WHERE name" + equals + "? AND part" + equals + "0 FOR UPDATE OF held",
-                        update.formatted("token " + dialect.operator("+") + " 1") + " RETURNING token, " + PostgresSql.DURABLY,
+                        update.formatted("token " + dialect.operator("+") + " 1") + " RETURNING token, "
+                                + PostgresSql.DURABLY,
                         update.formatted("token " + dialect.operator("+") + " 1") + " AND token" + equals
                                 + "? RETURNING token, " + PostgresSql.DURABLY,
                         "INSERT INTO " + table + columns + rows + " ON CONFLICT DO NOTHING",

@@ -119,7 +119,8 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
         String name = table.text().substring(table.text().lastIndexOf('.') + 1);
         return new LockConfigurationException(
                 "lock table '" + table + "' on " + dialect.title() + " lacks the columns " + missing + " ("
-                        + cause.getMessage() + "); choose another table, or stop whoever uses this one and run: ALTER TABLE "
+                        + cause.getMessage()
+                        + "); choose another table, or stop whoever uses this one and run: ALTER TABLE "
                         + table + " RENAME TO " + name + "_old; " + script(),
                 cause);
     }

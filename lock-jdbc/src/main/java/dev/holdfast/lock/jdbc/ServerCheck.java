@@ -49,9 +49,13 @@ final class ServerCheck {
     /** Databases that speak PostgreSQL's protocol and tell their drivers that they are PostgreSQL. */
     static void requirePostgres(String version) {
         String text = version.toLowerCase(Locale.ROOT);
-        if (!text.startsWith("postgresql ") || text.contains("-yb-") || text.contains("redshift") || text.contains("greenplum")) {
-            throw new LockConfigurationException("the data source leads to '" + version + "', which speaks PostgreSQL's protocol"
-                    + " but has other transactions; locks were not tested there and are refused: use PostgreSQL itself");
+        if (!text.startsWith("postgresql ")
+                || text.contains("-yb-")
+                || text.contains("redshift")
+                || text.contains("greenplum")) {
+            throw new LockConfigurationException(
+                    "the data source leads to '" + version + "', which speaks PostgreSQL's protocol"
+                            + " but has other transactions; locks were not tested there and are refused: use PostgreSQL itself");
         }
     }
 
@@ -68,10 +72,12 @@ final class ServerCheck {
 
     static void requireOneWriter(JdbcStrategy strategy, Dialect dialect, Map<String, String> variables) {
         boolean galera = "ON".equals(variables.get("wsrep_on"));
-        boolean group = !variables.getOrDefault("group_replication_group_name", "").isEmpty()
-                && "OFF".equals(variables.get("group_replication_single_primary_mode"));
+        boolean group =
+                !variables.getOrDefault("group_replication_group_name", "").isEmpty()
+                        && "OFF".equals(variables.get("group_replication_single_primary_mode"));
         if (strategy != JdbcStrategy.VERSION && (galera || group)) {
-            throw new LockConfigurationException("strategy " + strategy + " is not for a cluster with several servers that"
+            throw new LockConfigurationException("strategy " + strategy
+                    + " is not for a cluster with several servers that"
                     + " accept writes (" + (galera ? "wsrep_on = ON" : "group_replication_single_primary_mode = OFF")
                     + (strategy == JdbcStrategy.ROW_LOCK
                             ? "): each of them locks its own copy of a row, so that a lock would have two holders"

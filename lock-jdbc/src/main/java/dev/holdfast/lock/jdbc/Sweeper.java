@@ -65,9 +65,8 @@ final class Sweeper {
         int deleted = 0;
         while (true) {
             List<byte[]> names = database.run(TIMEOUT_MILLIS, connection -> names(connection, select));
-            int now = names.isEmpty()
-                    ? 0
-                    : database.run(TIMEOUT_MILLIS, connection -> delete(connection, names, before));
+            int now =
+                    names.isEmpty() ? 0 : database.run(TIMEOUT_MILLIS, connection -> delete(connection, names, before));
             deleted += now;
             if (names.size() < MOST_AT_ONCE || now == 0) {
                 return deleted;

@@ -4,7 +4,8 @@ import java.util.regex.Pattern;
 
 /** A table's name, with or without its schema's, that is safe to write into a statement. */
 record TableName(String text) {
-    private static final Pattern VALID = Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,62}(?:\\.[A-Za-z_][A-Za-z0-9_]{0,62})?");
+    private static final Pattern VALID =
+            Pattern.compile("[A-Za-z_][A-Za-z0-9_]{0,62}(?:\\.[A-Za-z_][A-Za-z0-9_]{0,62})?");
 
     TableName {
         if (!VALID.matcher(text).matches()) {

@@ -53,8 +53,7 @@ final class TransactionLock {
             + " ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1)";
     private static final String MYSQL_LOCK =
             "INSERT INTO holdfast_transaction (name, token) VALUES (?, 1) ON DUPLICATE KEY UPDATE token = token";
-    private static final String MYSQL_COMPARE =
-            """
+    private static final String MYSQL_COMPARE = """
             SELECT token, (SELECT seen.token FROM holdfast_transaction AS seen WHERE seen.name = held.name)
             FROM holdfast_transaction AS held WHERE name = ? FOR UPDATE""";
     private static final String MYSQL_COUNT = "UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?";
@@ -79,9 +78,10 @@ final class TransactionLock {
             Dialect dialect = Dialect.of(connection.getMetaData());
             if (dialect == Dialect.H2
                     && connection.getTransactionIsolation() == Connection.TRANSACTION_REPEATABLE_READ) {
-                throw new IllegalStateException("lock '" + name + "': at REPEATABLE READ, H2 goes on seeing each table as"
-                        + " it was at its first use in the transaction, which may be before the lock; use READ COMMITTED"
-                        + " or SERIALIZABLE");
+                throw new IllegalStateException(
+                        "lock '" + name + "': at REPEATABLE READ, H2 goes on seeing each table as"
+                                + " it was at its first use in the transaction, which may be before the lock; use READ COMMITTED"
+                                + " or SERIALIZABLE");
             }
             try {
                 return lock(connection, dialect, LockName.utf8(name), Math.min(wait.toMillis(), Integer.MAX_VALUE));
@@ -115,7 +115,8 @@ final class TransactionLock {
     private static long mariadb(Connection connection, byte[] name, long waitSeconds) throws SQLException {
         String bounded = "SET STATEMENT innodb_lock_wait_timeout = " + waitSeconds;
         try (PreparedStatement statement = connection.prepareStatement(
-                bounded + ", innodb_snapshot_isolation = @@in_transaction FOR " + MARIADB, Statement.RETURN_GENERATED_KEYS)) {
+                bounded + ", innodb_snapshot_isolation = @@in_transaction FOR " + MARIADB,
+                Statement.RETURN_GENERATED_KEYS)) {
             statement.setBytes(1, name);
             statement.executeUpdate();
             return first(statement.getGeneratedKeys());
@@ -226,7 +227,8 @@ final class TransactionLock {
         }
         if (isStale(e)) {
             return new LockUnavailableException(
-                    lock + "this transaction reads as of a time before it has the lock, and would not see what others have"
+                    lock
+                            + "this transaction reads as of a time before it has the lock, and would not see what others have"
                             + " written under the lock since (" + dialect.title() + ": " + e.getMessage()
                             + "); roll it back and repeat it with the lock before its first read, or at READ COMMITTED",
                     e);

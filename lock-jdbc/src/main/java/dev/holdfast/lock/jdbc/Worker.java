@@ -68,8 +68,7 @@ final class Worker implements AutoCloseable {
         if (Threads.isOurs() || interruptible && connections.keepsDeadline(timeoutMillis)) {
             return onThisThread(deadlineNanos, deadlineNanos, work);
         }
-        long statementNanos =
-                now + TimeUnit.MILLISECONDS.toNanos(Math.max(SHORTEST_STATEMENT_MILLIS, timeoutMillis));
+        long statementNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(SHORTEST_STATEMENT_MILLIS, timeoutMillis));
         return await(elsewhere, timeoutMillis, () -> onThisThread(deadlineNanos, statementNanos, work));
     }
 

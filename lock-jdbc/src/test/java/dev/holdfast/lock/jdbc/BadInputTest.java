@@ -116,8 +116,8 @@ final class BadInputTest {
         Db db = SharedDb.POSTGRESQL.db();
         db.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
         ClientOptions japanese = TWO_SECONDS.toBuilder().who("日本の注文").build();
-        try (HikariDataSource pool = db.pool(
-                config -> config.setJdbcUrl(config.getJdbcUrl().replaceFirst("/[a-z]+$", "/latin")))) {
+        try (HikariDataSource pool =
+                db.pool(config -> config.setJdbcUrl(config.getJdbcUrl().replaceFirst("/[a-z]+$", "/latin")))) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {
                 try (LockClient client = JdbcLocks.builder(pool)
                                 .strategy(strategy)

@@ -62,8 +62,8 @@ final class GaleraTest {
     }
 
     private static int size(MariaDbServer node) throws SQLException {
-        try (Connection connection = DriverManager.getConnection(
-                        node.url("mariadb"), MariaDbServer.USER, MariaDbServer.PASSWORD);
+        try (Connection connection =
+                        DriverManager.getConnection(node.url("mariadb"), MariaDbServer.USER, MariaDbServer.PASSWORD);
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery("SHOW STATUS LIKE 'wsrep_cluster_size'")) {
             return rows.next() ? rows.getInt(2) : 0;

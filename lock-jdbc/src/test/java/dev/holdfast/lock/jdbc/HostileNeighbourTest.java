@@ -113,7 +113,8 @@ final class HostileNeighbourTest {
     }
 
     private static void plantCode() throws SQLException {
-        String body = " LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'code of %, run as %', 'the neighbour', current_user; END$$";
+        String body =
+                " LANGUAGE plpgsql AS $$BEGIN RAISE EXCEPTION 'code of %, run as %', 'the neighbour', current_user; END$$";
         try (Connection neighbour = connect("neighbour");
                 Statement statement = neighbour.createStatement()) {
             for (String function : FUNCTIONS) {
@@ -152,9 +153,7 @@ final class HostileNeighbourTest {
     }
 
     private static JdbcLocks.Builder builder(HikariDataSource pool, JdbcStrategy strategy) {
-        return JdbcLocks.builder(pool)
-                .strategy(strategy)
-                .table(table(strategy).text());
+        return JdbcLocks.builder(pool).strategy(strategy).table(table(strategy).text());
     }
 
     /** Errors of statements in the background are in the log as well. */
@@ -198,7 +197,8 @@ final class HostileNeighbourTest {
     @EnumSource
     void waiting_neverRunsTheNeighboursCode(JdbcStrategy strategy) throws Exception {
         long before = runs();
-        LockOptions minutes = LockOptions.builder().lease(Duration.ofMinutes(10)).build();
+        LockOptions minutes =
+                LockOptions.builder().lease(Duration.ofMinutes(10)).build();
         try (HikariDataSource pool = appsPool();
                 LockClient holder = builder(pool, strategy).build();
                 LockClient waiter = builder(pool, strategy).build()) {
@@ -230,8 +230,7 @@ final class HostileNeighbourTest {
     @Test
     void sweep_neverRunsTheNeighboursCode() throws Exception {
         long before = runs();
-        var request = new Database.SchemaRequest(
-                JdbcStrategy.UNIQUE_INDEX, table(JdbcStrategy.UNIQUE_INDEX), false);
+        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table(JdbcStrategy.UNIQUE_INDEX), false);
         try (HikariDataSource pool = appsPool();
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             LockBackend backend = JdbcLockBackend.of(JdbcStrategy.UNIQUE_INDEX, database);

@@ -232,7 +232,9 @@ final class NotificationTest {
             assertThat(heard).anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
             String name = "payout/DE89370400440532013000";
             String hex = java.util.HexFormat.of().formatHex(name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
-            assertThat(heard).noneMatch(one -> one.getParameter().contains(hex) || one.getParameter().contains(name));
+            assertThat(heard)
+                    .noneMatch(one -> one.getParameter().contains(hex)
+                            || one.getParameter().contains(name));
         }
     }
 

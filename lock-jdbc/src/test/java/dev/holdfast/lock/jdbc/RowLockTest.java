@@ -12,22 +12,22 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
-import javax.sql.DataSource;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.lang.reflect.Proxy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -207,7 +207,9 @@ final class RowLockTest {
         try (HikariDataSource pool = db.pool(config -> {});
                 HikariDataSource othersPool = db.pool(config -> {})) {
             DataSource slow = (DataSource) Proxy.newProxyInstance(
-                    DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    DataSource.class.getClassLoader(),
+                    new Class<?>[] {DataSource.class},
+                    (proxy, method, arguments) -> {
                         if (method.getName().equals("getConnection") && connections.incrementAndGet() == 2) {
                             counting.countDown();
                             lost.await();
@@ -218,8 +220,9 @@ final class RowLockTest {
             Spi.release(other, Spi.granted(other, "x"));
             LockBackend backend = builder(slow, table).backend(ClientOptions.defaults());
             connections.set(0);
-            CompletableFuture<Attempt> attempt = CompletableFuture.supplyAsync(() -> Spi.answer(backend.attempt(
-                    new AttemptRequest(Spi.acquisition("x"), 60_000, 0, false, null, 60_000, Identity.ofThisProcess("")))));
+            CompletableFuture<Attempt> attempt =
+                    CompletableFuture.supplyAsync(() -> Spi.answer(backend.attempt(new AttemptRequest(
+                            Spi.acquisition("x"), 60_000, 0, false, null, 60_000, Identity.ofThisProcess("")))));
             counting.await();
             kill(db, table);
             Grant rightful = await().atMost(java.time.Duration.ofSeconds(60))
@@ -244,7 +247,8 @@ final class RowLockTest {
                     + "' AS regclass) AND mode = 'RowShareLock'");
         } else {
             db.execute("KILL "
-                    + db.number("SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_locked > 0"));
+                    + db.number(
+                            "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_rows_locked > 0"));
         }
     }
 }

@@ -81,7 +81,11 @@ final class ServerCheckTest {
                 case "getConnection" -> wrapped(Connection.class, result, version, false);
                 case "createStatement" -> wrapped(Statement.class, result, version, false);
                 case "executeQuery" ->
-                    wrapped(ResultSet.class, result, version, String.valueOf(arguments[0]).contains("version()"));
+                    wrapped(
+                            ResultSet.class,
+                            result,
+                            version,
+                            String.valueOf(arguments[0]).contains("version()"));
                 default -> result;
             };
         });

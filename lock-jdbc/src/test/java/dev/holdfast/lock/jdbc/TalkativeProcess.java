@@ -69,9 +69,8 @@ final class TalkativeProcess {
     }
 
     private static void attempt(String uri) {
-        ClientOptions options = ClientOptions.builder()
-                .requestTimeout(Duration.ofMillis(1_200))
-                .build();
+        ClientOptions options =
+                ClientOptions.builder().requestTimeout(Duration.ofMillis(1_200)).build();
         try (LockClient client = LockClient.connect(uri, options)) {
             System.out.println(client);
         } catch (RuntimeException e) {

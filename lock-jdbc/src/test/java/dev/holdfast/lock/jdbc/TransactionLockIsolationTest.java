@@ -59,7 +59,9 @@ final class TransactionLockIsolationTest {
     private static String account(Db db) throws Exception {
         String table = SharedDb.newTable();
         db.execute(Schema.statements("transaction", db.dialect).toArray(String[]::new));
-        db.execute("CREATE TABLE " + table + " (id INT PRIMARY KEY, balance INT)", "CREATE TABLE " + table + "_x (id INT)");
+        db.execute(
+                "CREATE TABLE " + table + " (id INT PRIMARY KEY, balance INT)",
+                "CREATE TABLE " + table + "_x (id INT)");
         db.execute("INSERT INTO " + table + " VALUES (1, 100)", "INSERT INTO " + table + "_x VALUES (1)");
         return table;
     }
@@ -102,7 +104,8 @@ final class TransactionLockIsolationTest {
     private static boolean refuses(Db db, Isolation isolation) {
         return switch (db.dialect) {
             case POSTGRESQL, H2 -> isolation != Isolation.READ_COMMITTED;
-            case MARIADB, MYSQL -> isolation == Isolation.REPEATABLE_READ; // reads at SERIALIZABLE lock, and so are of now
+            case MARIADB, MYSQL ->
+                isolation == Isolation.REPEATABLE_READ; // reads at SERIALIZABLE lock, and so are of now
         };
     }
 
@@ -232,8 +235,10 @@ final class TransactionLockIsolationTest {
         try (Connection first = transaction(db, Isolation.REPEATABLE_READ);
                 Connection second = transaction(db, Isolation.REPEATABLE_READ)) {
             TransactionLock.comparing(first, patient, LockName.utf8(name + "/2"));
-            assertThat(TransactionLock.comparing(second, patient, LockName.utf8(name + "/1"))).isPositive();
-            assertThat(TransactionLock.comparing(second, patient, LockName.utf8(name + "/3"))).isPositive();
+            assertThat(TransactionLock.comparing(second, patient, LockName.utf8(name + "/1")))
+                    .isPositive();
+            assertThat(TransactionLock.comparing(second, patient, LockName.utf8(name + "/3")))
+                    .isPositive();
             second.rollback();
             first.rollback();
         }

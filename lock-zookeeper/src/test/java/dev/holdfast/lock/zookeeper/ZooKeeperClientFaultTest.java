@@ -216,7 +216,8 @@ class ZooKeeperClientFaultTest {
     }
 
     @Test
-    @DisplayName("A lock within its minHold stays taken for its lease after its client was closed, and is free afterwards")
+    @DisplayName(
+            "A lock within its minHold stays taken for its lease after its client was closed, and is free afterwards")
     void close_withinMinHold_staysTaken() throws Exception {
         Duration minHold = Duration.ofSeconds(4);
         LockOptions options = LockOptions.builder()
