@@ -61,9 +61,9 @@ public final class JdbcLocks {
      * re-entrant within a transaction, with a new token each time.
      *
      * <p>The token strictly rises from one committed transaction to the next; a transaction that rolls back takes its token
-     * back as well. A wait is bounded by the database: to the millisecond on PostgreSQL and H2, to the second, rounded up, on
-     * MariaDB; on MySQL, by the session's {@code innodb_lock_wait_timeout} whatever is asked for here. If it is not granted,
-     * PostgreSQL has aborted the transaction; roll it back everywhere.
+     * back as well. A wait is bounded by the database: to the millisecond on PostgreSQL and H2, to the second, rounded down, on
+     * MariaDB and MySQL, which refuse a wait between zero and a second. If it is not granted, PostgreSQL has aborted the
+     * transaction; roll it back everywhere.
      *
      * @param connection the caller's, with auto-commit off
      * @param name any valid lock name
@@ -73,7 +73,7 @@ public final class JdbcLocks {
      * @throws LockUnavailableException if another transaction has had it since this one first read, above READ COMMITTED; if the
      *     database has chosen this transaction to be tried again (deadlock, serialization); or if it does not answer
      * @throws LockConfigurationException if the table is missing; the message tells the statement to run
-     * @throws IllegalArgumentException if the name is not acceptable or the wait negative
+     * @throws IllegalArgumentException if the name is not acceptable, the wait negative, or too short for the database to keep
      * @throws IllegalStateException if the connection has auto-commit on, or is one of H2 at REPEATABLE READ
      */
     public static long lockInTransaction(Connection connection, String name, Duration wait) {

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>The time-out travels with the statement: PostgreSQL sets and restores it within the statement, MariaDB has a syntax for
- * it. H2, which has no network to cross, takes statements of its own. MySQL has nothing: there, the session's
- * {@code innodb_lock_wait_timeout} bounds the wait.
+ * it. H2, which has no network to cross, and MySQL take statements of their own. InnoDB counts whole seconds, so a wait is
+ * rounded down there, and one below a second is refused rather than prolonged or shortened to nothing.
  */
 final class TransactionLock {
     private static final int NO_SUCH_VARIABLE = 1193;
@@ -56,7 +56,9 @@ final class TransactionLock {
     private static final String MYSQL_COMPARE = """
             SELECT token, (SELECT seen.token FROM holdfast_transaction AS seen WHERE seen.name = held.name)
             FROM holdfast_transaction AS held WHERE name = ? FOR UPDATE""";
+    private static final String MYSQL_ASK = "SELECT token FROM holdfast_transaction WHERE name = ? FOR UPDATE NOWAIT";
     private static final String MYSQL_COUNT = "UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?";
+    private static final String MYSQL_WAIT = "SET SESSION innodb_lock_wait_timeout = ";
     private static final String H2_READ = "SELECT COALESCE(MAX(token), 0) FROM holdfast_transaction WHERE name = ?";
     private static final String H2_UPDATE =
             "SELECT token FROM FINAL TABLE (UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?)";
@@ -76,6 +78,7 @@ final class TransactionLock {
                                 + " no transaction to hold the lock; switch it off");
             }
             Dialect dialect = Dialect.of(connection.getMetaData());
+            requireWhatItCanKeep(name, wait, dialect);
             if (dialect == Dialect.H2
                     && connection.getTransactionIsolation() == Connection.TRANSACTION_REPEATABLE_READ) {
                 throw new IllegalStateException(
@@ -94,11 +97,21 @@ final class TransactionLock {
         }
     }
 
+    /** A wait of 200 ms that InnoDB makes one of a second would overrun the caller's deadline; none at all is not what was asked for. */
+    private static void requireWhatItCanKeep(String name, Duration wait, Dialect dialect) {
+        boolean innoDb = dialect == Dialect.MARIADB || dialect == Dialect.MYSQL;
+        if (innoDb && !wait.isZero() && wait.toMillis() < 1_000) {
+            throw new IllegalArgumentException("lock '" + LockName.printable(name) + "': " + dialect.title()
+                    + " counts waits in whole seconds and cannot keep one of " + wait
+                    + "; ask for zero, or for a second or more");
+        }
+    }
+
     private static long lock(Connection connection, Dialect dialect, byte[] name, long waitMillis) throws SQLException {
         return switch (dialect) {
             case POSTGRESQL -> postgresql(connection, name, waitMillis);
-            case MARIADB -> mariadb(connection, name, (waitMillis + 999) / 1000);
-            case MYSQL -> comparing(connection, "", name);
+            case MARIADB -> mariadb(connection, name, waitMillis / 1000);
+            case MYSQL -> mysql(connection, name, waitMillis / 1000);
             case H2 -> h2(connection, name, waitMillis);
         };
     }
@@ -125,6 +138,25 @@ final class TransactionLock {
                 throw e;
             }
             return comparing(connection, bounded + " FOR ", name);
+        }
+    }
+
+    /** The shortest wait of the session is a second; a wait of zero asks for the row before, with a statement that does not wait. */
+    static long mysql(Connection connection, byte[] name, long waitSeconds) throws SQLException {
+        if (waitSeconds == 0) {
+            try (PreparedStatement ask = connection.prepareStatement(MYSQL_ASK)) {
+                ask.setBytes(1, name);
+                ask.executeQuery().close();
+            }
+        }
+        try (Statement setting = connection.createStatement()) {
+            long before = first(setting.executeQuery("SELECT @@SESSION.innodb_lock_wait_timeout"));
+            setting.execute(MYSQL_WAIT + Math.max(1, waitSeconds));
+            try {
+                return comparing(connection, "", name);
+            } finally {
+                setting.execute(MYSQL_WAIT + before);
+            }
         }
     }
 
@@ -246,8 +278,11 @@ final class TransactionLock {
         return e.getErrorCode() == RECORD_CHANGED || SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
     }
 
-    /** PostgreSQL 55P03, MySQL and MariaDB 1205, H2 50200; the other conflicts are deadlocks and serialization failures. */
+    /** PostgreSQL 55P03, MySQL and MariaDB 1205 and with NOWAIT 3572, H2 50200; the other conflicts are deadlocks and serialization failures. */
     private static boolean isTimeOut(SQLException e) {
-        return "55P03".equals(e.getSQLState()) || e.getErrorCode() == 1205 || e.getErrorCode() == 50200;
+        return "55P03".equals(e.getSQLState())
+                || e.getErrorCode() == 1205
+                || e.getErrorCode() == 3572
+                || e.getErrorCode() == 50200;
     }
 }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.spi.LockName;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -99,6 +100,60 @@ final class TransactionLockTest {
             JdbcLocks.lockInTransaction(one, name, Duration.ofMillis(4_321));
             assertThat(text(statement, query)).isEqualTo(before);
             one.rollback();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void wait_isNeverLongerThanAsked(SharedDb shared) throws Exception {
+        Duration wait = Duration.ofMillis(1_400);
+        try (Connection one = transaction(shared);
+                Connection other = transaction(shared)) {
+            JdbcLocks.lockInTransaction(one, name, Duration.ZERO);
+            long begun = System.nanoTime();
+            assertThatThrownBy(() -> JdbcLocks.lockInTransaction(other, name, wait))
+                    .isInstanceOf(LockTimeoutException.class);
+            // Rounded up, InnoDB's would be two seconds.
+            assertThat(Duration.ofNanos(System.nanoTime() - begun))
+                    .isBetween(Duration.ofMillis(900), Duration.ofMillis(1_900));
+            other.rollback();
+            one.rollback();
+        }
+    }
+
+    @Test
+    void wait_belowWhatTheDatabaseCounts_isRefused() throws Exception {
+        try (Connection one = transaction(SharedDb.MARIADB)) {
+            assertThatThrownBy(() -> JdbcLocks.lockInTransaction(one, name, Duration.ofMillis(200)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll(name, "whole seconds", "ask for zero, or for a second or more");
+            one.rollback();
+        }
+    }
+
+    /** MySQL's way, with the same statements on MariaDB. */
+    @Test
+    void wait_asOnMySql_endsInTimeAndRestoresTheSession() throws Exception {
+        byte[] key = LockName.utf8(name);
+        try (Connection one = transaction(SharedDb.MARIADB);
+                Connection other = transaction(SharedDb.MARIADB);
+                Statement statement = other.createStatement()) {
+            String query = "SELECT @@innodb_lock_wait_timeout";
+            String before = text(statement, query);
+            long token = TransactionLock.mysql(one, key, 0);
+
+            long begun = System.nanoTime();
+            assertThatThrownBy(() -> TransactionLock.mysql(other, key, 0)).isInstanceOf(SQLException.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofMillis(900));
+            assertThatThrownBy(() -> TransactionLock.mysql(other, key, 1)).isInstanceOf(SQLException.class);
+            assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofMillis(2_800));
+            assertThat(text(statement, query)).isEqualTo(before);
+
+            other.rollback();
+            one.commit();
+            assertThat(TransactionLock.mysql(other, key, 0)).isGreaterThan(token);
+            assertThat(text(statement, query)).isEqualTo(before);
+            other.rollback();
         }
     }
 
