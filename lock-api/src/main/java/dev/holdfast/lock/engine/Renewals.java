@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Renewals {
     private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
-    private static final int LARGEST_BATCH = 500;
+    private static final int LARGEST_BATCH = 1_000;
     private static final long LONGEST_RETRY_NANOS = 1_000_000_000;
 
     private final LockBackend backend;

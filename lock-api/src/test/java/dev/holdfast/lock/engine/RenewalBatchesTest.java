@@ -60,7 +60,7 @@ class RenewalBatchesTest {
                         && waiter.possession.state == Possession.State.HELD
                         && waiter.possession.tenure.failedRenewals.get() == 0);
         assertThat(requests).allSatisfy(request -> {
-            assertThat(request).hasSizeLessThanOrEqualTo(500);
+            assertThat(request).hasSizeLessThanOrEqualTo(1_000);
             assertThat(request.stream().map(Grant::leaseMillis).distinct()).hasSize(1);
         });
         assertThat(requests).as("requests in a minute").hasSizeLessThan(400);
