@@ -50,6 +50,9 @@ final class Pursuit {
     /** Granted or given up; read by whoever is about to send an attempt, or has just sent one. */
     private volatile boolean over;
 
+    /** Under way until the attempt that was last offered to a thread of the client's has begun. */
+    private Requests.@Nullable Request offered;
+
     private @Nullable Ticket ticket;
     private @Nullable Ticket listeningTo;
     private Subscription signal = Subscription.NONE;
@@ -100,30 +103,55 @@ final class Pursuit {
             transitions.effect(() -> transitions.run(() -> failed(thisRound, overload, false)));
             return;
         }
-        Runnable send = sender(wait, timeout);
+        AttemptRequest request = request(wait, timeout);
         if (!blocking) {
-            transitions.effect(send);
+            transitions.effect(sender(request, timeout));
         } else if (head.thread() == null) {
-            transitions.effect(() -> execute(thisRound, send));
+            offer(head, request, timeout);
         } else {
-            head.offer(send);
+            // It may never be run, if that thread leaves: it is under way once it has begun.
+            head.offer(() -> send(thisRound, request, client.requests().begin()));
             if (head.thread() != Thread.currentThread()) {
                 transitions.effect(head::wakeUp);
             }
         }
     }
 
-    /** On a thread of the client's. If none can be had, that attempt has failed; nothing was sent. */
-    private void execute(int thisRound, Runnable send) {
-        try {
-            client.runtime().io().execute(send);
-        } catch (Throwable e) {
-            transitions.run(() -> failed(thisRound, Failures.noThread(contender.name(), e), false));
-        }
+    /**
+     * For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent. Once it
+     * has begun, the backend sees to it that it ends.
+     */
+    private void offer(Waiter head, AttemptRequest request, long timeoutNanos) {
+        int thisRound = round;
+        Requests.Request untilBegun = client.requests()
+                .begin(timeoutNanos, () -> notBegun(thisRound, head, Failures.stalled(contender.name(), timeoutNanos)));
+        offered = untilBegun;
+        head.offer(() -> {
+            Requests.Request underWay = client.requests().begin();
+            untilBegun.end();
+            send(thisRound, request, underWay);
+        });
+        transitions.effect(() -> {
+            try {
+                client.runtime().io().execute(head::runTask);
+            } catch (Throwable e) {
+                untilBegun.end();
+                notBegun(thisRound, head, Failures.noThread(contender.name(), e));
+            }
+        });
     }
 
-    private Runnable sender(long waitNanos, long timeoutNanos) {
-        AttemptRequest request = new AttemptRequest(
+    /** A transition: an attempt that was offered to a thread of the client's has failed, unless it has begun. */
+    private void notBegun(int thisRound, Waiter head, LockException failure) {
+        transitions.run(() -> {
+            if (isAwaited(thisRound) && head.takeTask() != null) {
+                failed(thisRound, failure, false);
+            }
+        });
+    }
+
+    private AttemptRequest request(long waitNanos, long timeoutNanos) {
+        return new AttemptRequest(
                 acquisition,
                 leaseMillis,
                 Durations.ceilMillis(waitNanos),
@@ -131,11 +159,10 @@ final class Pursuit {
                 ticket,
                 Durations.ceilMillis(timeoutNanos),
                 client.identity());
+    }
+
+    private Runnable sender(AttemptRequest request, long timeoutNanos) {
         int thisRound = round;
-        if (client.info().blocking()) {
-            // It may never be run, if the thread that it is offered to leaves: it is under way once it has begun.
-            return () -> send(thisRound, request, client.requests().begin());
-        }
         Requests.Request underWay = client.requests()
                 .begin(
                         timeoutNanos,
@@ -382,6 +409,11 @@ final class Pursuit {
             return;
         }
         inFlight = false;
+        Requests.Request undone = offered;
+        if (undoneAttempt && undone != null) {
+            offered = null;
+            transitions.effect(undone::end);
+        }
         Waiter head = queue.head();
         if (head == null || !serves(head.options)) {
             giveUp();

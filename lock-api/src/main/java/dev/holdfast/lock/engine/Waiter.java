@@ -55,7 +55,7 @@ abstract class Waiter {
 
     boolean queued;
 
-    /** A blocking attempt that this caller's thread is to make. */
+    /** A blocking attempt that is to be made for this caller: by its thread, or by one of the client's if it has none. */
     private final AtomicReference<@Nullable Runnable> task = new AtomicReference<>();
 
     Waiter(LockOptions options, boolean asLease, long timeoutNanos, long sinceNanos) {
@@ -113,5 +113,13 @@ abstract class Waiter {
 
     final @Nullable Runnable takeTask() {
         return task.get() == null ? null : task.getAndSet(null);
+    }
+
+    /** On a thread of the client's: makes the attempt, unless the caller has left or the attempt has failed meanwhile. */
+    final void runTask() {
+        Runnable attempt = takeTask();
+        if (attempt != null) {
+            attempt.run();
+        }
     }
 }

@@ -1,0 +1,126 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockOptions;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The threads for blocking attempts are all busy: what was asked for asynchronously waits for one. */
+@Timeout(30)
+class LateThreadTest {
+    private static final long SECOND = 1_000_000_000L;
+
+    private final SimWorld world = new SimWorld(1);
+    private final SimWorld.Machine machine = world.new Machine(1);
+    private final OutageBackend backend = new OutageBackend(true, false, world::now);
+    private final List<Runnable> heldUp = new ArrayList<>();
+    private final EngineClient client = client();
+    private final long requestTimeoutNanos = client.requestTimeoutNanos();
+
+    private EngineClient client() {
+        EngineRuntime plain = machine.runtime();
+        return new EngineClient(
+                        backend,
+                        ClientOptions.defaults(),
+                        new EngineRuntime(
+                                plain.ticker(),
+                                plain.random(),
+                                plain.timer(),
+                                heldUp::add,
+                                plain.renewals(),
+                                plain.callbacks(),
+                                plain.events(),
+                                plain.shutdown()))
+                .start();
+    }
+
+    private AsyncWaiter submit(String name, long timeoutNanos) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                name,
+                LockOptions.defaults(),
+                timeoutNanos,
+                machine.nanos(),
+                machine.runtime().callbacks(),
+                Simulation.SimLease::new);
+        Contender contender = client.submit(name, waiter);
+        if (!waiter.triesOnce() && !waiter.waitsForever()) {
+            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> contender.timeOut(waiter)));
+        }
+        return waiter;
+    }
+
+    private void pass(long nanos) {
+        world.runUntil(world.now() + nanos);
+    }
+
+    private void endHeldUp() {
+        List<Runnable> tasks = List.copyOf(heldUp);
+        heldUp.clear();
+        tasks.forEach(Runnable::run);
+        pass(SECOND);
+    }
+
+    @Test
+    void asyncWait_whoseAttemptHasNotBegun_failsInTimeAndLeavesTheNameUsable() {
+        AsyncWaiter waiter = submit("x", 10_000_000);
+        pass(requestTimeoutNanos + SECOND / 10);
+        assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
+        assertThat(client.isIdle()).isTrue();
+
+        assertThat(client.lock("x").tryLock()).isTrue();
+        endHeldUp();
+        assertThat(backend.attempts).isEqualTo(1);
+        client.lock("x").unlock();
+        assertThat(backend.isHeld("x")).isFalse();
+    }
+
+    @Test
+    void asyncTry_whoseAttemptHasNotBegun_failsWithinTheRequestTimeout() {
+        AsyncWaiter waiter = submit("x", 0);
+        pass(requestTimeoutNanos + SECOND / 10);
+        assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
+        assertThat(client.isIdle()).isTrue();
+        assertThat(backend.removals)
+                .as("nothing was sent, nothing is to be removed")
+                .isZero();
+    }
+
+    @Test
+    void asyncWaits_byTheThousand_thatEndedBeforeTheirAttemptsBegan_leaveNothing() {
+        List<AsyncWaiter> waiters = new ArrayList<>();
+        for (int i = 0; i < 10_000; i++) {
+            waiters.add(submit("x" + i, 10_000_000));
+        }
+        pass(requestTimeoutNanos + SECOND / 10);
+        assertThat(waiters).allMatch(waiter -> Virtual.isUnavailable(waiter.future));
+        assertThat(client.isIdle()).isTrue();
+        endHeldUp();
+        assertThat(backend.attempts).as("sent for nobody").isZero();
+        assertThat(backend.removals).isZero();
+    }
+
+    @Test
+    void asyncWait_thatIsCancelledBeforeItsAttemptBegan_leavesItToTheNextThread() {
+        AsyncWaiter waiter = submit("x", Waiter.FOREVER);
+        Contender contender = client.contender("x");
+        assertThat(contender).isNotNull();
+        contender.cancel(waiter);
+        assertThat(client.isIdle()).isTrue();
+        assertThat(client.lock("x").tryLock()).isTrue();
+    }
+
+    @Test
+    void asyncWait_withoutEnd_isGrantedOnceThereIsAThread() {
+        AsyncWaiter waiter = submit("x", Waiter.FOREVER);
+        pass(3 * requestTimeoutNanos / 2);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        endHeldUp();
+        assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.attempts).isEqualTo(1);
+        assertThat(client.requests().isIdle()).isTrue();
+    }
+}
