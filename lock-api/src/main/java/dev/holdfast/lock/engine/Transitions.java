@@ -70,17 +70,23 @@ final class Transitions {
     }
 
     private void leave() {
-        List<Runnable> todo = effects;
-        effects = null;
-        Running mine = todo == null ? null : begin(todo);
+        Running mine = null;
         try {
+            List<Runnable> todo = effects;
+            if (todo != null) {
+                mine = begin(todo);
+                effects = null; // if there was no memory for it, they wait for the next transition
+            }
             last.run();
         } finally {
             mutex.unlock();
-        }
-        if (mine != null) {
-            mine.run();
-            end(mine);
+            if (mine != null) {
+                try {
+                    mine.run();
+                } finally {
+                    end(mine);
+                }
+            }
         }
     }
 
@@ -145,7 +151,15 @@ final class Transitions {
         try {
             effect.run();
         } catch (Throwable e) {
-            LOG.error("the lock engine failed to do what it had decided; please report this", e);
+            report(e);
+        }
+    }
+
+    private static void report(Throwable failure) {
+        try {
+            LOG.error("the lock engine failed to do what it had decided; please report this", failure);
+        } catch (Throwable noLog) { // nobody is left to be told
+            failure = noLog;
         }
     }
 }
