@@ -288,7 +288,8 @@ final class EngineClient implements LockClient, GrantObserver {
 
     /** Ends a hold, and waits for the server's answer if it was the last one. */
     void end(Possession possession) {
-        endUninterrupted(() -> possession.tenure.holding.end(possession), () -> false);
+        Holding holding = possession.tenure.holding;
+        endUninterrupted(() -> holding.end(possession), () -> holding.takeInterruptOfLoss(possession));
     }
 
     /**
@@ -321,7 +322,7 @@ final class EngineClient implements LockClient, GrantObserver {
 
     /**
      * An interrupt neither cuts short a release nor is lost by it, unless it was the engine's own, to tell of a loss: once the
-     * hold has ended it must not hit what comes next.
+     * last hold has ended it must not hit what comes next.
      */
     private void endUninterrupted(Supplier<@Nullable Release> end, BooleanSupplier ofLoss) {
         boolean interrupted = Thread.interrupted() && !ofLoss.getAsBoolean();

@@ -165,12 +165,17 @@ final class Holding {
         });
     }
 
-    /** A transition: whether a thread that is interrupted and ends its hold was interrupted to be told of a loss; once. */
+    /** A transition: whether a thread that is interrupted and ends its last hold was interrupted to be told of a loss; once. */
     boolean takeInterruptOfLoss(Thread thread) {
         return transitions.test(() -> {
             Possession unnoticed = lost.find(thread);
-            return unnoticed != null && unnoticed.takeInterruptOfLoss();
+            return unnoticed != null && unnoticed.isLastHold() && unnoticed.takeInterruptOfLoss();
         });
+    }
+
+    /** A transition: the same for the owner of that possession. */
+    boolean takeInterruptOfLoss(Possession possession) {
+        return transitions.test(() -> possession.isLastHold() && possession.takeInterruptOfLoss());
     }
 
     /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
@@ -212,9 +217,9 @@ final class Holding {
                 if (lost.isEmpty()) {
                     client.forgetLosses(contender);
                 }
-            }
-            if (possession.takeInterruptOfLoss()) {
-                Thread.interrupted(); // it came while this thread was about to end the hold
+                if (possession.takeInterruptOfLoss()) {
+                    Thread.interrupted(); // it came while this thread was about to end the hold
+                }
             }
             throw possession.lostException();
         }

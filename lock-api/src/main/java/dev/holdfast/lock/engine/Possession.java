@@ -66,6 +66,10 @@ final class Possession {
         holds--;
     }
 
+    boolean isLastHold() {
+        return holds == 1;
+    }
+
     boolean hasHolds() {
         return holds > 0;
     }

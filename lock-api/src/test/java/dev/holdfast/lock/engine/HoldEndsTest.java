@@ -112,4 +112,33 @@ class HoldEndsTest {
         lock.unlock();
         assertThat(Thread.interrupted()).isTrue();
     }
+
+    @Test
+    void interruptOfALoss_betweenTheGrantAndTheReturn_doesNotOutliveTheHold() {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        Possession held = Objects.requireNonNull(virtual.client.heldBy("n", Thread.currentThread()));
+        virtual.client.lost(held.tenure.grant, LossReason.REVOKED, "on purpose");
+
+        ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, 0, virtual.machine.nanos());
+        assertThatThrownBy(() -> virtual.client.settle(held, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
+    }
+
+    @Test
+    void interruptOfALoss_staysUntilTheLastHoldHasEnded() {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        lock.lock();
+        virtual.client.lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
+    }
 }
