@@ -442,7 +442,7 @@ final class Holding {
                 lost.add(possession);
                 client.noteLosses(contender);
                 if (current.options.interruptOnLoss() && reason != LossReason.CLIENT_CLOSED) {
-                    possession.interruptedByLoss = true;
+                    possession.interruptedByLoss = !owner.isInterrupted(); // else that one is not ours to take back
                     owner.interrupt(); // within the transition, so that it still has its hold
                 }
             }

@@ -141,4 +141,16 @@ class HoldEndsTest {
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
     }
+
+    @Test
+    void interruptByOthers_beforeTheLoss_outlivesTheHold() {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        Thread.currentThread().interrupt();
+        virtual.client.lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).isTrue();
+    }
 }
