@@ -12,7 +12,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Arming a timer for each acquisition would wake the timer's thread each time. Instead, whoever needs a look at a
  * certain time says so with {@link #needWithin}, which is a volatile read if an earlier beat is already due; the beat
- * looks at everything that is registered and says when it wants the next one. A client without locks has no beat.
+ * looks at everything that is registered and says when it wants the next one. A beat that has not come for a second after
+ * its time is asked for again. A client without locks has no beat.
  */
 final class Pulse {
     /** Returned by the beat if it needs no further one. */
@@ -43,25 +44,35 @@ final class Pulse {
 
     /** Makes sure that a beat comes no later than so many nanoseconds from now. */
     void needWithin(long delayNanos) {
-        long due = ticker.nanos() + delayNanos;
-        if (armed && dueNanos - due <= 0) {
+        long now = ticker.nanos();
+        if (isDueBy(now + delayNanos, now)) {
             return;
         }
         mutex.lock();
         try {
-            if (armed && dueNanos - due <= 0) {
+            if (isDueBy(now + delayNanos, now)) {
                 return;
             }
+            long delay = armed && isOverdue(now) ? 0 : delayNanos;
             task.close();
             Object id = new Object();
             current = id;
             armed = false;
-            task = timer.after(delayNanos, () -> run(id));
-            dueNanos = due;
+            task = timer.after(delay, () -> run(id));
+            dueNanos = now + delay;
             armed = true;
         } finally {
             mutex.unlock();
         }
+    }
+
+    private boolean isDueBy(long nanos, long nowNanos) {
+        return armed && dueNanos - nanos <= 0 && !isOverdue(nowNanos);
+    }
+
+    /** The beat should have come long ago: the timer may have had no thread for it. */
+    private boolean isOverdue(long nowNanos) {
+        return nowNanos - dueNanos >= RETRY_NANOS;
     }
 
     private void run(Object id) {
