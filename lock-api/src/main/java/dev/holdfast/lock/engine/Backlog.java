@@ -13,12 +13,14 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The removals of a client that have failed once, and those that came while the store failed: one queue, tried in rounds.
+ * The removals of a client that have failed once, and those that came while the whole store failed: one queue, tried in
+ * rounds.
  *
  * <p><b>Rounds.</b> One round is under way at a time. While requests fail it has {@value #SMALLEST_ROUND} removals, and the
  * pause before the next one doubles up to a second; a round that succeeds is followed at once by one twice as large. So a
  * dead store gets some ten requests a second however much is to be removed, and one that has recovered is clean soon. What
- * fails goes to the end, so that one part of the store that is dead does not keep the others from being cleaned.
+ * fails goes to the end, so that one part of the store that is dead does not keep the others from being cleaned;
+ * nor does it keep what is new from a try of its own.
  *
  * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and the oldest
  * abandonment gives way when the queue is full. Elsewhere it may stay as long as the client's session, and only a removal
@@ -54,7 +56,11 @@ final class Backlog {
     private int answeredInRound;
     private long pauseNanos;
     private boolean closed;
+    /** The latest round had failures. */
     private volatile boolean failing;
+    /** It had nothing else, or there was none since the first failure. */
+    private volatile boolean dead;
+
     private volatile int abandons;
 
     /**
@@ -68,9 +74,9 @@ final class Backlog {
         this.sender = sender;
     }
 
-    /** The latest requests failed: what may wait is to be added at once, without a try of its own. */
-    boolean isFailing() {
-        return failing;
+    /** All of the latest requests failed: what may wait is to be added at once, without a try of its own. */
+    boolean isDead() {
+        return dead;
     }
 
     /** So much waits that may not be dropped that no further acquisition is to be begun. */
@@ -114,6 +120,7 @@ final class Backlog {
         try {
             if (Removal.mayPass(failure) && !failing) {
                 failing = true;
+                dead = true;
                 pauseNanos = FIRST_PAUSE_NANOS;
                 roundSize = SMALLEST_ROUND;
             }
@@ -208,6 +215,7 @@ final class Backlog {
             answeredInRound = 0;
             if (next.isEmpty()) {
                 failing &= !waiting.isEmpty();
+                dead &= failing;
                 plan();
             }
         } finally {
@@ -244,6 +252,7 @@ final class Backlog {
 
     private void endRound() {
         failing = failedInRound > 0;
+        dead = failing && answeredInRound == 0;
         if (!failing) {
             pauseNanos = 0;
             roundSize = Math.min(LARGEST_ROUND, roundSize * 2);

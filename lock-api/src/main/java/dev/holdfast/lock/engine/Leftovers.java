@@ -90,7 +90,7 @@ final class Leftovers {
                 kind, acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}, requests, timeoutNanos);
         removal.worthUntilNanos = worthUntilNanos(leaseMillis);
         return () -> {
-            if (backlog.isFailing()) {
+            if (backlog.isDead()) {
                 backlog.add(removal);
             } else {
                 elsewhere(removal, failure -> firstAnswered(removal, failure));

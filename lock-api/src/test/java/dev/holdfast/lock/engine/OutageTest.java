@@ -5,10 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.Acquisition;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -174,5 +176,31 @@ class OutageTest {
         assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
         assertThat(client.leftovers().warnings().lines()).as("warnings in 90 s").isBetween(1, 10);
         assertThat(client.losses().lines()).as("warnings in 90 s").isBetween(1, 3);
+    }
+
+    @Test
+    void abandonments_whileOnePartOfTheStoreIsDead_areTriedAtOnceElsewhere() {
+        List<String> abandoned = new ArrayList<>();
+        OutageBackend backend = new OutageBackend(false, true, world::now) {
+            @Override
+            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+                abandoned.add(acquisition.name());
+                return acquisition.name().startsWith("dead")
+                        ? CompletableFuture.failedFuture(unreachable())
+                        : CompletableFuture.completedFuture(null);
+            }
+        };
+        EngineClient client = client(backend);
+        backend.failure = OutageBackend::unreachable;
+        for (int i = 0; i < 4; i++) {
+            submit(client, "dead" + i, 0);
+            submit(client, "well" + i, 0);
+        }
+        pass(SECOND / 15);
+        assertThat(client.leftovers().waiting()).as("after the first round").isEqualTo(4);
+
+        submit(client, "well", 0);
+        pass(SECOND / 1000);
+        assertThat(abandoned).contains("well");
     }
 }
