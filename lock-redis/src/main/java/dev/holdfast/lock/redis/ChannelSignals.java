@@ -82,6 +82,8 @@ final class ChannelSignals implements RedisSignals {
         long age = System.nanoTime() - sinceNanos;
         if (now == State.FAILED && age > RETRY_MILLIS * 1_000_000) {
             open();
+        } else if (now == State.PENDING && age > SUBSCRIBE_MILLIS * 1_000_000) {
+            replace(); // the Redis client's own subscription after a lost connection was refused, or has no answer
         }
         return now == State.UNUSED || now == State.PENDING && age < PENDING_NANOS ? "p" : DEAF;
     }
@@ -177,8 +179,12 @@ final class ChannelSignals implements RedisSignals {
             return;
         }
         missed.set(0);
+        replace();
+    }
+
+    private void replace() {
         CompletableFuture<StatefulRedisPubSubConnection<String, String>> dead = connection.get();
-        if (dead == null || !connection.compareAndSet(dead, null)) {
+        if (dead == null || !dead.isDone() || !connection.compareAndSet(dead, null)) {
             return;
         }
         LOG.debug("channel '{}': calls do not arrive, so it is subscribed anew", channel);

@@ -108,22 +108,29 @@ final class RedisLockBackend implements LockBackend {
             signals.inbox(),
             Long.toString(arrival)
         };
-        return answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
-            if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
-                signals.missed();
+        CompletionStage<Attempt> answer =
+                answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
+                    if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
+                        signals.missed();
+                    }
+                    if (number(reply, 0) == 1) {
+                        forget(owner);
+                        return new Attempt.Granted(
+                                new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));
+                    }
+                    long place = number(reply, 2);
+                    if (place > 0) {
+                        signals.wanted(owner, keys);
+                    } else if (queue) {
+                        leftQueue(owner); // the queue is full, or the slot is moving
+                    }
+                    return new Attempt.Busy(
+                            Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
+                });
+        return answer.whenComplete((attempt, failure) -> {
+            if (failure != null && queue) {
+                leftQueue(owner);
             }
-            if (number(reply, 0) == 1) {
-                forget(owner);
-                return new Attempt.Granted(new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));
-            }
-            long place = number(reply, 2);
-            if (place > 0) {
-                signals.wanted(owner, keys);
-            } else if (queue) {
-                forget(owner); // the queue is full, or the slot is moving
-            }
-            return new Attempt.Busy(
-                    Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
         });
     }
 
@@ -297,6 +304,11 @@ final class RedisLockBackend implements LockBackend {
         signals.close();
         granting.close();
         closer.run();
+    }
+
+    private void leftQueue(String owner) {
+        waiters.forgetUnlessListened(owner);
+        signals.unwanted(owner);
     }
 
     private void forget(String owner) {

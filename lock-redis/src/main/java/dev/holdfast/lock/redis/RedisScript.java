@@ -36,6 +36,10 @@ import java.util.List;
  * Inbox and owner id are hexadecimal, or the entry is dropped; so whoever can write an entry can make others publish
  * nothing else, and nowhere else.
  *
+ * <p><b>Full memory</b>: Redis refuses commands that need memory until a script has written something. So whatever keeps or
+ * ends a lock begins with PEXPIRE, which needs none. <b>No right to publish</b>: whoever polls may lack it; then a call
+ * is not heard, and that is all.
+ *
  * <p><b>Without the queue</b>: with the state as the only key, attempts and releases leave the queue alone. While a slot of
  * a cluster moves, scripts with several keys are refused, but those with one key are carried out where that key is.
  */
@@ -79,9 +83,9 @@ record RedisScript(String name, String body, String digest) {
               if called and not again then return true end
               local heard
               if string.lower(waiter.mode) == 's' then
-                heard = redis.call('SPUBLISH', KEYS[1] .. ':c:' .. waiter.inbox, waiter.id)
+                heard = redis.pcall('SPUBLISH', KEYS[1] .. ':c:' .. waiter.inbox, waiter.id)
               else
-                heard = redis.call('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, waiter.id)
+                heard = redis.pcall('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, waiter.id)
               end
               if heard == 0 and string.find(waiter.mode, '%u') then
                 leave(waiter.id)
@@ -129,6 +133,7 @@ record RedisScript(String name, String body, String digest) {
             if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
             """ + QUEUE + """
             if who == owner and remaining > 0 then
+              redis.call('PEXPIRE', KEYS[1], lease + ARGV[6])
               redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
                          owner, last, ARGV[6], waiting, released, about), 'PX', lease + ARGV[6])
               if KEYS[2] then leave(owner) end
@@ -137,7 +142,7 @@ record RedisScript(String name, String body, String digest) {
             if not KEYS[2] then return {0, remaining, 0, 0} end
             if ARGV[9] ~= '0' then
               local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', '^(%d+) ')
-              if deadline and tonumber(deadline) <= millis + 700 then called = 1 end
+              if not deadline or tonumber(deadline) <= millis + 700 then called = 1 end
             end
             if remaining <= 0 then
               local head = first()
@@ -198,9 +203,10 @@ record RedisScript(String name, String body, String digest) {
             elseif what == 'release' and string.find(released, ARGV[5], 1, true) then
               ended = 1
             end
+            if mine then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
             if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
             """ + CLOCK + QUEUE + """
-              if what == 'place' or what == 'both' then leave(owner) end
+              if what ~= 'grant' and (mine or what ~= 'release') then leave(owner) end
               if not held and waiting ~= '0' then
                 local head = first()
                 while head and not call(head, true) do head = first() end
@@ -227,6 +233,7 @@ record RedisScript(String name, String body, String digest) {
               if not text or who == '-' or memory and left(KEYS[i], memory) <= 0 then
                 answers[i] = 0
               elseif who == ARGV[at] then
+                redis.call('PEXPIRE', KEYS[i], ARGV[at + 1] + ARGV[1])
                 redis.call('SET', KEYS[i], string.format('%s %.0f %s %s',
                            who, math.max(last, ARGV[at + 2]), ARGV[1], rest), 'PX', ARGV[at + 1] + ARGV[1])
                 answers[i] = 1

@@ -22,10 +22,19 @@ final class RedisWaiters {
         waiters.remove(owner);
     }
 
+    /** Nothing is in the queue now, as far as is known; whoever listens may be put there again. */
+    void forgetUnlessListened(String owner) {
+        waiters.computeIfPresent(owner, (key, waiter) -> waiter.listener == null ? null : waiter);
+    }
+
     Subscription listen(String owner, Runnable maybeFree) {
         Waiter waiter = waiters.computeIfAbsent(owner, key -> new Waiter());
         waiter.listen(maybeFree);
-        return () -> waiter.deafen(maybeFree);
+        return () -> {
+            if (waiter.deafen(maybeFree)) {
+                waiters.remove(owner, waiter);
+            }
+        };
     }
 
     /** Whether a call for this owner has come since the last time this was asked. */
@@ -60,10 +69,12 @@ final class RedisWaiters {
             deliver();
         }
 
-        void deafen(Runnable maybeFree) {
-            if (listener == maybeFree) {
+        boolean deafen(Runnable maybeFree) {
+            boolean last = listener == maybeFree;
+            if (last) {
                 listener = null;
             }
+            return last;
         }
 
         void call() {

@@ -102,6 +102,7 @@ final class RedlockBackend implements LockBackend {
         RedlockTicket old = request.ticket() instanceof RedlockTicket ticket ? ticket : null;
         long drift = request.leaseMillis() / 100 + 2;
         List<CompletionStage<Attempt>> asked = new ArrayList<>();
+        List<CompletableFuture<?>> takenBack = new ArrayList<>();
         CompletionStage<Attempt> decision = this.<Attempt, Attempt>vote(
                 index -> {
                     CompletionStage<Attempt> one = masters.get(index)
@@ -118,7 +119,7 @@ final class RedlockBackend implements LockBackend {
                 },
                 votes -> {
                     if (votes.count(Attempt.Granted.class::isInstance) < quorum) {
-                        return votes.pending() == 0 ? refused(request, votes) : null;
+                        return votes.pending() == 0 ? refused(request, votes, takenBack) : null;
                     }
                     if (votes.pending() > 0 && !votes.isLate()) {
                         votes.lateAfter(STRAGGLERS_MILLIS);
@@ -133,11 +134,14 @@ final class RedlockBackend implements LockBackend {
                             request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));
                 },
                 "lock '" + request.acquisition().name() + "' attempt");
-        return decision.thenApply(result -> {
+        // The next attempt may be granted by the same masters: it must not be overtaken by what takes this one's grants
+        // back.
+        return decision.thenCompose(result -> {
             if (result instanceof Attempt.Granted && request.waitMillis() > 0) {
                 leaveQueues(request, asked);
             }
-            return result;
+            return CompletableFuture.allOf(takenBack.toArray(CompletableFuture[]::new))
+                    .handle((nothing, failure) -> result);
         });
     }
 
@@ -154,7 +158,7 @@ final class RedlockBackend implements LockBackend {
     }
 
     /** Takes back what was granted, and tells when a majority may be free. */
-    private Attempt refused(AttemptRequest request, Votes<Attempt> votes) {
+    private Attempt refused(AttemptRequest request, Votes<Attempt> votes, List<CompletableFuture<?>> takenBack) {
         List<@Nullable Ticket> tickets = new ArrayList<>();
         List<Long> freeIn = new ArrayList<>();
         boolean split = false;
@@ -165,10 +169,14 @@ final class RedlockBackend implements LockBackend {
                 freeIn.add(busy.remainingMillis() < 0 ? Long.MAX_VALUE : busy.remainingMillis());
                 continue;
             }
-            split |= vote instanceof Attempt.Granted;
             freeIn.add(vote == null ? Long.MAX_VALUE : 0L);
             // A vote that failed may have been a grant.
-            masters.get(i).call(backend -> backend.takeBack(request.acquisition(), request.timeoutMillis()));
+            CompletionStage<Boolean> back =
+                    masters.get(i).call(backend -> backend.takeBack(request.acquisition(), request.timeoutMillis()));
+            if (vote instanceof Attempt.Granted) {
+                split = true;
+                takenBack.add(back.toCompletableFuture());
+            }
         }
         freeIn.sort(Comparator.naturalOrder());
         long remaining = freeIn.get(quorum - 1);

@@ -11,8 +11,11 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -109,6 +112,55 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
     }
 
     /** The server believes the connection to be open, and counts it as one that heard. */
+    @Test
+    void clientThatMustNotPublish_releasesAllTheSame() throws Exception {
+        List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "mute", "on", "nopass"));
+        words.addAll(Permissions.documented());
+        words.add("-publish");
+        fixture.server().command(words.toArray(String[]::new));
+        String uri = "redis://mute:x@" + fixture.server().host() + ":"
+                + fixture.server().port();
+        try (LockBackend mute = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+                .backend()) {
+            Grant held = grant(mute, acquisition());
+            Acquisition waiting = acquisition();
+            Ticket ticket = queueSubscribed(b, waiting, 1);
+
+            assertThat(release(mute, held)).isEqualTo(ReleaseResult.RELEASED);
+            Attempt attempt = attempt(b, waiting, 60_000, true, ticket);
+            assertThat(attempt).isInstanceOf(Attempt.Granted.class);
+            release(b, ((Attempt.Granted) attempt).grant());
+        }
+    }
+
+    @Test
+    void fullMemory_whatIsHeldIsRenewedAndReleased() throws Exception {
+        Grant held = grant(a, acquisition());
+        queueSubscribed(b, acquisition(), 1);
+        fixture.server().command("CONFIG", "SET", "maxmemory-policy", "noeviction");
+        fixture.server().command("CONFIG", "SET", "maxmemory", "1");
+        try {
+            assertThat(get(a.renew(List.of(held), TIMEOUT))).first().isInstanceOf(RenewResult.Renewed.class);
+            assertThat(release(a, held)).isEqualTo(ReleaseResult.RELEASED);
+        } finally {
+            fixture.server().command("CONFIG", "SET", "maxmemory", "0");
+        }
+    }
+
+    @Test
+    void refusedAttempts_leaveNothingInThisProcess() throws Exception {
+        fixture.server().command("LPUSH", keys().lock(), "not ours");
+        RedisLockBackend backend = (RedisLockBackend) a;
+        for (int i = 0; i < 20; i++) {
+            CompletableFuture<Attempt> refused = a.attempt(
+                            new AttemptRequest(acquisition(), Spi.LEASE, 60_000, false, null, TIMEOUT, Spi.ME))
+                    .toCompletableFuture();
+            assertThat(refused).failsWithin(Duration.ofSeconds(60));
+        }
+        assertThat(backend.waiting()).isZero();
+        fixture.server().command("DEL", keys().lock());
+    }
+
     @Test
     void connectionThatBringsNothing_isReplaced() throws Exception {
         String server = fixture.server().host() + ":" + fixture.server().port();

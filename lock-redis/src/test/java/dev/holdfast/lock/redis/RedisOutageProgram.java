@@ -26,8 +26,9 @@ final class RedisOutageProgram {
     public static void main(String[] arguments) throws Exception {
         int tries = arguments.length == 0 ? 200_000 : Integer.parseInt(arguments[0]);
         try (RedisServer server = RedisServer.start()) {
-            CountingBackend backend = new CountingBackend(
-                    RedisLocks.builder(RedisURI.create(server.host(), server.port())).backend());
+            CountingBackend backend =
+                    new CountingBackend(RedisLocks.builder(RedisURI.create(server.host(), server.port()))
+                            .backend());
             try (LockClient client = LockEngine.client(backend, ClientOptions.defaults())) {
                 DistributedLock lock = client.lock("job");
                 lock.lock();
