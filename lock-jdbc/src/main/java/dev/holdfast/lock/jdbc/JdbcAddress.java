@@ -234,6 +234,11 @@ final class JdbcAddress {
                 throw malformed("parameter number " + number + " is not name=value");
             }
             String value = part.substring(equals < 0 ? part.length() : equals + 1);
+            if (value.indexOf('@') >= 0 && !name.equals("user") && !name.equals("password")) {
+                throw malformed(
+                        "parameter number " + number + " has an @, as if a ? of a user or password before it had begun"
+                                + " the parameters; write ? as %3F and @ as %40");
+            }
             put(name, kind.equals("mariadb") ? value : decoded("parameter number " + number, value));
         }
     }

@@ -62,7 +62,7 @@ public final class JdbcLocks {
      *
      * <p>The token strictly rises from one committed transaction to the next; a transaction that rolls back takes its token
      * back as well. A wait is bounded by the database: to the millisecond on PostgreSQL and H2, to the second, rounded down, on
-     * MariaDB and MySQL, which refuse a wait between zero and a second. If it is not granted, PostgreSQL has aborted the
+     * MariaDB and MySQL, which refuse a wait between zero and a second; on MySQL zero waits for up to a second. If it is not granted, PostgreSQL has aborted the
      * transaction; roll it back everywhere.
      *
      * @param connection the caller's, with auto-commit off

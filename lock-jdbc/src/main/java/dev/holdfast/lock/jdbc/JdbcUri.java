@@ -20,11 +20,13 @@ final class JdbcUri {
     JdbcUri(String uri) {
         Matcher matcher = OURS.matcher(uri);
         StringBuilder rest = new StringBuilder();
-        boolean first = false;
+        int question = -1;
         int end = 0;
         while (matcher.find()) {
             rest.append(uri, /* start= */ end, /* end= */ matcher.start());
-            first |= matcher.group(1).equals("?");
+            if (matcher.group(1).equals("?")) {
+                question = rest.length();
+            }
             String key = matcher.group(2).toLowerCase(Locale.ROOT);
             if (parameters.put(key, matcher.group(3)) != null) {
                 throw new IllegalArgumentException("parameter holdfast." + key + " appears twice in the JDBC URL");
@@ -32,8 +34,10 @@ final class JdbcUri {
             end = matcher.end();
         }
         rest.append(uri, end, uri.length());
-        String text = rest.toString();
-        address = new JdbcAddress(first ? text.replaceFirst("&", "?") : text);
+        if (question >= 0 && question < rest.length() && rest.charAt(question) == '&') {
+            rest.setCharAt(question, '?'); // what stood behind ours begins the parameters now
+        }
+        address = new JdbcAddress(rest.toString());
         for (String key : parameters.keySet()) {
             if (!key.equals("table")
                     && !key.equals("createtable")

@@ -32,7 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The time-out travels with the statement: PostgreSQL sets and restores it within the statement, MariaDB has a syntax for
  * it. H2, which has no network to cross, and MySQL take statements of their own. InnoDB counts whole seconds, so a wait is
- * rounded down there, and one below a second is refused rather than prolonged or shortened to nothing.
+ * rounded down there, and one below a second is refused rather than prolonged or shortened to nothing; on MySQL, no wait at
+ * all is one second.
  */
 final class TransactionLock {
     private static final int NO_SUCH_VARIABLE = 1193;
@@ -56,7 +57,6 @@ final class TransactionLock {
     private static final String MYSQL_COMPARE = """
             SELECT token, (SELECT seen.token FROM holdfast_transaction AS seen WHERE seen.name = held.name)
             FROM holdfast_transaction AS held WHERE name = ? FOR UPDATE""";
-    private static final String MYSQL_ASK = "SELECT token FROM holdfast_transaction WHERE name = ? FOR UPDATE NOWAIT";
     private static final String MYSQL_COUNT = "UPDATE holdfast_transaction SET token = token + 1 WHERE name = ?";
     private static final String MYSQL_WAIT = "SET SESSION innodb_lock_wait_timeout = ";
     private static final String H2_READ = "SELECT COALESCE(MAX(token), 0) FROM holdfast_transaction WHERE name = ?";
@@ -69,12 +69,13 @@ final class TransactionLock {
     static long lock(Connection connection, String name, Duration wait) {
         LockName.requireValid(name);
         if (wait.isNegative()) {
-            throw new IllegalArgumentException("lock '" + name + "': wait must not be negative, got " + wait);
+            throw new IllegalArgumentException(
+                    "lock '" + LockName.printable(name) + "': wait must not be negative, got " + wait);
         }
         try {
             if (connection.getAutoCommit()) {
                 throw new IllegalStateException(
-                        "lock '" + name + "': the connection has auto-commit on, so that there is"
+                        "lock '" + LockName.printable(name) + "': the connection has auto-commit on, so that there is"
                                 + " no transaction to hold the lock; switch it off");
             }
             Dialect dialect = Dialect.of(connection.getMetaData());
@@ -82,7 +83,7 @@ final class TransactionLock {
             if (dialect == Dialect.H2
                     && connection.getTransactionIsolation() == Connection.TRANSACTION_REPEATABLE_READ) {
                 throw new IllegalStateException(
-                        "lock '" + name + "': at REPEATABLE READ, H2 goes on seeing each table as"
+                        "lock '" + LockName.printable(name) + "': at REPEATABLE READ, H2 goes on seeing each table as"
                                 + " it was at its first use in the transaction, which may be before the lock; use READ COMMITTED"
                                 + " or SERIALIZABLE");
             }
@@ -93,7 +94,9 @@ final class TransactionLock {
             }
         } catch (SQLException e) {
             throw new LockUnavailableException(
-                    "lock '" + name + "': the connection does not work (" + e.getMessage() + "); take another one", e);
+                    "lock '" + LockName.printable(name) + "': the connection does not work (" + e.getMessage()
+                            + "); take another one",
+                    e);
         }
     }
 
@@ -141,14 +144,11 @@ final class TransactionLock {
         }
     }
 
-    /** The shortest wait of the session is a second; a wait of zero asks for the row before, with a statement that does not wait. */
+    /**
+     * The shortest wait of the session is a second. Asking with NOWAIT before it would lock the gap of a name that has no row
+     * yet, and so names beside it.
+     */
     static long mysql(Connection connection, byte[] name, long waitSeconds) throws SQLException {
-        if (waitSeconds == 0) {
-            try (PreparedStatement ask = connection.prepareStatement(MYSQL_ASK)) {
-                ask.setBytes(1, name);
-                ask.executeQuery().close();
-            }
-        }
         try (Statement setting = connection.createStatement()) {
             long before = first(setting.executeQuery("SELECT @@SESSION.innodb_lock_wait_timeout"));
             setting.execute(MYSQL_WAIT + Math.max(1, waitSeconds));
@@ -243,7 +243,7 @@ final class TransactionLock {
     }
 
     private static LockException explained(String name, Duration wait, Dialect dialect, SQLException e) {
-        String lock = "lock '" + name + "': ";
+        String lock = "lock '" + LockName.printable(name) + "': ";
         Failure failure = Failure.of(e);
         if (failure == Failure.CONFLICT && isTimeOut(e)) {
             return new LockTimeoutException(
@@ -270,7 +270,7 @@ final class TransactionLock {
                         lock + dialect.title() + " has chosen this transaction to be tried again (" + e.getMessage()
                                 + "); roll it back and repeat it",
                         e)
-                : Database.explained("lock '" + name + "'", dialect.title(), e);
+                : Database.explained("lock '" + LockName.printable(name) + "'", dialect.title(), e);
     }
 
     /** PostgreSQL and {@link #stale} say 40001, MariaDB 1020; the code tells what InnoDB and H2 say of deadlocks. */
@@ -278,11 +278,8 @@ final class TransactionLock {
         return e.getErrorCode() == RECORD_CHANGED || SERIALIZATION.equals(e.getSQLState()) && e.getErrorCode() == 0;
     }
 
-    /** PostgreSQL 55P03, MySQL and MariaDB 1205 and with NOWAIT 3572, H2 50200; the other conflicts are deadlocks and serialization failures. */
+    /** PostgreSQL 55P03, MySQL and MariaDB 1205, H2 50200; the other conflicts are deadlocks and serialization failures. */
     private static boolean isTimeOut(SQLException e) {
-        return "55P03".equals(e.getSQLState())
-                || e.getErrorCode() == 1205
-                || e.getErrorCode() == 3572
-                || e.getErrorCode() == 50200;
+        return "55P03".equals(e.getSQLState()) || e.getErrorCode() == 1205 || e.getErrorCode() == 50200;
     }
 }

@@ -23,6 +23,7 @@ final class JdbcAddressTest {
                 "jdbc:postgresql://h:1/db?user=a%41+b&password=p%26q+r&ssl | jdbc:postgresql://h:1/db | aA b | p&q r",
                 "jdbc:postgresql://h1:1,[::1]:2/db?user=u&password=p;q | jdbc:postgresql://h1:1,[::1]:2/db | u | p;q",
                 "jdbc:postgresql://u:p@h/db | jdbc:postgresql://h/db | u | p",
+                "jdbc:postgresql://u:1&p=q@h/db?holdfast.table=t&x=1 | jdbc:postgresql://h/db | u | 1&p=q",
                 "jdbc:postgresql:db?user=u&password=p?q | jdbc:postgresql:db | u | p?q",
                 "jdbc:mysql://u:p%40q@h:1,h:2/db | jdbc:mysql://h:1,h:2/db | u | p@q",
                 "jdbc:mysql:loadbalance://h:1/db?user=u&password=p%2Fq | jdbc:mysql:loadbalance://h:1/db | u | p/q",
@@ -33,7 +34,7 @@ final class JdbcAddressTest {
                 "jdbc:h2:tcp://h:1/x;USER=u;PASSWORD=p\\;q;MODE=MySQL | jdbc:h2:tcp://h:1/x;MODE=MySQL | u | p;q",
             })
     void wellFormed_credentialsAreProperties(String uri, String url, String user, String password) {
-        JdbcAddress address = new JdbcAddress(uri);
+        JdbcAddress address = new JdbcUri(uri).address();
 
         assertThat(address.url()).isEqualTo(url);
         assertThat(address.properties()).containsEntry("user", user).containsEntry("password", password);
@@ -45,6 +46,7 @@ final class JdbcAddressTest {
                 "jdbc:mysql://u:CAN/ARY@h/db",
                 "jdbc:mysql://u:CAN?ARY@h/db",
                 "jdbc:mysql://u:CAN@ARY@h/db",
+                "jdbc:postgresql://shop:2024?CANARY=1@db:5432/shop",
                 "jdbc:mysql://u:CAN%ARY@h/db",
                 "jdbc:mysql://u:1,ARY@h/db?password=x",
                 "jdbc:mysql://u:CANARY@h1,u:CANARY@h2/db",
