@@ -101,14 +101,21 @@ final class EtcdLockBackend implements LockBackend {
             place.called();
             maybeFree.run();
         });
-        place.onWake(maybeFree);
+        // An object of its own: the same maybeFree may come with several tickets.
+        Runnable wake = new Runnable() {
+            @Override
+            public void run() {
+                maybeFree.run();
+            }
+        };
+        place.onWake(wake);
         watch.open();
         SharedLease lease = place.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) {
             executor.execute(place::wake);
         }
         return () -> {
-            place.onWake(null);
+            place.offWake(wake);
             watch.close();
         };
     }

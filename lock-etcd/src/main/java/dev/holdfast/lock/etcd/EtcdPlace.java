@@ -55,7 +55,7 @@ final class EtcdPlace {
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile State state = State.CONTENDING;
     private volatile @Nullable Grant grant;
-    private volatile @Nullable Runnable wake;
+    private final AtomicReference<@Nullable Runnable> wake = new AtomicReference<>();
     private volatile long requestedMillis;
     private volatile boolean ending;
 
@@ -234,7 +234,7 @@ final class EtcdPlace {
     /** From now on nothing is written, and whoever ends the acquisition sees all that was. */
     void ending() {
         ending = true;
-        wake = null;
+        wake.set(null);
     }
 
     boolean isEnding() {
@@ -243,7 +243,7 @@ final class EtcdPlace {
 
     void ended() {
         state = State.ENDED;
-        wake = null;
+        wake.set(null);
         leaveAll();
     }
 
@@ -259,8 +259,13 @@ final class EtcdPlace {
         return state == State.ENDED;
     }
 
-    void onWake(@Nullable Runnable maybeFree) {
-        wake = maybeFree;
+    void onWake(Runnable maybeFree) {
+        wake.set(maybeFree);
+    }
+
+    /** Ends that callback, not one that has replaced it. */
+    void offWake(Runnable maybeFree) {
+        wake.compareAndSet(maybeFree, null);
     }
 
     /** What the acquisition waits for has happened, as far as is known. */
@@ -274,7 +279,7 @@ final class EtcdPlace {
     }
 
     void wake() {
-        Runnable waiter = wake;
+        Runnable waiter = wake.get();
         if (waiter != null) {
             called();
             waiter.run();

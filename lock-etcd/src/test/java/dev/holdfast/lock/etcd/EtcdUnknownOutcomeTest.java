@@ -239,6 +239,27 @@ final class EtcdUnknownOutcomeTest {
     }
 
     @Test
+    void waiter_whoseLeaseHasEndedAfterItChangedItsTicket_isCalled() throws Exception {
+        String name = newName();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend other = fixture.newBackend()) {
+            Spi.grant(holder, name, LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            var ticket = Spi.queueUp(other, waiter, 9_000);
+            AtomicInteger calls = new AtomicInteger();
+            Runnable call = calls::incrementAndGet;
+            var before = other.signal(ticket, call);
+            var signal = other.signal(ticket, call);
+            before.close();
+
+            revoke(fixture.find(name, 0).get(1).getLease());
+
+            await().atMost(Duration.ofSeconds(30)).until(() -> calls.get() > 0);
+            signal.close();
+        }
+    }
+
+    @Test
     void waiter_whoseLeaseHasEndedWhenTheLockIsFree_isGrantedOnANewKeyOnly() throws Exception {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
