@@ -146,12 +146,21 @@ final class EtcdLockBackend implements LockBackend {
     /** Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. */
     private CompletableFuture<Boolean> withdraw(EtcdPlace place, long revision, Deadline deadline) {
         place.ending();
+        if (place.isNowhere()) {
+            forget(place);
+            return CompletableFuture.completedFuture(false);
+        }
         EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
         return burial.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
             place.buried();
             forget(place);
             return there;
         });
+    }
+
+    /** How much it keeps of acquisitions that have not ended. */
+    int remembered() {
+        return places.size() + slots.names();
     }
 
     private void forget(EtcdPlace place) {

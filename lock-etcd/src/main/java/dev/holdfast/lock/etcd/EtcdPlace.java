@@ -200,6 +200,12 @@ final class EtcdPlace {
                 .toList();
     }
 
+    /** Whether no key is there or under way; for good, once the acquisition is {@linkplain #ending}. */
+    boolean isNowhere() {
+        // In this order: an answer is seen before it settles the write.
+        return openCreations().isEmpty() && seen().modified() == 0;
+    }
+
     /** Tombstones keep out whatever may still arrive. */
     void buried() {
         open.clear();

@@ -9,6 +9,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.Acquisition;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -165,6 +166,24 @@ final class EtcdRotationTest {
             credentials.set(new EtcdCredentials("refused", "changed"));
 
             locks.lock("refused").acquire(PATIENCE).close();
+        }
+    }
+
+    @Test
+    void acquisitions_refused_areForgotten() throws Exception {
+        admin.getAuthClient().userAdd(bytes("stranger"), bytes("password")).get(1, TimeUnit.MINUTES);
+        AtomicReference<EtcdCredentials> credentials =
+                new AtomicReference<>(new EtcdCredentials("stranger", "password"));
+        try (Client etcd = etcd(credentials);
+                EtcdLockBackend backend =
+                        (EtcdLockBackend) EtcdLocks.builder(etcd).prefix(PREFIX).backend()) {
+            for (int i = 0; i < 20; i++) {
+                Acquisition acquisition = Spi.acquisition("refused-" + i % 2);
+                assertThat(catchThrowable(() -> Spi.attempt(backend, acquisition, LEASE.toMillis(), 0)))
+                        .isInstanceOf(LockConfigurationException.class);
+                catchThrowable(() -> Spi.answer(backend.abandon(acquisition, Spi.TIMEOUT_MILLIS)));
+            }
+            assertThat(backend.remembered()).isZero();
         }
     }
 
