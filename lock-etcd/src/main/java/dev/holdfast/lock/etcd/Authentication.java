@@ -15,6 +15,7 @@ import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
 import io.grpc.stub.StreamObserver;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -136,7 +137,7 @@ final class Authentication implements ClientInterceptor {
             if (last != null && last.token.isDone() && !last.token.isCompletedExceptionally()) {
                 return last;
             }
-            EtcdCredentials now = credentials.get();
+            EtcdCredentials now = Objects.requireNonNull(credentials.get(), "credentials");
             if (last != null && last.isWorthKeeping(now)) {
                 return last;
             }
@@ -145,7 +146,12 @@ final class Authentication implements ClientInterceptor {
                     again && last != null ? Math.min(2 * last.pauseMillis, LONGEST_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
             Login next = new Login(now, pause);
             if (current.compareAndSet(last, next)) {
-                send(next, channel);
+                try {
+                    send(next, channel);
+                } catch (RuntimeException e) {
+                    next.endedNanos = System.nanoTime();
+                    next.token.completeExceptionally(e);
+                }
                 return next;
             }
         }

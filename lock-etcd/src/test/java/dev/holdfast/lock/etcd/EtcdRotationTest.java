@@ -170,6 +170,20 @@ final class EtcdRotationTest {
     }
 
     @Test
+    void credentials_missingOnce_areAskedForAgain() throws Exception {
+        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>();
+        try (Client etcd = etcd(credentials);
+                LockClient locks = locks(etcd)) {
+            assertThat(catchThrowable(() -> locks.lock("missing").acquire(Duration.ofSeconds(2))))
+                    .isNotNull();
+
+            credentials.set(newUser("missing", "there now"));
+
+            locks.lock("missing").acquire(Duration.ofSeconds(30)).close();
+        }
+    }
+
+    @Test
     void acquisitions_refused_areForgotten() throws Exception {
         admin.getAuthClient().userAdd(bytes("stranger"), bytes("password")).get(1, TimeUnit.MINUTES);
         AtomicReference<EtcdCredentials> credentials =
