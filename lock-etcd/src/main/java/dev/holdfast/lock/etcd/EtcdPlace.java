@@ -58,6 +58,7 @@ final class EtcdPlace {
     private final AtomicReference<@Nullable Runnable> wake = new AtomicReference<>();
     private volatile long requestedMillis;
     private volatile boolean ending;
+    private volatile long learntNanos = System.nanoTime();
 
     EtcdPlace(Acquisition acquisition, QueueSlots.Slot slot, ByteSequence key, Identity identity) {
         this.acquisition = acquisition;
@@ -105,6 +106,7 @@ final class EtcdPlace {
 
     /** Notes what an answer said, unless a newer one is known. Returns whether it is the newest. */
     boolean saw(KeyState news) {
+        learntNanos = System.nanoTime();
         boolean newest = seen.updateAndGet(last -> news.at() >= last.at() ? news : last) == news;
         if (newest) {
             open.keySet()
@@ -114,6 +116,19 @@ final class EtcdPlace {
             leaveOthers();
         }
         return newest;
+    }
+
+    /**
+     * Whether the keys of its lease, if they were asked for at that time, tell something new of this one: it was not written
+     * since, nor {@linkplain #told} since.
+     */
+    boolean isNews(long askedNanos) {
+        return askedNanos - learntNanos > 0;
+    }
+
+    /** Its lease's keys have told of this one. */
+    void told() {
+        learntNanos = System.nanoTime();
     }
 
     /** A write that expects what was last seen is about to be sent. */

@@ -6,13 +6,13 @@ import dev.holdfast.lock.spi.RenewResult;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -36,6 +36,8 @@ final class EtcdRenewal {
     private final SharedLeases leases;
     private final ConditionalWrite writes;
     private final Consumer<EtcdPlace> onLost;
+    /** The last look at each lease. */
+    private final Map<SharedLease, Check> checks = new ConcurrentHashMap<>();
 
     EtcdRenewal(EtcdCalls calls, SharedLeases leases, ConditionalWrite writes, Consumer<EtcdPlace> onLost) {
         this.calls = calls;
@@ -46,7 +48,7 @@ final class EtcdRenewal {
 
     CompletableFuture<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
-        Map<SharedLease, CompletableFuture<Checked>> checks = new HashMap<>();
+        checks.entrySet().removeIf(check -> !check.getValue().isRecent(check.getKey(), deadline.startNanos()));
         List<CompletableFuture<RenewResult>> results = new ArrayList<>(grants.size());
         for (Grant grant : grants) {
             EtcdPlace place = EtcdPlace.of(grant);
@@ -62,9 +64,10 @@ final class EtcdRenewal {
             }
             CompletableFuture<Checked> checked = CompletableFuture.completedFuture(Checked.NOTHING);
             for (SharedLease lease : on) {
-                CompletableFuture<Checked> one = checks.computeIfAbsent(lease, l -> check(l, deadline));
+                CompletableFuture<Checked> one = check(lease, place, deadline);
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
+            place.told();
             results.add(checked.thenCompose(found -> result(place, found, deadline)));
         }
         return CompletableFuture.allOf(results.toArray(new CompletableFuture<?>[0]))
@@ -95,10 +98,39 @@ final class EtcdRenewal {
         }
     }
 
-    private CompletableFuture<Checked> check(SharedLease lease, Deadline deadline) {
+    /**
+     * A look at a lease. The engine renews very many locks in batches, one behind the other, on a few leases: those share it.
+     *
+     * @param startNanos when it was begun
+     */
+    private record Check(long startNanos, CompletableFuture<Checked> result) {
+        boolean isRecent(SharedLease lease, long nowNanos) {
+            return nowNanos - startNanos < lease.ttlNanos() / 20;
+        }
+
+        boolean hasNotFailed() {
+            return !result.isDone() || result.join().failure() == null;
+        }
+    }
+
+    private CompletableFuture<Checked> check(SharedLease lease, EtcdPlace place, Deadline deadline) {
         if (lease.isGone()) {
             return CompletableFuture.completedFuture(Checked.NOTHING);
         }
+        long now = System.nanoTime();
+        Check last = checks.get(lease);
+        if (last != null) {
+            boolean ofThisCall = last.startNanos() - deadline.startNanos() >= 0;
+            if (ofThisCall || last.isRecent(lease, now) && last.hasNotFailed() && place.isNews(last.startNanos())) {
+                return last.result();
+            }
+        }
+        Check next = new Check(now, ask(lease, deadline));
+        checks.put(lease, next);
+        return next.result();
+    }
+
+    private CompletableFuture<Checked> ask(SharedLease lease, Deadline deadline) {
         CompletableFuture<Set<ByteSequence>> keys = calls.bounded(calls.keysOf(lease.id()), deadline.leftMillis())
                 .<Set<ByteSequence>>thenApply(reply -> keysOf(reply))
                 .exceptionally(failure -> {

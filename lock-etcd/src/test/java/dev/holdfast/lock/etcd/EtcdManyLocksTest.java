@@ -10,8 +10,10 @@ import dev.holdfast.lock.spi.RenewResult;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -97,6 +99,34 @@ final class EtcdManyLocksTest {
 
     private static List<RenewResult> renewed(LockBackend backend, List<Grant> grants) throws Exception {
         return backend.renew(grants, Spi.TIMEOUT_MILLIS).toCompletableFuture().get(1, TimeUnit.MINUTES);
+    }
+
+    /** The engine renews a thousand locks by one request, and the next thousand after its answer. */
+    @Test
+    void renewals_inBatches_listALeasesKeysOnceARound_andNoticeADeletedOneInTheNext() throws Exception {
+        try (LockBackend backend = inNamespace()) {
+            List<Grant> grants = new ArrayList<>(grants(backend, 400, "batched/"));
+            for (int i = 0; i < 5; i++) {
+                grants.add(Spi.grant(backend, "longer/" + i, 2 * LEASE));
+            }
+            Collections.shuffle(grants, new Random(7));
+            long reads = fixture.server().calls("LeaseTimeToLive");
+
+            for (Grant grant : grants) {
+                assertThat(renewed(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            }
+
+            assertThat(fixture.server().calls("LeaseTimeToLive") - reads).isBetween(2L, 20L);
+            fixture.admin()
+                    .getKVClient()
+                    .delete(EtcdKeys.bytes("some/where/")
+                            .concat(place(grants.get(1)).key()))
+                    .get(1, TimeUnit.MINUTES);
+            Grant later = Spi.grant(backend, "batched/later", LEASE);
+            assertThat(renewed(backend, List.of(later))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(renewed(backend, List.of(grants.get(0)))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(renewed(backend, List.of(grants.get(1)))).hasOnlyElementsOfType(RenewResult.Lost.class);
+        }
     }
 
     @Test
