@@ -14,12 +14,15 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -49,6 +52,7 @@ final class JdbcLockBackend implements LockBackend {
     private final Strategy strategy;
     private final @Nullable Sweeper sweeper;
     private final @Nullable PostgresWakeups wakeups;
+    private final AttemptsUnderWay underWay = new AttemptsUnderWay();
     private final Turns turns;
     private final long pauseMillis;
 
@@ -97,13 +101,14 @@ final class JdbcLockBackend implements LockBackend {
         if (request.waitMillis() >= LONG_WAIT_MILLIS && turns.isOthersTurn(name)) {
             return CompletableFuture.completedStage(new Attempt.Busy(pauseMillis, null));
         }
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
         return stage("attempt", () -> {
             try {
                 return called(
                         request,
                         database.run(
                                 request.timeoutMillis(),
-                                connection -> strategy.attempt(connection, database.storable(request))));
+                                connection -> attempt(connection, database.storable(request), deadlineNanos)));
             } catch (SQLException e) {
                 if (Failure.of(e) == Failure.CONFLICT) {
                     return called(request, Rows.busy(-1));
@@ -111,6 +116,31 @@ final class JdbcLockBackend implements LockBackend {
                 throw e;
             }
         });
+    }
+
+    /**
+     * The caller leaves at the deadline and may abandon while the statement goes on, on another connection, where the
+     * abandonment sees the row as it was before: then whatever the statement did is undone behind it. An attempt that makes
+     * itself known after the abandonment has looked finds its deadline passed, and does nothing.
+     */
+    private Attempt attempt(Connection connection, AttemptRequest request, long deadlineNanos) throws SQLException {
+        Acquisition acquisition = request.acquisition();
+        boolean abandoned = false;
+        Attempt answer;
+        underWay.begin(acquisition.owner());
+        try {
+            if (System.nanoTime() - deadlineNanos >= 0) {
+                throw new SQLTransientConnectionException("the deadline has passed", "08000");
+            }
+            answer = strategy.attempt(connection, request);
+        } finally {
+            abandoned = underWay.end(acquisition.owner());
+        }
+        if (!abandoned) {
+            return answer;
+        }
+        strategy.abandon(connection, acquisition);
+        return Rows.busy(-1);
     }
 
     /** A waiter gets a ticket, by which it is called. */
@@ -136,6 +166,7 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        underWay.abandon(acquisition.owner());
         CompletionStage<Boolean> abandoned = stage(
                 "abandonment",
                 () -> database.run(timeoutMillis, connection -> {

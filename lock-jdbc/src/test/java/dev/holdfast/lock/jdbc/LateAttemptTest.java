@@ -1,0 +1,52 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import java.sql.Connection;
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** An attempt whose statement ends after its caller has left and given up. */
+final class LateAttemptTest {
+    @ParameterizedTest
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
+    void abandon_whileTheStatementWaitsForTheRow_leavesItFree(JdbcStrategy strategy) throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = db.pool(config -> config.setConnectionTimeout(30_000))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .strategy(strategy)
+                    .table(table)
+                    .createTable(true)
+                    .notifications(false)
+                    .backend(ClientOptions.defaults());
+            Spi.release(backend, Spi.granted(backend, "late"));
+            Acquisition late = Spi.acquisition("late");
+            try (Connection other = db.connect();
+                    var statement = other.createStatement()) {
+                other.setAutoCommit(false);
+                statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
+                AttemptRequest request =
+                        new AttemptRequest(late, 60_000, 50, false, null, 50, Identity.ofThisProcess("a test"));
+                assertThatThrownBy(() -> Spi.answer(backend.attempt(request)))
+                        .isInstanceOf(LockUnavailableException.class);
+                Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
+                other.rollback();
+            }
+            await().atMost(Duration.ofSeconds(60))
+                    .until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+
+            Spi.release(backend, Spi.granted(backend, "late"));
+            backend.close();
+        }
+    }
+}
