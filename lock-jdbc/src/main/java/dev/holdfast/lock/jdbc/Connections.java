@@ -104,6 +104,8 @@ final class Connections implements AutoCloseable {
             if (spare == null) {
                 spare = new HikariDataSource(spareConfig(pool));
             }
+            spare.setUsername(pool.getUsername()); // they may have changed since
+            spare.setPassword(pool.getPassword());
             return spare;
         } finally {
             lock.unlock();
