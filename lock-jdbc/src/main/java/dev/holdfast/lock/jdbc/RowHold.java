@@ -60,14 +60,27 @@ final class RowHold {
         this.ticket = new RowTicket(locks.executor());
     }
 
-    /** Tries to get on, and waits for nothing but answers; null if this hold has ended and a new one is to be used. */
-    @Nullable Attempt attempt(AttemptRequest request, long deadlineNanos) throws SQLException {
+    /** Whether it was ended by {@link #abandon}, after which its acquisition is to get no other hold. */
+    boolean isAbandoned() {
+        return ended;
+    }
+
+    /**
+     * Tries to get on, and waits for nothing but answers; null if this hold has ended and a new one is to be used. Nothing is
+     * begun after the caller has left: it may have abandoned before it could find this hold.
+     */
+    @Nullable Attempt attempt(AttemptRequest request, long leavesNanos, long deadlineNanos) throws SQLException {
         enter(deadlineNanos);
         try {
             return switch (state) {
                 case ENDED -> null;
                 case WAITING -> new Attempt.Busy(-1, ticket);
-                case NEW -> begin(request, deadlineNanos);
+                case NEW -> {
+                    if (System.nanoTime() - leavesNanos >= 0) {
+                        throw new SQLException("given up meanwhile", "08000");
+                    }
+                    yield begin(request, deadlineNanos);
+                }
                 case LOCKED, HELD -> confirm(request, deadlineNanos);
             };
         } finally {
@@ -300,7 +313,7 @@ final class RowHold {
     private RowSession current() {
         RowSession mine = session;
         if (mine == null) {
-            throw new IllegalStateException("lock '" + acquisition.name() + "' has no connection");
+            throw new IllegalStateException("lock '" + LockName.printable(acquisition.name()) + "' has no connection");
         }
         return mine;
     }

@@ -58,14 +58,15 @@ final class RowLockBackend implements LockBackend {
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
         long deadlineNanos = deadline(Math.max(Worker.SHORTEST_STATEMENT_MILLIS, request.timeoutMillis()));
+        long leavesNanos = deadline(request.timeoutMillis());
         return stage("attempt", request.timeoutMillis(), () -> {
             while (true) {
-                Attempt answer =
-                        locks.holdFor(request.acquisition()).attempt(database.storable(request), deadlineNanos);
+                RowHold hold = locks.holdFor(request.acquisition());
+                Attempt answer = hold.attempt(database.storable(request), leavesNanos, deadlineNanos);
                 if (answer != null) {
                     return answer;
                 }
-                if (System.nanoTime() - deadlineNanos > 0) {
+                if (hold.isAbandoned() || System.nanoTime() - deadlineNanos > 0) {
                     throw new SQLException("given up meanwhile", "08000");
                 }
             }

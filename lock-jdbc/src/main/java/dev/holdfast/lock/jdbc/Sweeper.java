@@ -60,8 +60,7 @@ final class Sweeper {
     int sweep(Duration keep) throws SQLException {
         long startNanos = System.nanoTime();
         String before = database.dialect().nowPlusMillis("(" + -keep.toMillis() + ")");
-        String select = "SELECT name FROM " + database.table() + " WHERE " + older("expires", before)
-                + " ORDER BY expires LIMIT " + MOST_AT_ONCE;
+        String select = select(before);
         int deleted = 0;
         while (true) {
             List<byte[]> names = database.run(TIMEOUT_MILLIS, connection -> names(connection, select));
@@ -76,6 +75,13 @@ final class Sweeper {
                 return deleted;
             }
         }
+    }
+
+    /** PostgreSQL looks for a time that may change from row to row by reading all rows; a subquery has one value. */
+    String select(String before) {
+        String once = database.dialect() == Dialect.POSTGRESQL ? "(SELECT " + before + ")" : before;
+        return "SELECT name FROM " + database.table() + " WHERE " + older("expires", once) + " ORDER BY expires LIMIT "
+                + MOST_AT_ONCE;
     }
 
     private String older(String expires, String than) {

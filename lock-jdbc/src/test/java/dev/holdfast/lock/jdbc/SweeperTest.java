@@ -60,11 +60,9 @@ final class SweeperTest {
             }
             insert(db, table, "once/", 1_700, db.dialect.nowPlusMillis("(-3600000)"));
 
-            assertThat(plan(
-                            db,
-                            "SELECT name FROM " + table + " WHERE expires < " + db.dialect.nowPlusMillis("(-600000)")
-                                    + " ORDER BY expires LIMIT 500"))
-                    .containsIgnoringCase(db.dialect.mysqlFamily() ? "due" : table + "_due");
+            assertThat(plan(db, new Sweeper(database).select(db.dialect.nowPlusMillis("(-600000)"))))
+                    .containsIgnoringCase(db.dialect.mysqlFamily() ? "due" : table + "_due")
+                    .contains(db.dialect == Dialect.POSTGRESQL ? "Index Cond" : "");
             assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1_700);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(3_000);
         }
