@@ -310,7 +310,7 @@ public final class RedisLocks {
             ReplicaAcknowledgement replicas = settings.replicas();
             RedisGranting granting = replicas == null
                     ? (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
-                    : new ReplicaGranting(source, replicas);
+                    : new ReplicaGranting(source, calls, replicas, settings.recordMillis());
             return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
                 calls.close();
                 source.close();

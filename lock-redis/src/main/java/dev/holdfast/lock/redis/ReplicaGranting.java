@@ -27,7 +27,9 @@ final class ReplicaGranting implements RedisGranting {
     private static final int LANES = 16;
 
     private final RedisSource source;
+    private final RedisCalls main;
     private final ReplicaAcknowledgement wanted;
+    private final long recordMillis;
     private final Deadlines deadlines = new Deadlines();
     private final ReentrantLock lock = new ReentrantLock();
     private final Queue<ReplicaLane> free = new ArrayDeque<>();
@@ -37,9 +39,11 @@ final class ReplicaGranting implements RedisGranting {
     private boolean closed;
 
     /** Connects the first lane; blocks. */
-    ReplicaGranting(RedisSource source, ReplicaAcknowledgement wanted) {
+    ReplicaGranting(RedisSource source, RedisCalls main, ReplicaAcknowledgement wanted, long recordMillis) {
         this.source = source;
+        this.main = main;
         this.wanted = wanted;
+        this.recordMillis = recordMillis;
         lanes = 1;
         ReplicaLane first = open();
         all.add(first);
@@ -130,10 +134,10 @@ final class ReplicaGranting implements RedisGranting {
             answer.complete(grant);
             return;
         }
-        // Not taken back here: on another connection that could overtake the same acquisition's next attempt. That finds the
-        // grant and asks the replicas again; whoever gives up abandons it.
-        answer.completeExceptionally(new LockUnavailableException(
-                seen + "; the grant does not count, look after the replicas and try again"));
+        String[] release = {job.args()[0], grant.get(1).toString(), Long.toString(recordMillis), "grant"};
+        main.script(RedisScript.RELEASE, job.keys().all(), release, job.timeoutMillis())
+                .whenComplete((released, failure) -> answer.completeExceptionally(new LockUnavailableException(
+                        seen + "; the grant was taken back, look after the replicas and try again")));
     }
 
     private void next(ReplicaLane lane) {

@@ -2,7 +2,7 @@ package dev.holdfast.lock.redis;
 
 /** What happens to a grant that too few replicas have acknowledged in time. */
 public enum ReplicaPolicy {
-    /** The grant does not count, and is given up with the attempt: no lock rather than one that a failover may lose. */
+    /** The grant is taken back and the attempt counts as failed: no lock rather than one that a failover may lose. */
     REFUSE,
     /** The grant stands, with a warning in the log: availability first. */
     DEGRADE
