@@ -8,6 +8,7 @@ import dev.holdfast.lock.spi.Identity;
 import java.nio.charset.StandardCharsets;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -116,9 +117,13 @@ final class Database implements AutoCloseable {
         try {
             run(timeoutMillis, schema::probe);
         } catch (SQLException e) {
-            throw Failure.of(e) == Failure.NO_TABLE
-                    ? schema.notCreated(failed == null ? e : failed)
-                    : unfit(e, timeoutMillis);
+            SQLException reason = failed == null ? e : failed;
+            if (Failure.of(e) != Failure.NO_TABLE) {
+                throw unfit(e, timeoutMillis);
+            }
+            throw reason instanceof SQLTransientConnectionException || Failure.isTimeOut(reason)
+                    ? explained("lock table '" + schema.table() + "' creation", reason)
+                    : schema.notCreated(reason);
         }
     }
 
