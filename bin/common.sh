@@ -60,3 +60,21 @@ maven() {
     "$root/mvnw" "$@"
   fi
 }
+
+# build_program MODULE: builds a program and what it needs, quietly, if a source or a POM has changed since the last time.
+build_program() {
+  local built="$root/$1/target/${0##*/}-built" log
+  if [ -e "$built" ] && [ -z "$(find "$root" -name target -prune -o -newer "$built" \
+    \( -path '*/src/main/*' -type f -o -name pom.xml \) -print -quit)" ]; then
+    return
+  fi
+  echo "${0##*/}: building (the first time, Maven fetches what it needs)" >&2
+  log=$(mktemp)
+  (cd "$root" && MAVEN_OPTS="${MAVEN_OPTS:--Xmx1g}" maven -B -ntp -q -pl "$1" -am -Dmaven.test.skip=true package) >"$log" 2>&1 || {
+    cat "$log" >&2
+    rm -f "$log"
+    fail "the build failed; its output is above"
+  }
+  rm -f "$log"
+  touch "$built"
+}
