@@ -18,6 +18,7 @@ final class EtcdErrors {
     private EtcdErrors() {}
 
     private static final String NO_SPACE = "database space exceeded";
+    private static final String WRONG_PASSWORD = "authentication failed, invalid user ID or password";
 
     /**
      * Tells whether the server refused the request, so that it has no effect now or later. Otherwise nobody knows.
@@ -27,7 +28,7 @@ final class EtcdErrors {
             case NOT_FOUND, PERMISSION_DENIED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> true;
             case UNAUTHENTICATED -> !isUnreachable(failure);
             case RESOURCE_EXHAUSTED -> isOutOfSpace(failure);
-            default -> false;
+            default -> isTokenRefused(failure);
         };
     }
 
@@ -44,6 +45,13 @@ final class EtcdErrors {
                         || said.endsWith("etcdserver: revision of auth store is old");
             default -> false;
         };
+    }
+
+    /** Whether etcd does not know the user with that password, so that nothing was done; other credentials may help. */
+    static boolean isLoginRefused(Throwable failure) {
+        return code(failure) == Status.Code.UNAUTHENTICATED && !isUnreachable(failure)
+                || String.valueOf(unwrap(failure).getMessage()).endsWith(WRONG_PASSWORD)
+                || isTokenRefused(failure);
     }
 
     /** By its text: gRPC has the same code for messages that are too long. */

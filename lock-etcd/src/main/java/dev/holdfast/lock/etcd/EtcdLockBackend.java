@@ -40,7 +40,6 @@ final class EtcdLockBackend implements LockBackend {
     private static final long LATE_MILLIS = 3_000;
 
     private final EtcdProtocol protocol;
-    private final EtcdKeys keys;
     private final Runnable afterClose;
     private final long closeMillis;
     private final ScheduledThreadPoolExecutor executor;
@@ -48,13 +47,14 @@ final class EtcdLockBackend implements LockBackend {
     private final SharedLeases leases;
     private final EtcdAttempts attempts;
     private final EtcdRenewal renewal;
+    private final Withdrawals withdrawals;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdPlace> places = new ConcurrentHashMap<>();
     private volatile @Nullable GrantObserver observer;
 
     EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode, Duration requestTimeout) {
         this.closeMillis = Math.min(LONGEST_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
-        this.keys = new EtcdKeys(prefix);
+        EtcdKeys keys = new EtcdKeys(prefix);
         this.protocol = mode == EtcdMode.QUEUE ? new QueueProtocol(keys) : new SingleKeyProtocol(keys);
         this.afterClose = connection.afterClose();
         this.executor = new ScheduledThreadPoolExecutor(1, task -> {
@@ -68,6 +68,7 @@ final class EtcdLockBackend implements LockBackend {
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
         this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
+        this.withdrawals = new Withdrawals(calls, new EtcdBurial(calls, protocol, keys, leases), this::forget);
     }
 
     @Override
@@ -127,7 +128,7 @@ final class EtcdLockBackend implements LockBackend {
             return CompletableFuture.completedFuture(null);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
-        return translated(acquisition, withdraw(place, 0, deadline).thenApply(there -> null));
+        return translated(acquisition, withdrawals.withdraw(place, 0, deadline).thenApply(there -> null));
     }
 
     @Override
@@ -139,23 +140,9 @@ final class EtcdLockBackend implements LockBackend {
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
         return translated(
                 grant.acquisition(),
-                withdraw(place, grant.token(), deadline)
+                withdrawals
+                        .withdraw(place, grant.token(), deadline)
                         .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
-    }
-
-    /** Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. */
-    private CompletableFuture<Boolean> withdraw(EtcdPlace place, long revision, Deadline deadline) {
-        place.ending();
-        if (place.isNowhere()) {
-            forget(place);
-            return CompletableFuture.completedFuture(false);
-        }
-        EtcdBurial burial = new EtcdBurial(calls, protocol, keys, leases);
-        return burial.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
-            place.buried();
-            forget(place);
-            return there;
-        });
     }
 
     /** How much it keeps of acquisitions that have not ended. */
@@ -183,8 +170,8 @@ final class EtcdLockBackend implements LockBackend {
             return;
         }
         Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
-        withdraw(place, 0, deadline).whenComplete((there, failure) -> {
-            if (failure != null) {
+        withdrawals.withdraw(place, 0, deadline).whenComplete((there, failure) -> {
+            if (failure != null && !EtcdErrors.isRefusal(failure)) {
                 LOG.debug("{}: left to the end of its leases", place.key(), failure);
                 place.mayBeOn().forEach(SharedLease::condemn);
                 place.openCreations().forEach(SharedLease::condemn);
@@ -201,7 +188,11 @@ final class EtcdLockBackend implements LockBackend {
     /** Called for each place that has to do with a lease that has ended on the server. */
     private void leaseGone(EtcdPlace place, String detail) {
         Grant grant = place.grant();
-        if (!place.isHeld() || grant == null) {
+        if (place.isEnding()) {
+            if (place.openCreations().isEmpty() && place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
+                forget(place);
+            }
+        } else if (!place.isHeld() || grant == null) {
             place.wake();
         } else if (place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
             lost(place);

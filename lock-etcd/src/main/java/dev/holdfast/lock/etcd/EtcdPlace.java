@@ -268,8 +268,9 @@ final class EtcdPlace {
         leaveAll();
     }
 
+    /** Whether its key is to be kept though no grant is there that is renewed. */
     boolean isWaiting() {
-        return state == State.WAITING;
+        return state == State.WAITING && !ending;
     }
 
     boolean isHeld() {

@@ -10,15 +10,10 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.testkit.server.EtcdServer;
-import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
-import io.etcd.jetcd.auth.Permission;
-import io.etcd.jetcd.options.OptionsUtil;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -31,56 +26,22 @@ final class EtcdRotationTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final Duration LEASE = Duration.ofSeconds(6);
     private static final String PREFIX = "rotated/";
-    private EtcdServer server;
-    private Client admin;
-
-    private static ByteSequence bytes(String text) {
-        return EtcdKeys.bytes(text);
-    }
+    private GuardedEtcd server;
 
     @BeforeAll
     void start() throws Exception {
-        server = EtcdServer.start();
-        admin = Client.builder()
-                .endpoints(server.endpoints().get(0))
-                .user(bytes("root"))
-                .password(bytes("root-password"))
-                .build();
-        try (Client open = Client.builder().endpoints(server.endpoints().get(0)).build()) {
-            var auth = open.getAuthClient();
-            auth.roleAdd(bytes("locks")).get(1, TimeUnit.MINUTES);
-            auth.roleGrantPermission(
-                            bytes("locks"),
-                            bytes(PREFIX),
-                            OptionsUtil.prefixEndOf(bytes(PREFIX)),
-                            Permission.Type.READWRITE)
-                    .get(1, TimeUnit.MINUTES);
-            auth.userAdd(bytes("root"), bytes("root-password")).get(1, TimeUnit.MINUTES);
-            auth.userGrantRole(bytes("root"), bytes("root")).get(1, TimeUnit.MINUTES);
-            auth.authEnable().get(1, TimeUnit.MINUTES);
-        }
+        server = GuardedEtcd.start(PREFIX);
     }
 
     @AfterAll
     void stop() {
-        admin.close();
         server.close();
-    }
-
-    private EtcdCredentials newUser(String name, String password) throws Exception {
-        admin.getAuthClient().userAdd(bytes(name), bytes(password)).get(1, TimeUnit.MINUTES);
-        admin.getAuthClient().userGrantRole(bytes(name), bytes("locks")).get(1, TimeUnit.MINUTES);
-        return new EtcdCredentials(name, password);
-    }
-
-    private void changePassword(String user, String password) throws Exception {
-        admin.getAuthClient().userChangePassword(bytes(user), bytes(password)).get(1, TimeUnit.MINUTES);
     }
 
     private Client etcd(AtomicReference<EtcdCredentials> credentials) {
         return EtcdLocks.authenticated(
-                        EtcdLocks.recommended(
-                                Client.builder().endpoints(server.endpoints().get(0))),
+                        EtcdLocks.recommended(Client.builder()
+                                .endpoints(server.server().endpoints().get(0))),
                         credentials::get)
                 .build();
     }
@@ -108,12 +69,12 @@ final class EtcdRotationTest {
 
     @Test
     void password_changedWhile100LocksAreHeld_losesNone() throws Exception {
-        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(newUser("rotating", "first"));
+        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(server.newUser("rotating", "first"));
         try (Client etcd = etcd(credentials);
                 LockClient locks = locks(etcd)) {
             List<Lease> held = hold(locks, 100);
 
-            changePassword("rotating", "second");
+            server.changePassword("rotating", "second");
             pass(Duration.ofMillis(
                     500)); // the secret's store is behind etcd: the client's old token and password are refused
             credentials.set(new EtcdCredentials("rotating", "second"));
@@ -127,13 +88,14 @@ final class EtcdRotationTest {
 
     @Test
     void user_replacedWhile100LocksAreHeld_losesNone() throws Exception {
-        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(newUser("blue", "blue-password"));
+        EtcdCredentials blue = server.newUser("blue", "blue-password");
+        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(blue);
         try (Client etcd = etcd(credentials);
                 LockClient locks = locks(etcd)) {
             List<Lease> held = hold(locks, 100);
 
-            credentials.set(newUser("green", "green-password"));
-            admin.getAuthClient().userDelete(bytes("blue")).get(1, TimeUnit.MINUTES);
+            credentials.set(server.newUser("green", "green-password"));
+            server.delete(blue);
             pass(LEASE.plusSeconds(2));
 
             assertThat(held).allMatch(Lease::isValid);
@@ -142,14 +104,38 @@ final class EtcdRotationTest {
         }
     }
 
+    /** Between etcd and the place where the secret is kept, a password that is changed in one is wrong in the other. */
+    @Test
+    void release_inTheGapOfAPasswordChange_isDoneSoonAfterTheNewPassword() throws Exception {
+        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(server.newUser("between", "first"));
+        try (Client etcd = etcd(credentials);
+                LockClient locks = locks(etcd);
+                Client rivalEtcd = etcd(new AtomicReference<>(server.newUser("rival", "password")));
+                LockClient rival = locks(rivalEtcd)) {
+            Lease held = locks.lock("held").acquire();
+            Lease released = locks.lock("released").acquire();
+            server.changePassword("between", "second");
+            pass(Duration.ofMillis(500)); // the old token is refused from now on
+
+            released.close();
+            assertThat(rival.lock("released").tryAcquire()).isEmpty();
+            pass(Duration.ofSeconds(1));
+            credentials.set(new EtcdCredentials("between", "second"));
+
+            rival.lock("released").acquire(Duration.ofSeconds(5)).close();
+            pass(LEASE);
+            assertThat(held.isValid()).as("the lock on the same lease").isTrue();
+        }
+    }
+
     @Test
     void login_refused_isToldAsSuchAndBackedOff() throws Exception {
-        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(newUser("refused", "right"));
+        AtomicReference<EtcdCredentials> credentials = new AtomicReference<>(server.newUser("refused", "right"));
         try (Client etcd = etcd(credentials);
                 LockClient locks = locks(etcd)) {
             locks.lock("refused").acquire().close();
-            changePassword("refused", "changed");
-            long logins = server.calls("Authenticate");
+            server.changePassword("refused", "changed");
+            long logins = server.server().calls("Authenticate");
             long startNanos = System.nanoTime();
             int told = 0;
             while (System.nanoTime() - startNanos < 5_000_000_000L) {
@@ -161,7 +147,7 @@ final class EtcdRotationTest {
                 told++;
             }
             assertThat(told).as("calls fail at once meanwhile").isGreaterThan(20);
-            assertThat(server.calls("Authenticate") - logins).isBetween(1L, 8L);
+            assertThat(server.server().calls("Authenticate") - logins).isBetween(1L, 8L);
 
             credentials.set(new EtcdCredentials("refused", "changed"));
 
@@ -177,7 +163,7 @@ final class EtcdRotationTest {
             assertThat(catchThrowable(() -> locks.lock("missing").acquire(Duration.ofSeconds(2))))
                     .isNotNull();
 
-            credentials.set(newUser("missing", "there now"));
+            credentials.set(server.newUser("missing", "there now"));
 
             locks.lock("missing").acquire(Duration.ofSeconds(30)).close();
         }
@@ -185,9 +171,8 @@ final class EtcdRotationTest {
 
     @Test
     void acquisitions_refused_areForgotten() throws Exception {
-        admin.getAuthClient().userAdd(bytes("stranger"), bytes("password")).get(1, TimeUnit.MINUTES);
         AtomicReference<EtcdCredentials> credentials =
-                new AtomicReference<>(new EtcdCredentials("stranger", "password"));
+                new AtomicReference<>(server.newStranger("stranger", "password"));
         try (Client etcd = etcd(credentials);
                 EtcdLockBackend backend =
                         (EtcdLockBackend) EtcdLocks.builder(etcd).prefix(PREFIX).backend()) {

@@ -191,6 +191,29 @@ final class EtcdUnknownOutcomeTest {
         assertThat(everythingOf(late)).as("the tombstones end with their lease").isEmpty();
     }
 
+    /** The engine asks no more when a lease's time is over; another lock keeps the shared lease alive for longer. */
+    @Test
+    void abandon_thatNeverArrived_isRepeatedWhileAnotherLockKeepsTheLeaseAlive() throws Exception {
+        String name = newName();
+        try (LockBackend holder = fixture.newBackend();
+                EtcdLockBackend backend = (EtcdLockBackend) fixture.newBackend()) {
+            Spi.grant(holder, name, LEASE);
+            Grant beside = Spi.grant(backend, newName(), LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            Spi.queueUp(backend, waiter, LEASE);
+            fixture.proxy().blackHole(Direction.TO_SERVER);
+            assertThat(catchThrowable(() -> Spi.answer(backend.abandon(waiter, 500))))
+                    .isInstanceOf(LockUnavailableException.class);
+            assertThat(fixture.entries(name)).isEqualTo(2);
+
+            fixture.heal();
+
+            await().atMost(Duration.ofMinutes(1)).until(() -> fixture.entries(name) == 1);
+            assertThat(eventually(() -> Spi.renew(backend, beside))).isInstanceOf(RenewResult.Renewed.class);
+            await().atMost(PATIENCE).until(() -> backend.remembered() == 2);
+        }
+    }
+
     /** etcd-io/etcd#22082: a repeated unlock deletes a newer key of the same session. */
     @Test
     void release_repeatedAfterDroppedReply_leavesTheNextGrantOfTheSameClientAlone() throws Exception {

@@ -1,0 +1,122 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.GetOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** What becomes of an acquisition's key if etcd refuses its removal, and nobody asks for it again. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class EtcdWithdrawalTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+    private static final long LEASE = 4_000;
+    private static final String PREFIX = "withdrawn/";
+    private static final AtomicInteger NAMES = new AtomicInteger();
+    private GuardedEtcd etcd;
+
+    @BeforeAll
+    void start() throws Exception {
+        etcd = GuardedEtcd.start(PREFIX);
+    }
+
+    @AfterAll
+    void stop() {
+        etcd.close();
+    }
+
+    private static String newName() {
+        return "refused-" + NAMES.incrementAndGet();
+    }
+
+    private EtcdLockBackend backend(EtcdCredentials user) {
+        Client client = EtcdLocks.authenticated(
+                        EtcdLocks.recommended(Client.builder()
+                                .endpoints(etcd.server().endpoints().get(0))),
+                        () -> user)
+                .build();
+        return (EtcdLockBackend) EtcdLocks.builder(new EtcdConnection(client, client::close))
+                .prefix(PREFIX)
+                .backend();
+    }
+
+    private List<KeyValue> entries(String name) throws Exception {
+        GetOption option = GetOption.builder().isPrefix(true).build();
+        return etcd.admin()
+                .getKVClient()
+                .get(new EtcdKeys(PREFIX).queue(name), option)
+                .get(1, TimeUnit.MINUTES)
+                .getKvs();
+    }
+
+    @Test
+    void waiter_whoseWithdrawalIsRefused_endsWithItsLease() throws Exception {
+        String name = newName();
+        EtcdCredentials user = etcd.newUser("waiting", "password");
+        try (LockBackend holder = backend(etcd.newUser("holding", "password"));
+                EtcdLockBackend waiting = backend(user)) {
+            Spi.grant(holder, name, 300_000);
+            Acquisition waiter = Spi.acquisition(name);
+            Spi.queueUp(waiting, waiter, LEASE);
+            etcd.forbid(user);
+
+            assertThat(catchThrowable(() -> Spi.answer(waiting.abandon(waiter, Spi.TIMEOUT_MILLIS))))
+                    .isInstanceOf(LockConfigurationException.class);
+
+            await().atMost(PATIENCE).until(() -> entries(name).size() == 1);
+            await().atMost(PATIENCE).until(() -> waiting.remembered() == 0);
+        }
+    }
+
+    @Test
+    void waiter_whoseWithdrawalIsRefused_costsOthersOnItsLeaseNothingAndGoesWhenItMay() throws Exception {
+        String name = newName();
+        String held = newName();
+        EtcdCredentials user = etcd.newUser("sharing", "password");
+        try (LockBackend rival = backend(etcd.newUser("rival", "password"));
+                EtcdLockBackend sharing = backend(user)) {
+            Spi.grant(rival, name, 300_000);
+            Grant grant = Spi.grant(sharing, held, LEASE);
+            Acquisition waiter = Spi.acquisition(name);
+            Spi.queueUp(sharing, waiter, LEASE);
+            SharedLease lease = Objects.requireNonNull(EtcdPlace.of(grant)).lease();
+            assertThat(entries(name).stream().map(KeyValue::getLease))
+                    .as("both keys are on one lease")
+                    .contains(Objects.requireNonNull(lease).id());
+            long written = entries(held).get(0).getModRevision();
+            etcd.forbid(user);
+            catchThrowable(() -> Spi.answer(sharing.abandon(waiter, Spi.TIMEOUT_MILLIS)));
+
+            long startNanos = System.nanoTime();
+            await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).until(() -> {
+                assertThat(Spi.renew(sharing, grant)).isInstanceOf(RenewResult.Renewed.class);
+                return System.nanoTime() - startNanos
+                        > Duration.ofMillis(2 * LEASE).toNanos();
+            });
+            assertThat(entries(held).get(0).getModRevision()).as("not moved").isEqualTo(written);
+            etcd.allow(user);
+
+            await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).until(() -> {
+                assertThat(Spi.renew(sharing, grant)).isInstanceOf(RenewResult.Renewed.class);
+                return entries(name).size() == 1;
+            });
+            assertThat(entries(held).get(0).getModRevision()).as("not moved").isEqualTo(written);
+        }
+    }
+}

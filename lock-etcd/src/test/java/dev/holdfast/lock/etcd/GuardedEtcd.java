@@ -1,0 +1,92 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.testkit.server.EtcdServer;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.auth.Permission;
+import io.etcd.jetcd.options.OptionsUtil;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** An etcd that asks for a user: root, and whoever gets the role {@code locks}, which may read and write one prefix. */
+final class GuardedEtcd implements AutoCloseable {
+    private static final String ROLE = "locks";
+    private final EtcdServer server;
+    private final Client admin;
+
+    private GuardedEtcd(EtcdServer server, Client admin) {
+        this.server = server;
+        this.admin = admin;
+    }
+
+    static GuardedEtcd start(String prefix) throws Exception {
+        EtcdServer server = EtcdServer.start();
+        try (Client open = Client.builder().endpoints(server.endpoints().get(0)).build()) {
+            var auth = open.getAuthClient();
+            ByteSequence from = bytes(prefix);
+            done(auth.roleAdd(bytes(ROLE)));
+            done(auth.roleGrantPermission(bytes(ROLE), from, OptionsUtil.prefixEndOf(from), Permission.Type.READWRITE));
+            done(auth.userAdd(bytes("root"), bytes("root-password")));
+            done(auth.userGrantRole(bytes("root"), bytes("root")));
+            done(auth.authEnable());
+        }
+        Client admin = Client.builder()
+                .endpoints(server.endpoints().get(0))
+                .user(bytes("root"))
+                .password(bytes("root-password"))
+                .build();
+        return new GuardedEtcd(server, admin);
+    }
+
+    private static ByteSequence bytes(String text) {
+        return EtcdKeys.bytes(text);
+    }
+
+    private static <T> T done(CompletableFuture<T> call) throws Exception {
+        return call.get(1, TimeUnit.MINUTES);
+    }
+
+    EtcdServer server() {
+        return server;
+    }
+
+    /** A client of root. */
+    Client admin() {
+        return admin;
+    }
+
+    /** A new user who may use the prefix. */
+    EtcdCredentials newUser(String name, String password) throws Exception {
+        EtcdCredentials user = newStranger(name, password);
+        allow(user);
+        return user;
+    }
+
+    /** A new user who may do nothing. */
+    EtcdCredentials newStranger(String name, String password) throws Exception {
+        done(admin.getAuthClient().userAdd(bytes(name), bytes(password)));
+        return new EtcdCredentials(name, password);
+    }
+
+    void allow(EtcdCredentials user) throws Exception {
+        done(admin.getAuthClient().userGrantRole(bytes(user.user()), bytes(ROLE)));
+    }
+
+    void forbid(EtcdCredentials user) throws Exception {
+        done(admin.getAuthClient().userRevokeRole(bytes(user.user()), bytes(ROLE)));
+    }
+
+    void delete(EtcdCredentials user) throws Exception {
+        done(admin.getAuthClient().userDelete(bytes(user.user())));
+    }
+
+    void changePassword(String user, String password) throws Exception {
+        done(admin.getAuthClient().userChangePassword(bytes(user), bytes(password)));
+    }
+
+    @Override
+    public void close() {
+        admin.close();
+        server.close();
+    }
+}
