@@ -111,7 +111,6 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
     }
 
-    /** The server believes the connection to be open, and counts it as one that heard. */
     @Test
     void clientThatMustNotPublish_releasesAllTheSame() throws Exception {
         List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "mute", "on", "nopass"));
@@ -161,6 +160,38 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command("DEL", keys().lock());
     }
 
+    /** The Redis client subscribes again after a reconnect by itself, and tells nobody if that is refused. */
+    @Test
+    void subscriptionRefusedAfterAReconnect_isMadeAnewOnceItMay() throws Exception {
+        List<String> words = new ArrayList<>(List.of("ACL", "SETUSER", "fickle", "on", "nopass"));
+        words.addAll(Permissions.documented());
+        fixture.server().command(words.toArray(String[]::new));
+        String uri = "redis://fickle:x@" + fixture.server().host() + ":"
+                + fixture.server().port();
+        try (LockBackend fickle = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+                .backend()) {
+            Grant held = grant(a, acquisition());
+            Acquisition mine = acquisition();
+            Ticket[] ticket = {queueSubscribed(fickle, mine, 1)};
+            fixture.server().command("ACL", "LOG", "RESET");
+            fixture.server().command("ACL", "SETUSER", "fickle", "resetchannels"); // ends the subscribed connection
+            await().atMost(PATIENCE)
+                    .until(() -> String.valueOf(fixture.server().command("ACL", "LOG"))
+                            .contains("holdfast:c:"));
+            fixture.server().command("ACL", "SETUSER", "fickle", "&holdfast:c:*");
+            await().atMost(PATIENCE).until(() -> {
+                ticket[0] = busy(fickle, mine, 60_000, true, ticket[0]).ticket();
+                return ticket[0] != null && entry(mine).contains(" P ");
+            });
+            awaitSubscribed(1);
+            get(fickle.abandon(mine, TIMEOUT));
+            release(a, held);
+        } finally {
+            fixture.server().command("ACL", "DELUSER", "fickle");
+        }
+    }
+
+    /** The server believes the connection to be open, and counts it as one that heard. */
     @Test
     void connectionThatBringsNothing_isReplaced() throws Exception {
         String server = fixture.server().host() + ":" + fixture.server().port();

@@ -3,12 +3,28 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.LateBytes;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.cluster.RedisClusterClient;
+import io.lettuce.core.internal.HostAndPort;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.resource.ClientResources;
+import io.lettuce.core.resource.MappingSocketAddressResolver;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -99,6 +115,77 @@ final class ShardSignalsTest {
         await().atMost(PATIENCE).until(() -> signals.mode(keys).equals("S"));
     }
 
+    /** The link to a node brings nothing any more; neither side is told, and the server counts it as one that heard. */
+    @Test
+    void linkThatIsSilentlyDropped_isReplaced() throws Exception {
+        RedisKeys keys = keys("silent");
+        RedisServer node = fixture.master(keys);
+        ClientResources resources = null;
+        RedisClusterClient proxied = null;
+        try (FaultProxy proxy = FaultProxy.to(node.process())) {
+            Function<HostAndPort, HostAndPort> detour =
+                    address -> address.getPort() == node.port() ? HostAndPort.of(proxy.host(), proxy.port()) : address;
+            resources = ClientResources.builder()
+                    .socketAddressResolver(MappingSocketAddressResolver.create(detour))
+                    .build();
+            proxied = RedisClusterClient.create(resources, RedisURI.create(node.host(), node.port()));
+            try (LockBackend deaf = RedisLocks.builder(new CalledThrough(client, proxied))
+                            .backend();
+                    LockBackend a = fixture.newBackend()) {
+                missCall(a, deaf, keys); // subscribes
+                LateBytes lost = proxy.keepBack(Direction.TO_CLIENT);
+                String before = subscribers(keys);
+                for (int i = 0; i < 3; i++) {
+                    missCall(a, deaf, keys);
+                }
+                await().atMost(PATIENCE).until(() -> !subscribers(keys).equals(before));
+
+                Grant held = Spi.grant(a, acquisition());
+                Acquisition mine = acquisition();
+                Ticket ticket = queueSubscribed(deaf, mine, keys);
+                CountDownLatch called = new CountDownLatch(1);
+                try (Subscription listening = deaf.signal(ticket, called::countDown)) {
+                    Spi.release(a, held);
+                    assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
+                    assertThat(listening).isNotNull();
+                }
+                Spi.get(deaf.abandon(mine, Spi.TIMEOUT));
+                lost.deliver();
+            }
+        } finally {
+            if (proxied != null) {
+                proxied.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+            }
+            if (resources != null) {
+                resources.shutdown(0, 2, TimeUnit.SECONDS);
+            }
+        }
+    }
+
+    /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
+    private void missCall(LockBackend a, LockBackend deaf, RedisKeys keys) throws Exception {
+        Grant held = Spi.grant(a, acquisition());
+        Acquisition mine = acquisition();
+        Ticket ticket = queueSubscribed(deaf, mine, keys);
+        Spi.release(a, held);
+        Spi.release(deaf, ((Attempt.Granted) Spi.attempt(deaf, mine, 60_000, true, ticket)).grant());
+    }
+
+    private Ticket queueSubscribed(LockBackend backend, Acquisition waiting, RedisKeys keys) throws Exception {
+        Ticket[] ticket = {null};
+        await().atMost(PATIENCE).until(() -> {
+            ticket[0] = Spi.busy(backend, waiting, 60_000, true, ticket[0]).ticket();
+            return String.valueOf(fixture.master(keys)
+                            .command("HGET", keys.waiters(), waiting.owner().toString()))
+                    .contains(" S ");
+        });
+        return ticket[0];
+    }
+
+    private static Acquisition acquisition() {
+        return new Acquisition("silent", OwnerId.random());
+    }
+
     private String subscribers(RedisKeys keys) throws IOException {
         Matcher ids = Pattern.compile("(?m)^id=(\\d+) ")
                 .matcher(String.valueOf(fixture.master(keys).command("CLIENT", "LIST", "TYPE", "pubsub")));
@@ -136,6 +223,24 @@ final class ShardSignalsTest {
                 throw new IllegalStateException(e);
             }
             return source.connectPubSub();
+        }
+    }
+
+    /** Sends commands over one client, and is called over another one. */
+    private record CalledThrough(RedisClusterClient direct, RedisClusterClient proxied) implements ForwardingSource {
+        @Override
+        public RedisSource source() {
+            return RedisSource.of(direct);
+        }
+
+        @Override
+        public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
+            return new ShardSignals(proxied, waiters, this);
+        }
+
+        @Override
+        public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+            return RedisSource.of(proxied).connectPubSub();
         }
     }
 
