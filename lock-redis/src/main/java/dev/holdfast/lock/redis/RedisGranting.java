@@ -12,10 +12,14 @@ interface RedisGranting {
      *
      * @param keys the lock's keys
      * @param args the script's arguments
+     * @param round the attempt's, which is the last of the arguments as well
      * @param timeoutMillis how long it may take
      * @return the script's answer
      */
-    CompletableFuture<List<Object>> attempt(RedisKeys keys, String[] args, long timeoutMillis);
+    CompletableFuture<List<Object>> attempt(RedisKeys keys, String[] args, long round, long timeoutMillis);
+
+    /** That acquisition is not attempted again, or was taken back by somebody else. */
+    default void ended(String owner) {}
 
     /** Frees its connections, if it has any of its own. */
     default void close() {}

@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +52,7 @@ final class RedisLockBackend implements LockBackend {
     private final Runnable closer;
     private final BackendInfo info;
     private final String recordMillis;
+    private final AtomicLong rounds = new AtomicLong();
     private volatile EncodedIdentity identity = new EncodedIdentity(new Identity("", "", 0));
 
     RedisLockBackend(
@@ -88,6 +90,11 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        return attempt(request, rounds.incrementAndGet());
+    }
+
+    /** Tries to acquire, in a round that is greater than that of each earlier attempt of the same acquisition. */
+    CompletionStage<Attempt> attempt(AttemptRequest request, long round) {
         Acquisition acquisition = request.acquisition();
         RedisKeys keys = keys(acquisition.name());
         String owner = acquisition.owner().toString();
@@ -106,10 +113,11 @@ final class RedisLockBackend implements LockBackend {
             recordMillis,
             mode,
             signals.inbox(),
-            Long.toString(arrival)
+            Long.toString(arrival),
+            Long.toString(round)
         };
-        CompletionStage<Attempt> answer =
-                answer("attempt", acquisition.name(), granting.attempt(keys, args, request.timeoutMillis()), reply -> {
+        CompletionStage<Attempt> answer = answer(
+                "attempt", acquisition.name(), granting.attempt(keys, args, round, request.timeoutMillis()), reply -> {
                     if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
                         signals.missed();
                     }
@@ -169,41 +177,44 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
-        return answer("abandon", acquisition.name(), end(acquisition, 0, "both", timeoutMillis), reply -> null);
+        granting.ended(acquisition.owner().toString());
+        return answer("abandon", acquisition.name(), end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
     }
 
     /** Ends a place in the queue, but not a grant. */
     CompletionStage<Void> abandonPlace(Acquisition acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
-        return answer("abandon", acquisition.name(), end(acquisition, 0, "place", timeoutMillis), reply -> null);
+        return answer("abandon", acquisition.name(), end(acquisition, 0, "place", "", timeoutMillis), reply -> null);
     }
 
-    /** Ends a grant whose token need not be known; a place in the queue stays. */
-    CompletionStage<Boolean> takeBack(Acquisition acquisition, long timeoutMillis) {
+    /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
+    CompletionStage<Boolean> takeBack(Acquisition acquisition, long round, long timeoutMillis) {
+        granting.ended(acquisition.owner().toString());
         return answer(
                 "release",
                 acquisition.name(),
-                end(acquisition, 0, "grant", timeoutMillis),
+                end(acquisition, 0, "grant", Long.toString(round), timeoutMillis),
                 reply -> number(reply, 0) == 1);
     }
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         Acquisition acquisition = grant.acquisition();
+        granting.ended(acquisition.owner().toString());
         return answer(
                 "release",
                 acquisition.name(),
-                end(acquisition, grant.token(), "release", timeoutMillis),
+                end(acquisition, grant.token(), "release", releaseId(), timeoutMillis),
                 reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
 
-    private CompletableFuture<List<Object>> end(Acquisition acquisition, long token, String what, long timeoutMillis) {
-        String id = what.equals("release")
-                ? new OwnerId(0, ThreadLocalRandom.current().nextLong())
-                        .toString()
-                        .substring(16)
-                : "";
-        String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, id};
+    private static String releaseId() {
+        return new OwnerId(0, ThreadLocalRandom.current().nextLong()).toString().substring(16);
+    }
+
+    private CompletableFuture<List<Object>> end(
+            Acquisition acquisition, long token, String what, String which, long timeoutMillis) {
+        String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, which};
         return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
     }
 
@@ -261,7 +272,7 @@ final class RedisLockBackend implements LockBackend {
                 .thenCompose(Function.identity());
     }
 
-    private static RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
+    private RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
         if (failure != null) {
             Throwable told =
                     RedisFailures.translate("lock '" + grant.acquisition().name() + "' renew", failure);
@@ -270,6 +281,7 @@ final class RedisLockBackend implements LockBackend {
         if (answer == 1) {
             return new RenewResult.Renewed(grant.leaseMillis());
         }
+        granting.ended(grant.acquisition().owner().toString());
         return new RenewResult.Lost(
                 LossReason.REVOKED,
                 answer == 0
@@ -289,12 +301,12 @@ final class RedisLockBackend implements LockBackend {
 
     /** The holder in a state; whatever else the key has is shown as it is. */
     private static Optional<HolderInfo> holder(String state) {
-        String[] parts = state.split(" ", 7);
-        if (parts.length < 7 || !parts[1].matches("\\d{1,16}") || !parts[5].matches("\\d{1,15}")) {
+        String[] parts = state.split(" ", 8);
+        if (parts.length < 8 || !parts[1].matches("\\d{1,16}") || !parts[6].matches("\\d{1,15}")) {
             return Optional.of(new HolderInfo(state, "", 0, Instant.EPOCH, 0));
         }
-        Identity identity = Identity.decode(parts[6]);
-        Instant since = Instant.ofEpochMilli(Long.parseLong(parts[5]));
+        Identity identity = Identity.decode(parts[7]);
+        Instant since = Instant.ofEpochMilli(Long.parseLong(parts[6]));
         return Optional.of(
                 new HolderInfo(identity.who(), identity.host(), identity.pid(), since, Long.parseLong(parts[1])));
     }

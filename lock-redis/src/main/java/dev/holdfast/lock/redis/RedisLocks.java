@@ -309,7 +309,8 @@ public final class RedisLocks {
                     settings.notified() ? source.signals(settings.prefix(), waiters, calls.link()) : RedisSignals.NONE;
             ReplicaAcknowledgement replicas = settings.replicas();
             RedisGranting granting = replicas == null
-                    ? (keys, args, timeoutMillis) -> calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
+                    ? (keys, args, round, timeoutMillis) ->
+                            calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
                     : new ReplicaGranting(source, calls, replicas, settings.recordMillis());
             return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
                 calls.close();

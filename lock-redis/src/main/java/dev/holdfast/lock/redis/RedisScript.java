@@ -10,13 +10,17 @@ import java.util.List;
  * The scripts that decide everything, each atomic on the server.
  *
  * <p><b>State</b>: one key has all that an uncontended lock needs (see {@link RedisKeys}). Its value is
- * {@code owner token memory waiting released since identity}. The key lives for the lease and then for {@code memory} ms
+ * {@code owner token memory waiting released round since identity}. The key lives for the lease and then for {@code memory} ms
  * more, so the lock is held as long as more than {@code memory} is left of the key's life, and free after that; a lock
  * that was released has the owner {@code -}. Time is counted by what is left of the key's life only: a key that moves to
  * another server of a cluster takes it along, whatever that server's clock says.
  *
  * <p><b>Token</b>: {@code max(last + 1, server time in µs)}. It rises as long as the server keeps either the state or its
  * clock, so a state may expire, be flushed, or be lost in a failover. In 2026 it is 1.8 · 10^15, below 2^53.
+ *
+ * <p><b>Round</b>: the number of the last attempt that the owner has made. An attempt that did not find its majority, or
+ * its replicas, takes its grant back, which may arrive when the owner's next attempt has been granted: so it ends grants
+ * of its own round and of earlier ones only.
  *
  * <p><b>Released</b>: the ids of the last four releases, so that one which the Redis client has sent again, because its
  * reply was lost, gets the same answer.
@@ -111,7 +115,7 @@ record RedisScript(String name, String body, String digest) {
 
     /**
      * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease ms, 1 to queue or 0, order,
-     * identity, memory ms, mode and inbox of a call, arrival of the ticket or 0. The order is {@code fair}, {@code young}
+     * identity, memory ms, mode and inbox of a call, arrival of the ticket or 0, round. The order is {@code fair}, {@code young}
      * or {@code any}: the last for votes, where order has no meaning. Answers {1, token, 0, called} or {0, remaining ms,
      * arrival, called}: called is 1 if a call has gone to the owner since its last attempt, if it has a ticket.
      *
@@ -126,13 +130,15 @@ record RedisScript(String name, String body, String digest) {
               if token >= 9007199254740992 then
                 return redis.error_reply('NOTOKEN the last token of ' .. KEYS[1] .. ' is ' .. last)
               end
-              redis.call('SET', KEYS[1], string.format('%s %.0f %s %s %s %.0f %s',
-                         owner, token, ARGV[6], waiting, released, millis, ARGV[5]), 'PX', lease + ARGV[6])
+              redis.call('SET', KEYS[1], string.format('%s %.0f %s %s %s %s %.0f %s',
+                         owner, token, ARGV[6], waiting, released, ARGV[10], millis, ARGV[5]), 'PX', lease + ARGV[6])
               return {1, token, 0, called}
             end
             if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
             """ + QUEUE + """
             if who == owner and remaining > 0 then
+              local round, rest = string.match(about, '^(%d+)(.*)$')
+              if tonumber(ARGV[10]) > tonumber(round) then about = ARGV[10] .. rest end
               redis.call('PEXPIRE', KEYS[1], lease + ARGV[6])
               redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
                          owner, last, ARGV[6], waiting, released, about), 'PX', lease + ARGV[6])
@@ -192,13 +198,14 @@ record RedisScript(String name, String body, String digest) {
     /**
      * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, token or 0 if not known, memory ms,
      * what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
-     * {@code grant}; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
+     * {@code grant}, followed by the last round that it ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      */
     static final RedisScript RELEASE = of("release", STATE + """
             local owner, what = ARGV[1], ARGV[4]
             if not who then return {0} end
             local held, mine, ended = who ~= '-' and left(KEYS[1], memory) > 0, false, 0
-            if what ~= 'place' and held and who == owner then
+            if what ~= 'place' and held and who == owner
+               and (what ~= 'grant' or tonumber(string.match(about, '^%d+')) <= tonumber(ARGV[5])) then
               held, mine, ended = false, true, 1
             elseif what == 'release' and string.find(released, ARGV[5], 1, true) then
               ended = 1

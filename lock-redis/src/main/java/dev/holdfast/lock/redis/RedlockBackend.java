@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -32,7 +33,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Grant</b>: all masters are asked at once; a majority grants. Its validity is the lease, from before the first
  * request was sent (the engine counts so), less 1 % + 2 ms for the masters' clocks. An attempt without a majority takes
  * its grants back everywhere at once. Each master's commands go over one connection in order, so the taking back comes
- * after the grant that it ends even if that grant's reply is late or lost, and before the next attempt.
+ * after the grant that it ends even if that grant's reply is late or lost. If the connection is replaced meanwhile it may
+ * come after the next attempt, which it does not touch (see {@link Rounds}).
  *
  * <p><b>Token</b>: the greatest of the majority's. Renewal and release write it back, and a master never mints one below
  * what it knows. The majority of the next grant has a master that granted this one, which knows this token if the grant
@@ -50,6 +52,8 @@ final class RedlockBackend implements LockBackend {
     private final List<RedlockMaster> masters;
     private final int quorum;
     private final BackendInfo info;
+    private final Rounds rounds = new Rounds();
+    private final AtomicLong lastRound = new AtomicLong();
 
     private RedlockBackend(List<RedlockMaster> masters, RedisSettings settings) {
         this.masters = masters;
@@ -101,25 +105,30 @@ final class RedlockBackend implements LockBackend {
     public CompletionStage<Attempt> attempt(AttemptRequest request) {
         RedlockTicket old = request.ticket() instanceof RedlockTicket ticket ? ticket : null;
         long drift = request.leaseMillis() / 100 + 2;
+        String owner = request.acquisition().owner().toString();
+        long round = lastRound.incrementAndGet();
+        rounds.begin(owner, round);
         List<CompletionStage<Attempt>> asked = new ArrayList<>();
         List<CompletableFuture<?>> takenBack = new ArrayList<>();
         CompletionStage<Attempt> decision = this.<Attempt, Attempt>vote(
                 index -> {
                     CompletionStage<Attempt> one = masters.get(index)
-                            .call(backend -> backend.attempt(new AttemptRequest(
-                                    request.acquisition(),
-                                    request.leaseMillis(),
-                                    request.waitMillis(),
-                                    false,
-                                    old == null ? null : old.tickets().get(index),
-                                    request.timeoutMillis(),
-                                    request.identity())));
+                            .call(backend -> backend.attempt(
+                                    new AttemptRequest(
+                                            request.acquisition(),
+                                            request.leaseMillis(),
+                                            request.waitMillis(),
+                                            false,
+                                            old == null ? null : old.tickets().get(index),
+                                            request.timeoutMillis(),
+                                            request.identity()),
+                                    round));
                     asked.add(one);
                     return one;
                 },
                 votes -> {
                     if (votes.count(Attempt.Granted.class::isInstance) < quorum) {
-                        return votes.pending() == 0 ? refused(request, votes, takenBack) : null;
+                        return votes.pending() == 0 ? refused(request, round, votes, takenBack) : null;
                     }
                     if (votes.pending() > 0 && !votes.isLate()) {
                         votes.lateAfter(STRAGGLERS_MILLIS);
@@ -130,12 +139,16 @@ final class RedlockBackend implements LockBackend {
                             .mapToLong(vote -> ((Attempt.Granted) vote).grant().token())
                             .max()
                             .orElseThrow();
+                    if (!rounds.grants(owner, round)) {
+                        throw new LockUnavailableException("lock '"
+                                + request.acquisition().name()
+                                + "' attempt: it was given up before it was granted; a later one decides");
+                    }
                     return new Attempt.Granted(new Grant(
                             request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));
                 },
                 "lock '" + request.acquisition().name() + "' attempt");
-        // The next attempt may be granted by the same masters: it must not be overtaken by what takes this one's grants
-        // back.
+        // Whoever does not wait leaves nothing behind.
         return decision.thenCompose(result -> {
             if (result instanceof Attempt.Granted && request.waitMillis() > 0) {
                 leaveQueues(request, asked);
@@ -158,7 +171,9 @@ final class RedlockBackend implements LockBackend {
     }
 
     /** Takes back what was granted, and tells when a majority may be free. */
-    private Attempt refused(AttemptRequest request, Votes<Attempt> votes, List<CompletableFuture<?>> takenBack) {
+    private Attempt refused(
+            AttemptRequest request, long round, Votes<Attempt> votes, List<CompletableFuture<?>> takenBack) {
+        boolean takesBack = rounds.takesBack(request.acquisition().owner().toString(), round);
         List<@Nullable Ticket> tickets = new ArrayList<>();
         List<Long> freeIn = new ArrayList<>();
         boolean split = false;
@@ -170,12 +185,14 @@ final class RedlockBackend implements LockBackend {
                 continue;
             }
             freeIn.add(vote == null ? Long.MAX_VALUE : 0L);
-            // A vote that failed may have been a grant.
-            CompletionStage<Boolean> back =
-                    masters.get(i).call(backend -> backend.takeBack(request.acquisition(), request.timeoutMillis()));
-            if (vote instanceof Attempt.Granted) {
-                split = true;
-                takenBack.add(back.toCompletableFuture());
+            split |= vote instanceof Attempt.Granted;
+            if (takesBack) {
+                // A vote that failed may have been a grant.
+                CompletionStage<Boolean> back = masters.get(i)
+                        .call(backend -> backend.takeBack(request.acquisition(), round, request.timeoutMillis()));
+                if (vote instanceof Attempt.Granted) {
+                    takenBack.add(back.toCompletableFuture());
+                }
             }
         }
         freeIn.sort(Comparator.naturalOrder());
@@ -217,6 +234,7 @@ final class RedlockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        rounds.end(acquisition.owner().toString());
         return this.<Boolean, Optional<Boolean>>vote(
                         index -> masters.get(index)
                                 .call(backend -> backend.abandon(acquisition, timeoutMillis)
@@ -252,6 +270,7 @@ final class RedlockBackend implements LockBackend {
         }
         long lost = results.stream().filter(RenewResult.Lost.class::isInstance).count();
         if (lost > masters.size() - quorum) {
+            rounds.end(grant.acquisition().owner().toString());
             return new RenewResult.Lost(
                     LossReason.REVOKED, lost + " of " + masters.size() + " Redlock masters do not hold it any more");
         }
@@ -266,6 +285,7 @@ final class RedlockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        rounds.end(grant.acquisition().owner().toString());
         return this.<ReleaseResult, ReleaseResult>vote(
                 index -> masters.get(index).call(backend -> backend.release(grant, timeoutMillis)),
                 votes -> {

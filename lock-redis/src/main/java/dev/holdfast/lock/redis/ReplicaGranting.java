@@ -30,6 +30,7 @@ final class ReplicaGranting implements RedisGranting {
     private final RedisCalls main;
     private final ReplicaAcknowledgement wanted;
     private final long recordMillis;
+    private final Rounds rounds = new Rounds();
     private final Deadlines deadlines = new Deadlines();
     private final ReentrantLock lock = new ReentrantLock();
     private final Queue<ReplicaLane> free = new ArrayDeque<>();
@@ -51,8 +52,9 @@ final class ReplicaGranting implements RedisGranting {
     }
 
     @Override
-    public CompletableFuture<List<Object>> attempt(RedisKeys keys, String[] args, long timeoutMillis) {
-        ReplicaJob job = new ReplicaJob(keys, args, timeoutMillis);
+    public CompletableFuture<List<Object>> attempt(RedisKeys keys, String[] args, long round, long timeoutMillis) {
+        ReplicaJob job = new ReplicaJob(keys, args, round, timeoutMillis);
+        rounds.begin(job.owner(), round);
         CompletableFuture<List<Object>> answer = answer(job);
         ReplicaLane lane;
         boolean more = false;
@@ -86,8 +88,10 @@ final class ReplicaGranting implements RedisGranting {
         job.reply().whenComplete((reply, failure) -> {
             deadlines.ended(job.reply());
             if (failure != null) {
+                rounds.takesBack(job.owner(), job.round());
                 answer.completeExceptionally(leftTheLine(job) ? notSent(job) : failure);
             } else if ((Long) reply.get(0) != 1) {
+                rounds.takesBack(job.owner(), job.round());
                 answer.complete(reply);
             } else {
                 job.replicas()
@@ -121,7 +125,7 @@ final class ReplicaGranting implements RedisGranting {
 
     private void judge(ReplicaJob job, List<Object> grant, long replicas, CompletableFuture<List<Object>> answer) {
         if (replicas >= wanted.replicas()) {
-            answer.complete(grant);
+            grant(job, grant, answer);
             return;
         }
         String seen = "lock key '" + job.keys().lock() + "': "
@@ -131,13 +135,33 @@ final class ReplicaGranting implements RedisGranting {
                 + " within " + wanted.timeoutMillis() + " ms";
         if (wanted.policy() == ReplicaPolicy.DEGRADE) {
             LOG.warn("{}; granted all the same, a failover now may lose it; look after the replicas", seen);
-            answer.complete(grant);
+            grant(job, grant, answer);
             return;
         }
-        String[] release = {job.args()[0], grant.get(1).toString(), Long.toString(recordMillis), "grant"};
+        if (!rounds.takesBack(job.owner(), job.round())) {
+            answer.completeExceptionally(new LockUnavailableException(seen + "; an earlier attempt had been granted"));
+            return;
+        }
+        String[] release = {
+            job.owner(), grant.get(1).toString(), Long.toString(recordMillis), "grant", Long.toString(job.round())
+        };
         main.script(RedisScript.RELEASE, job.keys().all(), release, job.timeoutMillis())
                 .whenComplete((released, failure) -> answer.completeExceptionally(new LockUnavailableException(
                         seen + "; the grant was taken back, look after the replicas and try again")));
+    }
+
+    private void grant(ReplicaJob job, List<Object> grant, CompletableFuture<List<Object>> answer) {
+        if (rounds.grants(job.owner(), job.round())) {
+            answer.complete(grant);
+        } else {
+            answer.completeExceptionally(new LockUnavailableException("lock key '"
+                    + job.keys().lock() + "': the attempt was given up before it was granted; a later one decides"));
+        }
+    }
+
+    @Override
+    public void ended(String owner) {
+        rounds.end(owner);
     }
 
     private void next(ReplicaLane lane) {

@@ -8,14 +8,16 @@ import java.util.concurrent.TimeUnit;
 final class ReplicaJob {
     private final RedisKeys keys;
     private final String[] args;
+    private final long round;
     private final long timeoutMillis;
     private final long askedNanos = System.nanoTime();
     private final CompletableFuture<List<Object>> reply = new CompletableFuture<>();
     private final CompletableFuture<Long> replicas = new CompletableFuture<>();
 
-    ReplicaJob(RedisKeys keys, String[] args, long timeoutMillis) {
+    ReplicaJob(RedisKeys keys, String[] args, long round, long timeoutMillis) {
         this.keys = keys;
         this.args = args;
+        this.round = round;
         this.timeoutMillis = timeoutMillis;
     }
 
@@ -25,6 +27,14 @@ final class ReplicaJob {
 
     String[] args() {
         return args;
+    }
+
+    String owner() {
+        return args[0];
+    }
+
+    long round() {
+        return round;
     }
 
     long timeoutMillis() {

@@ -12,7 +12,11 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.LateBytes;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.RedisClient;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -90,6 +94,81 @@ final class RedisReplicasTest {
         } finally {
             two.process().resume();
         }
+    }
+
+    /** The taking back goes over another connection than attempts. */
+    @Test
+    void takeBackThatComesLate_leavesTheNextAttemptsGrant() throws Exception {
+        Acquisition mine = new Acquisition("overtaken", OwnerId.random());
+        try (FaultProxy proxy = FaultProxy.to(master.process());
+                LockBackend backend = backend(proxy, Duration.ofSeconds(3))) {
+            pair(backend);
+            two.process().pause();
+            LateBytes late;
+            try {
+                CompletableFuture<Attempt> first = attempt(backend, mine, Spi.TIMEOUT);
+                awaitHeld(mine);
+                late = proxy.keepBack(Direction.TO_SERVER);
+                assertThat(late.awaitSome(Duration.ofSeconds(60))).isTrue();
+                late.dropClients();
+                assertThat(first).failsWithin(Duration.ofSeconds(60));
+            } finally {
+                two.process().resume();
+            }
+            await().atMost(Duration.ofSeconds(60))
+                    .ignoreExceptions()
+                    .until(() ->
+                            attempt(backend, mine, Spi.TIMEOUT).get(60, TimeUnit.SECONDS) instanceof Attempt.Granted);
+            long before = master.lockCommands();
+            late.deliver();
+            await().atMost(Duration.ofSeconds(60)).until(() -> master.lockCommands() > before);
+            assertThat(Entries.isHeld(master, RedisKeys.of("holdfast", mine.name())))
+                    .isTrue();
+            Spi.get(backend.abandon(mine, Spi.TIMEOUT));
+        }
+    }
+
+    /** On a new connection WAIT would answer for nothing at all: as many as are connected. */
+    @Test
+    void connectionThatBreaksBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {
+        Acquisition mine = new Acquisition("broken", OwnerId.random());
+        try (RedisClient client = RedisClient.create("redis://" + master.host() + ":" + master.port());
+                LockBackend backend = RedisLocks.builder(client)
+                        .replicas(2, Duration.ofSeconds(5), ReplicaPolicy.REFUSE)
+                        .backend()) {
+            pair(backend);
+            one.process().pause();
+            two.process().pause();
+            try {
+                CompletableFuture<Attempt> attempt = attempt(backend, mine, Spi.TIMEOUT);
+                awaitHeld(mine);
+                master.command("CLIENT", "KILL", "TYPE", "normal");
+                assertThat(attempt)
+                        .failsWithin(Duration.ofSeconds(60))
+                        .withThrowableThat()
+                        .withCauseInstanceOf(LockUnavailableException.class);
+            } finally {
+                one.process().resume();
+                two.process().resume();
+            }
+        }
+    }
+
+    private static CompletableFuture<Attempt> attempt(LockBackend backend, Acquisition mine, long timeoutMillis) {
+        return backend.attempt(new AttemptRequest(mine, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
+                .toCompletableFuture();
+    }
+
+    private void awaitHeld(Acquisition mine) {
+        await().atMost(Duration.ofSeconds(60))
+                .until(() -> Entries.isHeld(master, RedisKeys.of("holdfast", mine.name())));
+    }
+
+    private static LockBackend backend(FaultProxy proxy, Duration wait) {
+        return RedisLocks.builder(
+                        OwnRedisSource.connect("redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)))
+                .replicas(2, wait, ReplicaPolicy.REFUSE)
+                .backend();
     }
 
     @Test

@@ -38,6 +38,11 @@ final class RedlockFixture implements LockFixture {
         return servers;
     }
 
+    /** In the order of the servers. */
+    List<FaultProxy> proxies() {
+        return proxies;
+    }
+
     @Override
     public String name() {
         return "redis " + version + ", Redlock over " + MASTERS + " masters";
@@ -45,11 +50,15 @@ final class RedlockFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
+        return RedisLocks.redlockOf(newSources()).backend();
+    }
+
+    List<RedisSource> newSources() {
         List<RedisSource> sources = new ArrayList<>();
         for (FaultProxy proxy : proxies) {
             sources.add(OwnRedisSource.connect("redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)));
         }
-        return RedisLocks.redlockOf(sources).backend();
+        return sources;
     }
 
     @Override

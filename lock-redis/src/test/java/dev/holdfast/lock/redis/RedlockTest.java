@@ -111,7 +111,7 @@ final class RedlockTest {
     @Test
     void minorityGrant_isTakenBack() throws Exception {
         for (RedisServer server : fixture.servers().subList(0, 3)) {
-            server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 1 1 h somebody", "PX", "60000");
+            server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
         }
         Attempt.Busy busy = Spi.busy(a, acquisition(), 0, false, null);
         assertThat(busy.remainingMillis()).isGreaterThan(30_000);

@@ -1,0 +1,185 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.LateBytes;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.TestInstance;
+
+/** Attempts of one acquisition, one after the other, and what they take back. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class RedlockRoundsTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private RedlockFixture fixture;
+    private LockBackend a;
+    private LockBackend b;
+    private RedisKeys keys;
+    private Acquisition mine;
+
+    @BeforeAll
+    void start() throws Exception {
+        fixture = new RedlockFixture();
+        try (LockBackend first = fixture.newBackend()) {
+            // From now on the servers know the scripts.
+            Spi.release(first, Spi.grant(first, acquisition("warm")));
+        }
+    }
+
+    @AfterAll
+    void stop() {
+        fixture.close();
+    }
+
+    @BeforeEach
+    void connect(TestInfo test) {
+        a = fixture.newBackend();
+        b = fixture.newBackend();
+        keys = RedisKeys.of("holdfast", test.getDisplayName());
+        mine = acquisition(test.getDisplayName());
+    }
+
+    @AfterEach
+    void disconnect() {
+        fixture.heal();
+        a.close();
+        b.close();
+    }
+
+    /** A minority's grants are taken back, over a link that is replaced before that arrives. */
+    @Test
+    void takeBackThatComesLate_leavesTheNextAttemptsGrant() throws Exception {
+        occupy(0, 1, 2);
+        fixture.proxies().get(0).hold(Direction.TO_CLIENT);
+        CompletableFuture<Attempt> first = attempt(60_000, Spi.TIMEOUT);
+        awaitHeld(3, 4);
+        List<LateBytes> late = new ArrayList<>();
+        List<Long> commands = new ArrayList<>();
+        for (int i : new int[] {3, 4}) {
+            late.add(fixture.proxies().get(i).keepBack(Direction.TO_SERVER));
+            commands.add(server(i).lockCommands());
+        }
+        fixture.proxies().get(0).pass();
+        for (LateBytes bytes : late) {
+            assertThat(bytes.awaitSome(PATIENCE)).isTrue();
+            bytes.dropClients();
+        }
+        assertThat(Spi.get(first)).isInstanceOf(Attempt.Busy.class);
+
+        free(2);
+        await().atMost(PATIENCE).until(() -> Spi.get(attempt(60_000, Spi.TIMEOUT)) instanceof Attempt.Granted);
+        commands.set(0, server(3).lockCommands());
+        commands.set(1, server(4).lockCommands());
+        late.forEach(LateBytes::deliver);
+        await().atMost(PATIENCE)
+                .until(() ->
+                        server(3).lockCommands() > commands.get(0) && server(4).lockCommands() > commands.get(1));
+
+        free(0, 1);
+        assertThat(Spi.attempt(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+    }
+
+    /** The caller did not wait for the first attempt's last answer, and tried again over the same links. */
+    @Test
+    void attemptThatEndsLate_leavesTheNextAttemptsGrant() throws Exception {
+        occupy(0, 1, 2);
+        fixture.proxies().get(0).hold(Direction.TO_CLIENT);
+        CompletableFuture<Attempt> first = attempt(60_000, Spi.TIMEOUT);
+        awaitHeld(3, 4);
+        free(2);
+        assertThat(Spi.get(attempt(60_000, Spi.TIMEOUT))).isInstanceOf(Attempt.Granted.class);
+
+        fixture.proxies().get(0).pass();
+        assertThat(Spi.get(first)).isInstanceOf(Attempt.Busy.class);
+        free(0, 1);
+        assertThat(Spi.attempt(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+    }
+
+    /** A thread stood still before it sent another attempt. */
+    @Test
+    void attemptAfterTheGrant_takesNothingBack() throws Exception {
+        occupy(3, 4);
+        Attempt granted = Spi.get(attempt(60_000, Spi.TIMEOUT));
+        assertThat(granted).isInstanceOf(Attempt.Granted.class);
+        fixture.proxies().get(2).blackHole();
+        Spi.get(attempt(60_000, 500).handle((attempt, failure) -> attempt));
+        free(3, 4);
+        assertThat(Spi.attempt(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        fixture.proxies().get(2).pass();
+        Grant grant = ((Attempt.Granted) granted).grant();
+        await().atMost(PATIENCE).ignoreExceptions().until(() -> Spi.release(a, grant) == ReleaseResult.RELEASED);
+    }
+
+    /** What the later attempt took back may have been the earlier one's. */
+    @Test
+    void earlierAttempt_doesNotGrantOnceALaterOneHasBegun() throws Exception {
+        occupy(3, 4);
+        fixture.proxies().get(0).hold(Direction.TO_CLIENT);
+        CompletableFuture<Attempt> first = attempt(60_000, Spi.TIMEOUT);
+        awaitHeld(0, 1, 2);
+        fixture.proxies().get(2).blackHole(Direction.TO_SERVER);
+        CompletableFuture<Attempt> second = attempt(60_000, 500);
+        Spi.get(second.handle((attempt, failure) -> attempt));
+        fixture.proxies().get(0).pass();
+        assertThat(first).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(LockUnavailableException.class);
+    }
+
+    private CompletableFuture<Attempt> attempt(long waitMillis, long timeoutMillis) {
+        return a.attempt(new AttemptRequest(mine, Spi.LEASE, waitMillis, false, null, timeoutMillis, Spi.ME))
+                .toCompletableFuture();
+    }
+
+    /** Somebody else has the lock there. */
+    private void occupy(int... masters) throws IOException {
+        for (int i : masters) {
+            server(i).command("SET", keys.lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
+        }
+    }
+
+    private void free(int... masters) throws IOException {
+        for (int i : masters) {
+            server(i).command("DEL", keys.lock());
+        }
+    }
+
+    private void awaitHeld(int... masters) {
+        await().atMost(PATIENCE).until(() -> {
+            for (int i : masters) {
+                Object state = server(i).command("GET", keys.lock());
+                if (state == null || !state.toString().startsWith(mine.owner().toString())) {
+                    return false;
+                }
+            }
+            return true;
+        });
+    }
+
+    private RedisServer server(int index) {
+        return fixture.servers().get(index);
+    }
+
+    private static Acquisition acquisition(String name) {
+        return new Acquisition(name, OwnerId.random());
+    }
+}
