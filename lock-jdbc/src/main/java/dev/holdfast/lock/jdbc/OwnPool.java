@@ -10,8 +10,8 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * The pool behind a {@code jdbc:} URL. One connection stays open when idle, without being asked for signs of life; no
@@ -35,21 +35,40 @@ final class OwnPool implements AutoCloseable {
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
         AddressSource source = source(uri.address(), timeoutMillis);
-        ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-connect-");
-        AtomicBoolean late = new AtomicBoolean();
         try {
-            return Worker.await(executor, timeoutMillis, () -> {
-                OwnPool pool = new OwnPool(connect(config(uri, source, timeoutMillis)));
-                if (late.get()) {
-                    pool.close();
-                }
-                return pool;
-            });
+            return new OwnPool(inTime(timeoutMillis, () -> connect(config(uri, source, timeoutMillis))));
         } catch (SQLException e) {
             throw Database.explained("connecting", "the database", e);
+        }
+    }
+
+    /** What was opened in time; what opens later is closed by whoever comes second, its thread or its caller. */
+    static <T extends AutoCloseable> T inTime(long timeoutMillis, Worker.SqlCall<T> open) throws SQLException {
+        ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-connect-");
+        CompletableFuture<T> handedOver = new CompletableFuture<>();
+        try {
+            return Worker.await(executor, timeoutMillis, () -> {
+                T opened = open.run();
+                if (!handedOver.complete(opened)) {
+                    close(opened);
+                }
+                return opened;
+            });
+        } catch (SQLException e) {
+            if (!handedOver.completeExceptionally(e)) {
+                close(handedOver.join());
+            }
+            throw e;
         } finally {
-            late.set(true);
             executor.shutdown();
+        }
+    }
+
+    private static void close(AutoCloseable late) throws SQLException {
+        try {
+            late.close();
+        } catch (Exception e) {
+            throw new SQLException("what was opened too late cannot be closed", e);
         }
     }
 
