@@ -181,7 +181,8 @@ final class Database implements AutoCloseable {
         return noted(() -> worker.runForHold(timeoutMillis, work));
     }
 
-    private <T> T noted(Worker.SqlCall<T> call) throws SQLException {
+    /** Whether the database answers decides how long {@link #close()} waits for it. */
+    <T> T noted(Worker.SqlCall<T> call) throws SQLException {
         try {
             T answer = call.run();
             silent = false;
@@ -259,8 +260,13 @@ final class Database implements AutoCloseable {
      */
     @Override
     public void close() {
+        close(() -> {});
+    }
+
+    /** The same, after something else that may take its time as well. */
+    void close(Runnable first) {
         worker.close();
-        Thread closing = Threads.start("holdfast-jdbc-close", this::closeConnections);
+        Thread closing = Threads.start("holdfast-jdbc-close", () -> closeConnections(first));
         long untilNanos = System.nanoTime()
                 + TimeUnit.MILLISECONDS.toNanos(silent ? Math.min(SILENT_CLOSE_MILLIS, timeoutMillis) : timeoutMillis);
         boolean interrupted = false;
@@ -278,8 +284,9 @@ final class Database implements AutoCloseable {
         }
     }
 
-    private void closeConnections() {
+    private void closeConnections(Runnable first) {
         try {
+            first.run();
             connections.close();
             closeDataSource.run();
         } catch (RuntimeException e) {

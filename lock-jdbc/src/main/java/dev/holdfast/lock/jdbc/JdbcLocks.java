@@ -219,7 +219,7 @@ public final class JdbcLocks {
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
             Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
-            return RowLockBackend.of(database, dataSource, limit, timeoutMillis);
+            return RowLockBackend.of(database, limit, timeoutMillis);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

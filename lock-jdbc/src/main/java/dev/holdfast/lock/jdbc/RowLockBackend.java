@@ -24,7 +24,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import javax.sql.DataSource;
 
 /**
  * Locks that are locked rows, each by a transaction of its own: see {@link RowHold}. All that touches a connection is done by
@@ -43,10 +42,10 @@ final class RowLockBackend implements LockBackend {
         this.executor = executor;
     }
 
-    static RowLockBackend of(Database database, DataSource dataSource, int limit, long timeoutMillis) {
+    static RowLockBackend of(Database database, int limit, long timeoutMillis) {
         ExecutorService executor = Threads.unbounded("holdfast-row-");
         RowStatements sql = RowStatements.of(database.dialect(), database.table());
-        RowSessions sessions = new RowSessions(dataSource, database.dialect(), sql, limit, executor);
+        RowSessions sessions = new RowSessions(database.connections(), database.dialect(), sql, limit, executor);
         return new RowLockBackend(database, new RowLocks(database, sql, sessions, executor, timeoutMillis), executor);
     }
 
@@ -145,8 +144,7 @@ final class RowLockBackend implements LockBackend {
 
     @Override
     public void close() {
-        locks.close();
-        database.close();
+        database.close(locks::close);
     }
 
     private static long deadline(long timeoutMillis) {
@@ -156,7 +154,7 @@ final class RowLockBackend implements LockBackend {
     /** The engine puts the lock's name before the message. */
     private <T> CompletionStage<T> stage(String what, long timeoutMillis, Worker.SqlCall<T> call) {
         try {
-            return CompletableFuture.completedStage(Worker.await(executor, timeoutMillis, call));
+            return CompletableFuture.completedStage(database.noted(() -> Worker.await(executor, timeoutMillis, call)));
         } catch (SQLException e) {
             return CompletableFuture.failedStage(database.explained(what, e));
         } catch (LockException e) {

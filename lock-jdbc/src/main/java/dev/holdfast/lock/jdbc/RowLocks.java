@@ -149,6 +149,7 @@ final class RowLocks implements AutoCloseable {
         });
     }
 
+    /** On a thread that nobody waits for longer than a request may take. */
     @Override
     public void close() {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
@@ -159,7 +160,7 @@ final class RowLocks implements AutoCloseable {
                 // The server ends it when the connection is gone.
             }
         }
-        sessions.close();
+        sessions.close(deadlineNanos);
         executor.shutdown();
     }
 }

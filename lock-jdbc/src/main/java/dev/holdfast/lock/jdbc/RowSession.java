@@ -6,7 +6,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.OptionalLong;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 
@@ -35,6 +34,7 @@ final class RowSession {
 
     private static final int UNCHANGED = Connection.TRANSACTION_READ_COMMITTED;
 
+    private final Connections connections;
     private final Connection connection;
     private final Dialect dialect;
     private final RowStatements sql;
@@ -48,7 +48,9 @@ final class RowSession {
     private long usedNanos = System.nanoTime();
     private volatile @Nullable Statement waiting;
 
-    private RowSession(Connection connection, Dialect dialect, RowStatements sql) throws SQLException {
+    private RowSession(Connections connections, Connection connection, Dialect dialect, RowStatements sql)
+            throws SQLException {
+        this.connections = connections;
         this.connection = connection;
         this.dialect = dialect;
         this.sql = sql;
@@ -68,16 +70,16 @@ final class RowSession {
     }
 
     /** Takes a connection, which may wait as the data source likes. */
-    static RowSession open(DataSource dataSource, Dialect dialect, RowStatements sql) throws SQLException {
-        Connection connection = dataSource.getConnection();
+    static RowSession open(Connections connections, Dialect dialect, RowStatements sql) throws SQLException {
+        Connection connection = connections.dataSource().getConnection();
         boolean opened = false;
         try {
-            RowSession session = new RowSession(connection, dialect, sql);
+            RowSession session = new RowSession(connections, connection, dialect, sql);
             opened = true;
             return session;
         } finally {
             if (!opened) {
-                connection.close();
+                connections.end(connection);
             }
         }
     }
@@ -227,20 +229,29 @@ final class RowSession {
         }
     }
 
-    /** Gives the connection back as it came; it holds no row. */
-    void giveBack() {
+    /** Gives the connection back as it came; it holds no row. What has no time for that is ended. */
+    void giveBack(long deadlineNanos) {
+        if (deadlineNanos - System.nanoTime() <= 0) {
+            discard();
+            return;
+        }
         try {
             if (serverSeconds != 0) {
+                patience(deadlineNanos);
                 execute("SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock");
             }
+            patience(deadlineNanos);
             rollback();
             if (autoCommit) {
+                patience(deadlineNanos);
                 connection.setAutoCommit(true);
             }
             if (isolation != UNCHANGED) {
+                patience(deadlineNanos);
                 connection.setTransactionIsolation(isolation);
             }
             if (readOnly) {
+                patience(deadlineNanos);
                 connection.setReadOnly(true);
             }
             connection.setNetworkTimeout(Runnable::run, networkTimeoutMillis);
@@ -250,17 +261,12 @@ final class RowSession {
         }
     }
 
+    private void patience(long deadlineNanos) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, Session.millisLeft(deadlineNanos));
+    }
+
     /** Ends the connection, whatever state it is in; its pool makes another one. */
     void discard() {
-        try {
-            connection.abort(Runnable::run);
-        } catch (SQLException e) {
-            // Ended already.
-        }
-        try {
-            connection.close();
-        } catch (SQLException e) {
-            // Ended already.
-        }
+        connections.end(connection);
     }
 }

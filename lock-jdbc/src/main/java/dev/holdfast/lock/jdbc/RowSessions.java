@@ -18,11 +18,11 @@ import javax.sql.DataSource;
  *
  * <p>A connection that is free again is kept for two seconds, ready for the next lock. Thread-safe.
  */
-final class RowSessions implements AutoCloseable {
+final class RowSessions {
     private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int DEFAULT_LIMIT = 8;
 
-    private final DataSource dataSource;
+    private final Connections connections;
     private final Dialect dialect;
     private final RowStatements sql;
     private final Executor executor;
@@ -32,8 +32,8 @@ final class RowSessions implements AutoCloseable {
     private final AtomicBoolean sweeping = new AtomicBoolean();
     private volatile boolean closed;
 
-    RowSessions(DataSource dataSource, Dialect dialect, RowStatements sql, int limit, Executor executor) {
-        this.dataSource = dataSource;
+    RowSessions(Connections connections, Dialect dialect, RowStatements sql, int limit, Executor executor) {
+        this.connections = connections;
         this.dialect = dialect;
         this.sql = sql;
         this.limit = limit;
@@ -84,27 +84,32 @@ final class RowSessions implements AutoCloseable {
         try {
             for (RowSession kept = ready.pollFirst(); kept != null; kept = ready.pollFirst()) {
                 try {
-                    T result = work.use(kept);
+                    T result = use(kept, work);
                     taken = true;
                     return result;
                 } catch (SQLException e) {
                     // It may have been ended while nobody looked: a new one tells what is the matter.
-                    kept.discard();
                 }
             }
-            RowSession session = RowSession.open(dataSource, dialect, sql);
-            try {
-                T result = work.use(session);
-                taken = true;
-                return result;
-            } finally {
-                if (!taken) {
-                    session.discard();
-                }
-            }
+            T result = use(RowSession.open(connections, dialect, sql), work);
+            taken = true;
+            return result;
         } finally {
             if (!taken) {
                 permits.release();
+            }
+        }
+    }
+
+    private static <T> T use(RowSession session, Use<T> work) throws SQLException {
+        boolean done = false;
+        try {
+            T result = work.use(session);
+            done = true;
+            return result;
+        } finally {
+            if (!done) {
+                session.discard();
             }
         }
     }
@@ -115,7 +120,7 @@ final class RowSessions implements AutoCloseable {
         permits.release();
         sweepLater();
         if (closed) {
-            sweep(0);
+            sweep(0, System.nanoTime() + KEEP_NANOS);
         }
     }
 
@@ -130,7 +135,7 @@ final class RowSessions implements AutoCloseable {
             CompletableFuture.delayedExecutor(KEEP_NANOS, TimeUnit.NANOSECONDS, executor)
                     .execute(() -> {
                         sweeping.set(false);
-                        sweep(KEEP_NANOS);
+                        sweep(KEEP_NANOS, System.nanoTime() + KEEP_NANOS);
                         if (!ready.isEmpty()) {
                             sweepLater();
                         }
@@ -138,23 +143,22 @@ final class RowSessions implements AutoCloseable {
         }
     }
 
-    private void sweep(long keepNanos) {
+    private void sweep(long keepNanos, long deadlineNanos) {
         RowSession oldest = ready.pollLast();
         while (oldest != null) {
             if (System.nanoTime() - oldest.usedNanos() < keepNanos) {
                 ready.addLast(oldest);
                 return;
             }
-            oldest.giveBack();
+            oldest.giveBack(deadlineNanos);
             oldest = ready.pollLast();
         }
     }
 
-    /** Gives back what is ready; the rest follows as it is released. */
-    @Override
-    public void close() {
+    /** Gives back what is ready, before a deadline that all have in common; the rest follows as it is released. */
+    void close(long deadlineNanos) {
         closed = true;
-        sweep(0);
+        sweep(0, deadlineNanos);
     }
 
     /** What is done with a connection. */
