@@ -10,6 +10,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -97,6 +98,8 @@ final class StatementCountTest {
 
     /** A backend on a table of its own, with an eye on it. */
     private static final class Counted implements AutoCloseable {
+        private static final String ALIVE = "com.zaxxer.hikari.aliveBypassWindowMs";
+
         private final Db db;
         private final HikariDataSource pool;
         private final AtomicLong count = new AtomicLong();
@@ -105,7 +108,18 @@ final class StatementCountTest {
         Counted(Db db) {
             this.db = db;
             // One connection: HikariCP would open another one in the background, which the server counts too.
-            pool = db.pool(config -> config.setMaximumPoolSize(1));
+            // And it would try one that was idle for half a second, as on a busy machine, by a statement of its own.
+            String before =
+                    System.setProperty(ALIVE, Long.toString(Duration.ofHours(1).toMillis()));
+            try {
+                pool = db.pool(config -> config.setMaximumPoolSize(1));
+            } finally {
+                if (before == null) {
+                    System.clearProperty(ALIVE);
+                } else {
+                    System.setProperty(ALIVE, before);
+                }
+            }
             backend = JdbcLocks.builder(new CountingDataSource(pool, count))
                     .table(SharedDb.newTable())
                     .createTable(true)
