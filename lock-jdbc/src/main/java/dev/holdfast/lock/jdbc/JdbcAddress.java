@@ -17,6 +17,9 @@ import java.util.regex.Pattern;
  * wrong and repeats none of it. Immutable; without a {@code toString} of its own, since the properties are secret.
  */
 final class JdbcAddress {
+    /** By which MariaDB's driver accepts {@code jdbc:mysql:}, if it stands in the URL. */
+    static final String PERMIT_MYSQL = "permitMysqlScheme";
+
     private static final Pattern PREFIX = Pattern.compile("jdbc(?::[A-Za-z0-9.+_-]+)+:");
     private static final Set<String> KINDS = Set.of("postgresql", "mysql", "mariadb", "h2");
     private static final Pattern HOSTS =
@@ -30,6 +33,9 @@ final class JdbcAddress {
 
     private static final Pattern DETAIL = Pattern.compile("[(,]([^()=,]+)=([^()=,@/?#:;&]*)(?=[,)])");
     private static final Set<String> DETAILS = Set.of("host", "port", "protocol", "path", "priority", "type");
+
+    /** Parameters that may stand without a value. */
+    private static final Set<String> BARE = Set.of("ssl", PERMIT_MYSQL);
 
     /** What may stand behind H2's password without being taken for the rest of it. */
     private static final Set<String> BEHIND_PASSWORD = Set.of(
@@ -230,7 +236,7 @@ final class JdbcAddress {
             if (part.isEmpty()) {
                 continue;
             }
-            if (!NAME.matcher(name).matches() || equals < 0 && !name.equals("ssl")) {
+            if (!NAME.matcher(name).matches() || equals < 0 && !BARE.contains(name)) {
                 throw malformed("parameter number " + number + " is not name=value");
             }
             String value = part.substring(equals < 0 ? part.length() : equals + 1);

@@ -72,12 +72,16 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    private static Driver driver(JdbcAddress address) {
+    private static Driver driver(JdbcAddress address, String url) {
         try {
-            return DriverManager.getDriver(address.url());
+            return DriverManager.getDriver(url);
         } catch (SQLException e) {
             throw new LockConfigurationException("no JDBC driver on the class path accepts URLs of jdbc:"
-                    + address.kind() + ":, or the URL is malformed; add the database's driver and check the URL");
+                    + address.kind() + ":, or the URL is malformed; add the database's driver and check the URL"
+                    + (address.kind().equals("mysql")
+                            ? "; MariaDB's driver takes jdbc:mariadb:, or jdbc:mysql: with the parameter "
+                                    + JdbcAddress.PERMIT_MYSQL
+                            : ""));
         }
     }
 
@@ -101,7 +105,11 @@ final class OwnPool implements AutoCloseable {
                 properties.setProperty(name, value);
             }
         });
-        return new AddressSource(driver(address), address.url(), properties);
+        // MariaDB's driver looks for it before it looks at the properties; MySQL's does not mind.
+        String url = properties.remove(JdbcAddress.PERMIT_MYSQL) == null
+                ? address.url()
+                : address.url() + "?" + JdbcAddress.PERMIT_MYSQL + "=true";
+        return new AddressSource(driver(address, url), url, properties);
     }
 
     private static HikariConfig config(JdbcUri uri, AddressSource source, long timeoutMillis) {
