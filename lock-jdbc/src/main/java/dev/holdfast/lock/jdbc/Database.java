@@ -176,6 +176,11 @@ final class Database implements AutoCloseable {
         return noted(() -> worker.run(timeoutMillis, work));
     }
 
+    /** As {@link #run}, for somebody who has to know when the transaction has ended. */
+    <T> T run(long timeoutMillis, Worker.Around<T> around, SqlWork<T> work) throws SQLException {
+        return noted(() -> worker.run(timeoutMillis, around, work));
+    }
+
     /** As {@link #run}, for what keeps or ends a hold: no attempt is in its way. */
     <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
         return noted(() -> worker.runForHold(timeoutMillis, work));

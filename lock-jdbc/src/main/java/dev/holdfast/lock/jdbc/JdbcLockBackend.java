@@ -53,6 +53,7 @@ final class JdbcLockBackend implements LockBackend {
     private final @Nullable Sweeper sweeper;
     private final @Nullable PostgresWakeups wakeups;
     private final AttemptsUnderWay underWay = new AttemptsUnderWay();
+    private final Orphans orphans;
     private final Turns turns;
     private final long pauseMillis;
 
@@ -64,6 +65,7 @@ final class JdbcLockBackend implements LockBackend {
             LongSupplier nanoTime) {
         this.database = database;
         this.strategy = strategy;
+        this.orphans = new Orphans(database, strategy);
         this.sweeper = sweeper;
         this.wakeups = wakeups;
         this.pauseMillis = wakeups == null ? POLLED_MILLIS : CALLED_MILLIS;
@@ -108,6 +110,7 @@ final class JdbcLockBackend implements LockBackend {
                         request,
                         database.run(
                                 request.timeoutMillis(),
+                                transaction -> watched(request.acquisition(), transaction),
                                 connection -> attempt(connection, database.storable(request), deadlineNanos)));
             } catch (SQLException e) {
                 if (Failure.of(e) == Failure.CONFLICT) {
@@ -119,28 +122,44 @@ final class JdbcLockBackend implements LockBackend {
     }
 
     /**
-     * The caller leaves at the deadline and may abandon while the statement goes on, on another connection, where the
-     * abandonment sees the row as it was before: then whatever the statement did is undone behind it. An attempt that makes
-     * itself known after the abandonment has looked finds its deadline passed, and does nothing.
+     * The caller leaves at the deadline and may abandon while the transaction goes on, on another connection, where the
+     * abandonment sees the row as it was before: then whatever the transaction did is undone behind it.
      */
-    private Attempt attempt(Connection connection, AttemptRequest request, long deadlineNanos) throws SQLException {
-        Acquisition acquisition = request.acquisition();
-        boolean abandoned = false;
-        Attempt answer;
+    private Attempt watched(Acquisition acquisition, Worker.SqlCall<Attempt> transaction) throws SQLException {
+        boolean answered = false;
         underWay.begin(acquisition.owner());
         try {
-            if (System.nanoTime() - deadlineNanos >= 0) {
-                throw new SQLTransientConnectionException("the deadline has passed", "08000");
-            }
-            answer = strategy.attempt(connection, request);
+            Attempt answer = transaction.run();
+            answered = true;
+            return answer;
+        } catch (SQLException e) {
+            answered = Failure.of(e) != Failure.UNAVAILABLE;
+            throw e;
         } finally {
-            abandoned = underWay.end(acquisition.owner());
+            if (underWay.end(acquisition.owner(), answered)) {
+                orphans.remove(acquisition);
+            }
         }
-        if (!abandoned) {
+    }
+
+    /** An attempt that makes itself known after the abandonment has looked finds its deadline passed, and does nothing. */
+    private Attempt attempt(Connection connection, AttemptRequest request, long deadlineNanos) throws SQLException {
+        if (System.nanoTime() - deadlineNanos >= 0) {
+            throw new SQLTransientConnectionException("the deadline has passed", "08000");
+        }
+        Attempt answer = strategy.attempt(connection, request);
+        if (!underWay.isAbandoned(request.acquisition().owner())) {
             return answer;
         }
-        strategy.abandon(connection, acquisition);
+        strategy.abandon(connection, request.acquisition());
         return Rows.busy(-1);
+    }
+
+    /** Whatever is still under way without an answer is not to leave anything. */
+    private void ended(Acquisition acquisition) {
+        if (underWay.abandon(acquisition.owner())) {
+            orphans.remove(acquisition);
+        }
     }
 
     /** A waiter gets a ticket, by which it is called. */
@@ -166,7 +185,7 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        underWay.abandon(acquisition.owner());
+        ended(acquisition);
         CompletionStage<Boolean> abandoned = stage(
                 "abandonment",
                 () -> database.run(timeoutMillis, connection -> {
@@ -190,6 +209,7 @@ final class JdbcLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        ended(grant.acquisition());
         return stage("release of token " + grant.token(), () -> {
             Strategy.Released released =
                     database.runForHold(timeoutMillis, connection -> strategy.release(connection, grant));

@@ -29,15 +29,15 @@ final class Session {
     }
 
     /**
-     * Runs the work in a transaction of its own; the network time-out bounds each of its round trips.
+     * Runs the work in a transaction of its own, which ends by the deadline, however many statements it has.
      *
      * @throws SQLException as the work; a {@link Failure#CONFLICT} was tried again for as long as the deadline allows
      */
-    <T> T run(Connection connection, long deadlineNanos, SqlWork<T> work) throws SQLException {
+    <T> T run(Connection taken, long deadlineNanos, SqlWork<T> work) throws SQLException {
+        Connection connection = BoundedConnection.of(taken, deadlineNanos);
         int before = connection.getNetworkTimeout();
         try {
             for (int tries = 1; ; tries++) {
-                connection.setNetworkTimeout(Runnable::run, millisLeft(deadlineNanos));
                 try {
                     return readOnlyDefault ? runReadWrite(connection, work) : runOnce(connection, work);
                 } catch (SQLException e) {

@@ -54,31 +54,50 @@ final class Worker implements AutoCloseable {
      * @throws SQLException as the work and the data source; also if there is no answer in time, or after close
      */
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
-        return run(executor, timeoutMillis, work);
+        return run(timeoutMillis, SqlCall::run, work);
+    }
+
+    /** As {@link #run}, for somebody who has to know when the transaction has ended. */
+    <T> T run(long timeoutMillis, Around<T> around, SqlWork<T> work) throws SQLException {
+        return run(executor, timeoutMillis, around, work);
     }
 
     /** As {@link #run}, for renewals and releases. */
     <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
-        return run(holds, timeoutMillis, work);
+        return run(holds, timeoutMillis, SqlCall::run, work);
     }
 
-    private <T> T run(ExecutorService elsewhere, long timeoutMillis, SqlWork<T> work) throws SQLException {
+    private <T> T run(ExecutorService elsewhere, long timeoutMillis, Around<T> around, SqlWork<T> work)
+            throws SQLException {
         long now = System.nanoTime();
         long deadlineNanos = now + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        if (Threads.isOurs() || interruptible && connections.keepsDeadline(timeoutMillis)) {
-            return onThisThread(deadlineNanos, deadlineNanos, work);
+        if (Threads.isOurs()) {
+            return onThisThread(deadlineNanos, deadlineNanos, around, work);
         }
-        long statementNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(SHORTEST_STATEMENT_MILLIS, timeoutMillis));
-        return await(elsewhere, timeoutMillis, () -> onThisThread(deadlineNanos, statementNanos, work));
+        if (interruptible && connections.keepsDeadline(timeoutMillis)) {
+            try (Connection connection = connections.get()) {
+                if (Session.millisLeft(deadlineNanos) >= SHORTEST_STATEMENT_MILLIS) {
+                    return around.run(() -> session.run(connection, deadlineNanos, work));
+                }
+            }
+        }
+        long leftMillis = Session.millisLeft(deadlineNanos);
+        return await(elsewhere, leftMillis, () -> {
+            long statementNanos = Math.max(
+                    deadlineNanos - now,
+                    TimeUnit.MILLISECONDS.toNanos(SHORTEST_STATEMENT_MILLIS) + System.nanoTime() - now);
+            return onThisThread(deadlineNanos, now + statementNanos, around, work);
+        });
     }
 
     /** Begins by the first deadline, and ends by the second. */
-    private <T> T onThisThread(long deadlineNanos, long statementNanos, SqlWork<T> work) throws SQLException {
+    private <T> T onThisThread(long deadlineNanos, long statementNanos, Around<T> around, SqlWork<T> work)
+            throws SQLException {
         try (Connection connection = connections.get()) {
             if (System.nanoTime() - deadlineNanos >= 0) {
                 throw new SQLTransientConnectionException("the pool had no connection in time", "08000");
             }
-            return session.run(connection, statementNanos, work);
+            return around.run(() -> session.run(connection, statementNanos, work));
         }
     }
 
@@ -134,6 +153,12 @@ final class Worker implements AutoCloseable {
     public void close() {
         executor.shutdown();
         holds.shutdown();
+    }
+
+    /** What is done around a transaction. */
+    @FunctionalInterface
+    interface Around<T> {
+        T run(SqlCall<T> transaction) throws SQLException;
     }
 
     /** A call that may fail as the database does. */

@@ -13,10 +13,13 @@ import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
 import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** An attempt whose statement ends after its caller has left and given up. */
 final class LateAttemptTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void abandon_whileTheStatementWaitsForTheRow_leavesItFree(JdbcStrategy strategy) throws Exception {
@@ -42,10 +45,46 @@ final class LateAttemptTest {
                 Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
                 other.rollback();
             }
-            await().atMost(Duration.ofSeconds(60))
-                    .until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+            await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
 
             Spi.release(backend, Spi.granted(backend, "late"));
+            backend.close();
+        }
+    }
+
+    /** The server goes on with a statement of which the client has cut off the connection. */
+    @ParameterizedTest
+    @CsvSource({"VERSION, 50", "UNIQUE_INDEX, 50", "VERSION, 600", "UNIQUE_INDEX, 600"})
+    void abandon_ofAStatementThatWasCutOff_leavesItFree(JdbcStrategy strategy, long timeoutMillis) throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = db.pool(config -> config.setConnectionTimeout(30_000))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .strategy(strategy)
+                    .table(table)
+                    .createTable(true)
+                    .notifications(false)
+                    .backend(ClientOptions.defaults());
+            Spi.release(backend, Spi.granted(backend, "cut off"));
+            Acquisition late = Spi.acquisition("cut off");
+            String granted = "SELECT count(*) FROM " + table + " WHERE owner = '" + late.owner() + "'";
+            try (Connection other = db.connect();
+                    var statement = other.createStatement()) {
+                other.setAutoCommit(false);
+                statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
+                AttemptRequest request = new AttemptRequest(
+                        late, 60_000, timeoutMillis, false, null, timeoutMillis, Identity.ofThisProcess("a test"));
+                assertThatThrownBy(() -> Spi.answer(backend.attempt(request)))
+                        .isInstanceOf(LockUnavailableException.class);
+                Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
+                await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+                other.rollback();
+            }
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            db.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 0);
+            await().atMost(Duration.ofSeconds(20)).until(() -> db.number(granted) == 0);
+            Spi.release(backend, Spi.granted(backend, "cut off"));
             backend.close();
         }
     }
