@@ -1,6 +1,7 @@
 package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.check.Result;
+import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.Operation;
 import java.io.IOException;
@@ -9,6 +10,8 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +20,7 @@ import java.util.TreeMap;
 /** Writes what a run has shown as {@code report.json} and {@code report.html}, next to its histories. */
 final class Report {
     private static final int SHOWN = 200;
+    private static final long FOLLOWS_NANOS = 7_000_000_000L;
 
     private Report() {}
 
@@ -100,7 +104,10 @@ final class Report {
                 <style>body{font-family:sans-serif;margin:2em}td{padding:0 1em 0 0;vertical-align:top}
                 h1 span{color:%s}svg{width:100%%}table{font-size:90%%}</style></head><body>
                 <h1>%s: <span>%s</span></h1>
-                <p>Rows: faults, then a row a lock; holds have the colour of their client, a red tick is a loss that was told.</p>
+                <p>Rows: faults, then a row a lock; holds have the colour of their client, a red tick is a loss that was told.
+                A hold ends where its lease was last found valid.</p>
+                %s
+                <p>%s</p>
                 %s
                 <h2>Facts</h2><table>%s</table>
                 <h2>Faults</h2><table><tr><th>at</th><th>for</th><th>what</th><th>whom</th><th></th></tr>%s</table>
@@ -110,9 +117,54 @@ final class Report {
                         verdict.good() ? "#2a7" : "#c22",
                         escaped(verdict.cluster()),
                         verdict.good() ? "passed" : "failed",
-                        Timeline.of(verdict),
+                        Timeline.of(verdict.evidence()),
+                        legend(verdict),
+                        zooms(verdict),
                         String.join("\n", rows),
                         String.join("\n", faults));
+    }
+
+    private static String legend(Verdict verdict) {
+        StringBuilder legend = new StringBuilder("Clients: ");
+        for (int client = 0; client < verdict.plan().profile().clients(); client++) {
+            legend.append(String.format(
+                    "<span style=\"color:%s\">&#9632;</span> %d ",
+                    Timeline.COLOURS.get(client % Timeline.COLOURS.size()), client));
+        }
+        return legend.toString();
+    }
+
+    private static String zooms(Verdict verdict) {
+        StringBuilder zooms = new StringBuilder();
+        for (Injection injection : telling(
+                verdict.evidence().injections(), verdict.evidence().history().operations())) {
+            zooms.append(String.format(
+                    "<h2>Ten seconds around %s, %s</h2>%n%s",
+                    injection.fault().kind(),
+                    escaped(injection.target()),
+                    Timeline.around(verdict.evidence(), injection)));
+        }
+        return zooms.toString();
+    }
+
+    /** Of each place where faults were, the fault that most losses followed; in the order of their times. */
+    static List<Injection> telling(List<Injection> injections, List<Operation> operations) {
+        Map<FaultKind.Where, Injection> telling = new EnumMap<>(FaultKind.Where.class);
+        Map<FaultKind.Where, Long> most = new EnumMap<>(FaultKind.Where.class);
+        for (Injection injection : injections) {
+            FaultKind.Where where = injection.fault().kind().where();
+            long losses = operations.stream()
+                    .filter(operation ->
+                            operation.lost >= injection.start() && operation.lost <= injection.start() + FOLLOWS_NANOS)
+                    .count();
+            if (losses > most.getOrDefault(where, -1L)) {
+                most.put(where, losses);
+                telling.put(where, injection);
+            }
+        }
+        return telling.values().stream()
+                .sorted(Comparator.comparingLong(Injection::start))
+                .toList();
     }
 
     private static String row(String name, Object value) {

@@ -13,16 +13,16 @@ import java.util.Map;
 import java.util.Optional;
 
 /** Makes small histories; times in milliseconds. */
-final class Claims {
+public final class Claims {
     static final long MILLI = 1_000_000;
 
     private Claims() {}
 
-    static Operation claim(long token, long invoked, long acquired, long confirmed) {
+    public static Operation claim(long token, long invoked, long acquired, long confirmed) {
         return claim(0, OpKind.TIMED, token, invoked, acquired, confirmed);
     }
 
-    static Operation claim(int client, OpKind kind, long token, long invoked, long acquired, long confirmed) {
+    public static Operation claim(int client, OpKind kind, long token, long invoked, long acquired, long confirmed) {
         Operation operation = call(client, kind, invoked);
         operation.token = token;
         operation.acquired = acquired * MILLI;
@@ -30,18 +30,18 @@ final class Claims {
         return operation;
     }
 
-    static Operation call(int client, OpKind kind, long invoked) {
+    public static Operation call(int client, OpKind kind, long invoked) {
         return new Operation(new Operation.Process(client, 0), 0, 1, kind, invoked * MILLI);
     }
 
-    static Operation released(Operation operation, long at) {
+    public static Operation released(Operation operation, long at) {
         operation.release = at * MILLI;
         operation.released = at * MILLI;
         operation.releaseOutcome = Outcome.OK;
         return operation;
     }
 
-    static Injection fault(FaultKind kind, int client, long start, long end) {
+    public static Injection fault(FaultKind kind, int client, long start, long end) {
         return new Injection(
                 new Fault(kind, 0, end - start, client, Optional.empty(), 0),
                 "client " + client,
@@ -50,11 +50,11 @@ final class Claims {
                 end * MILLI);
     }
 
-    static Evidence evidence(List<Operation> operations, List<Injection> injections, List<Interval> hiccups) {
+    public static Evidence evidence(List<Operation> operations, List<Injection> injections, List<Interval> hiccups) {
         return evidence(new History(operations, Map.of(), Map.of(), List.of(), Map.of()), injections, hiccups);
     }
 
-    static Evidence evidence(History history, List<Injection> injections, List<Interval> hiccups) {
+    public static Evidence evidence(History history, List<Injection> injections, List<Interval> hiccups) {
         return new Evidence(history, injections, hiccups, Map.of(), 2_000, 100_000 * MILLI, 100_000 * MILLI, List.of());
     }
 }
