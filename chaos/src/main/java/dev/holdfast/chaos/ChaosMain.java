@@ -2,6 +2,7 @@ package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.cluster.Clusters;
+import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.mutant.Mutants;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -56,6 +57,9 @@ public final class ChaosMain implements Callable<Integer> {
     @Option(names = "--names", description = "locks (default: 20)")
     private int names = 20;
 
+    @Option(names = "--faults", description = "all (default), deaths, none, or kinds: NET_CUT,LEADER_KILL")
+    private String faults = Profile.ALL;
+
     @Option(names = "--mutant", hidden = true)
     private String mutant = Mutants.NONE;
 
@@ -67,6 +71,11 @@ public final class ChaosMain implements Callable<Integer> {
 
     @Option(names = "--mutants", description = "runs every broken lock and tells which check has caught it")
     private boolean mutants;
+
+    @Option(
+            names = "--all",
+            description = "runs every store but memory, each until every check of what it promises was judged")
+    private boolean all;
 
     @Option(names = "--seeds", description = "with --mutants: how many seeds each (default: 5)")
     private int seeds = 5;
@@ -98,6 +107,14 @@ public final class ChaosMain implements Callable<Integer> {
                             .toAbsolutePath();
             return new MutantRuns(seed == 0 ? 1 : seed, seeds, parallel, only, runs, out).run() ? 0 : 1;
         }
+        if (all) {
+            List<String> stores = backend == null
+                    ? Clusters.NAMES.stream()
+                            .filter(name -> !name.equals("memory"))
+                            .toList()
+                    : List.of(backend);
+            return new AllRuns(this::plan, out).run(stores) ? 0 : 1;
+        }
         if (backend == null || !Clusters.NAMES.contains(backend)) {
             throw new ParameterException(commandLine(), "--backend must be one of " + Clusters.NAMES);
         }
@@ -108,23 +125,30 @@ public final class ChaosMain implements Callable<Integer> {
         return java.util.Objects.requireNonNull(spec, "spec").commandLine();
     }
 
-    private int one(String backend, PrintWriter out) throws IOException, InterruptedException {
+    private RunPlan plan(String backend) {
         long chosenSeed = seed == 0 ? System.nanoTime() % 1_000_000_000 : seed;
         Duration length = seconds > 0 ? Duration.ofSeconds(seconds) : Duration.ofSeconds(Math.round(minutes * 60));
-        Path runFolder = folder != null
-                ? folder
-                : Path.of("chaos", "target", "runs", backend + "-" + chosenSeed + "-" + System.currentTimeMillis())
-                        .toAbsolutePath();
-        RunPlan plan = new RunPlan(
+        String run = backend + "-" + chosenSeed + "-" + System.currentTimeMillis();
+        Path runFolder = folder == null
+                ? Path.of("chaos", "target", "runs", run).toAbsolutePath()
+                : all ? folder.resolve(run) : folder;
+        return new RunPlan(
                 backend,
                 length,
                 chosenSeed,
-                Clusters.profile(backend, leaseMillis).sized(clients, threads, names),
+                Clusters.profile(backend, leaseMillis)
+                        .sized(clients, threads, names)
+                        .with(faults),
                 mutant,
                 runFolder,
-                logLevel);
+                logLevel,
+                faults);
+    }
+
+    private int one(String backend, PrintWriter out) throws IOException, InterruptedException {
+        RunPlan plan = plan(backend);
         Verdict verdict = new ChaosRun(plan, out).run();
-        Report.write(verdict, runFolder);
+        Report.write(verdict, plan.folder());
         print(verdict, out);
         return verdict.good() ? 0 : 1;
     }
@@ -139,12 +163,16 @@ public final class ChaosMain implements Callable<Integer> {
                 verdict.unguarded()[0],
                 verdict.unguarded()[1]);
         for (Result result : verdict.results()) {
-            out.printf(
-                    "%-22s %d violations%s %s%n",
-                    result.check(),
-                    result.violations().size(),
-                    verdict.isPromised(result) ? "" : " (over a failover this store does not promise it)",
-                    result.facts());
+            if (result.isJudged()) {
+                out.printf(
+                        "%-22s %d violations%s %s%n",
+                        result.check(),
+                        result.violations().size(),
+                        verdict.isPromised(result) ? "" : " (over a failover this store does not promise it)",
+                        result.facts());
+            } else {
+                out.printf("%-22s not judged: %s%n", result.check(), result.notJudged());
+            }
             show(result.violations(), out);
         }
         if (!verdict.exclusive()) {

@@ -1,6 +1,7 @@
 package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.check.Result;
+import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.mutant.Mutant;
 import dev.holdfast.chaos.mutant.Mutants;
 import java.io.IOException;
@@ -80,7 +81,8 @@ final class MutantRuns {
                     mutant.profile(),
                     mutant.name(),
                     folder.resolve(mutant.name().replaceAll("[^A-Za-z0-9-]+", "-") + "-" + seed),
-                    "off");
+                    "off",
+                    Profile.ALL);
             long start = System.nanoTime();
             Verdict verdict = new ChaosRun(plan, new PrintWriter(PrintWriter.nullWriter())).run();
             Report.write(verdict, plan.folder());

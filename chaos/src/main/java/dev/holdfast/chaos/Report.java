@@ -52,7 +52,11 @@ final class Report {
         Map<String, Object> checks = new LinkedHashMap<>();
         for (Result result : verdict.results()) {
             Map<String, Object> check = new LinkedHashMap<>();
-            check.put("violations", result.violations().size());
+            if (result.isJudged()) {
+                check.put("violations", result.violations().size());
+            } else {
+                check.put("not judged", result.notJudged());
+            }
             check.putAll(new TreeMap<>(result.facts()));
             if (!result.violations().isEmpty()) {
                 check.put("first", result.violations().stream().limit(SHOWN).toList());

@@ -15,9 +15,37 @@ import java.time.Duration;
  * @param mutant what is wrong with the locks
  * @param folder where histories and the report go
  * @param logLevel of the client processes
+ * @param faults which faults the profile has, see {@link Profile#with}
  */
 public record RunPlan(
-        String backend, Duration length, long seed, Profile profile, String mutant, Path folder, String logLevel) {
+        String backend,
+        Duration length,
+        long seed,
+        Profile profile,
+        String mutant,
+        Path folder,
+        String logLevel,
+        String faults) {
+
+    /**
+     * Another run on the same store.
+     *
+     * @param others which faults
+     * @param duration how long
+     * @param number makes its seed and folder its own
+     * @return the plan
+     */
+    RunPlan like(String others, Duration duration, int number) {
+        return new RunPlan(
+                backend,
+                duration,
+                seed + number,
+                profile.with(others),
+                mutant,
+                folder.resolveSibling(folder.getFileName() + "-" + others),
+                logLevel,
+                others);
+    }
 
     /** The command that repeats it. */
     String command() {
@@ -27,6 +55,7 @@ public record RunPlan(
                         : " --clients " + profile.clients() + " --threads " + profile.threads() + " --names "
                                 + profile.names())
                 + " --lease-millis " + profile.leaseMillis()
+                + (faults.equals(Profile.ALL) ? "" : " --faults " + faults)
                 + (mutant.equals(Mutants.NONE) ? "" : " --mutant " + mutant);
     }
 }

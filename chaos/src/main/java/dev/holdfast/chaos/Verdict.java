@@ -2,6 +2,7 @@ package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.check.Check;
 import dev.holdfast.chaos.check.Evidence;
+import dev.holdfast.chaos.check.FifoCheck;
 import dev.holdfast.chaos.check.LinearizabilityCheck;
 import dev.holdfast.chaos.check.OverlapCheck;
 import dev.holdfast.chaos.check.Result;
@@ -172,6 +173,13 @@ record Verdict(
         return EXCLUSION.stream()
                 .flatMap(check -> check.check(steady).violations().stream()
                         .map(violation -> check.name() + " without a failover: " + violation))
+                .toList();
+    }
+
+    /** The checks that had no case, of those whose promise this store makes. */
+    List<Result> notJudged() {
+        return results.stream()
+                .filter(result -> !result.isJudged() && !result.notJudged().equals(FifoCheck.NOT_PROMISED))
                 .toList();
     }
 

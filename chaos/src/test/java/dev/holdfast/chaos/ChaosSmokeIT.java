@@ -50,7 +50,8 @@ final class ChaosSmokeIT {
                 Profile.full(2_000).sized(3, 4, 8),
                 Mutants.NONE,
                 folder,
-                "error");
+                "error",
+                Profile.ALL);
         Verdict verdict = run(plan);
         assertThat(verdict.evidence().history().acquisitions()).as("work").isGreaterThan(30);
         assertThat(verdict.evidence().injections()).as("faults").isNotEmpty();
@@ -68,8 +69,8 @@ final class ChaosSmokeIT {
     @ValueSource(strings = {"no-op lock", "two servers that do not know of each other", "token starts again"})
     void mutant_isCaught(String name) throws Exception {
         Mutant mutant = Mutants.named(name);
-        Verdict verdict =
-                run(new RunPlan("memory", Duration.ofMinutes(2), 1, mutant.profile(), mutant.name(), folder, "error"));
+        Verdict verdict = run(new RunPlan(
+                "memory", Duration.ofMinutes(2), 1, mutant.profile(), mutant.name(), folder, "error", Profile.ALL));
         assertThat(verdict.failures()).isNotEmpty();
         assertThat(verdict.good()).isFalse();
     }
@@ -77,7 +78,8 @@ final class ChaosSmokeIT {
     @Test
     void report_isWrittenAndTellsHowToRepeat() throws Exception {
         Mutant right = Mutants.named(Mutants.NONE);
-        RunPlan plan = new RunPlan("memory", Duration.ofSeconds(5), 4, right.profile(), right.name(), folder, "error");
+        RunPlan plan = new RunPlan(
+                "memory", Duration.ofSeconds(5), 4, right.profile(), right.name(), folder, "error", Profile.ALL);
         Verdict verdict = run(plan);
         Report.write(verdict, folder);
         assertThat(folder.resolve("report.json"))

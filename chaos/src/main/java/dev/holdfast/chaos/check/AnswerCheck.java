@@ -25,15 +25,19 @@ public final class AnswerCheck implements Check {
         Calm calm = evidence.calm(true);
         Map<Operation.Process, Long> begun = evidence.history().starts();
         long unavailable = 0;
+        long undisturbed = 0;
         for (Operation operation : evidence.history().operations()) {
-            if (operation.failure == Outcome.UNAVAILABLE) {
-                unavailable++;
-                boolean warm = operation.invoked - begun.getOrDefault(operation.process, Long.MIN_VALUE / 2)
-                        >= Evidence.WARM_UP_NANOS;
-                if (warm
-                        && operation.failed - operation.invoked >= PATIENCE_NANOS
-                        && calm.throughout(operation.invoked, operation.failed)
-                        && calm.smooth(operation.invoked, operation.failed)) {
+            boolean refused = operation.failure == Outcome.UNAVAILABLE;
+            unavailable += refused ? 1 : 0;
+            boolean warm = operation.invoked - begun.getOrDefault(operation.process, Long.MIN_VALUE / 2)
+                    >= Evidence.WARM_UP_NANOS;
+            if (warm
+                    && operation.answered() != Long.MAX_VALUE
+                    && operation.answered() - operation.invoked >= PATIENCE_NANOS
+                    && calm.throughout(operation.invoked, operation.answered())
+                    && calm.smooth(operation.invoked, operation.answered())) {
+                undisturbed++;
+                if (refused) {
                     violations.add("name " + operation.name + ", client " + operation.process + " thread "
                             + operation.thread + ", " + operation.kind + ": told that the store is unavailable after "
                             + (operation.failed - operation.invoked) / 1_000_000 + " undisturbed ms, at "
@@ -41,6 +45,11 @@ public final class AnswerCheck implements Check {
                 }
             }
         }
-        return new Result(NAME, violations, Map.of("unavailable", unavailable));
+        return Result.of(
+                NAME,
+                violations,
+                Map.of("unavailable", unavailable, "undisturbed waits", undisturbed),
+                undisturbed,
+                "nobody waited for half a second without a fault");
     }
 }

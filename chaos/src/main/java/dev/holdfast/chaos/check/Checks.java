@@ -16,11 +16,13 @@ public final class Checks {
     public static List<Check> all(boolean fifo) {
         List<Check> checks = new ArrayList<>(
                 List.of(new OverlapCheck(), new TokenCheck(), new RegisterCheck(), new LinearizabilityCheck()));
-        checks.addAll(
-                List.of(new TakeOverCheck(), new WakeUpCheck(), new AnswerCheck(), new LossCheck(), new LeakCheck()));
-        if (fifo) {
-            checks.add(new FifoCheck());
-        }
+        checks.addAll(List.of(
+                new TakeOverCheck(),
+                new WakeUpCheck(),
+                new FifoCheck(fifo),
+                new AnswerCheck(),
+                new LossCheck(),
+                new LeakCheck()));
         return checks;
     }
 

@@ -16,8 +16,22 @@ public final class FifoCheck implements Check {
     /** The name. */
     public static final String NAME = "C7 order";
 
+    /** Why it is not judged on a store without an order. */
+    public static final String NOT_PROMISED = "the store promises no order";
+
     private static final long APART_NANOS = 1_000_000_000L;
     private static final long WARM_UP_NANOS = 5_000_000_000L;
+
+    private final boolean promised;
+
+    /**
+     * Makes the check.
+     *
+     * @param promised whether the store serves those who wait in order
+     */
+    public FifoCheck(boolean promised) {
+        this.promised = promised;
+    }
 
     @Override
     public String name() {
@@ -26,6 +40,9 @@ public final class FifoCheck implements Check {
 
     @Override
     public Result check(Evidence evidence) {
+        if (!promised) {
+            return new Result(NAME, List.of(), Map.of(), NOT_PROMISED);
+        }
         List<String> violations = new ArrayList<>();
         Calm calm = evidence.calm(false);
         long pairs = 0;
@@ -55,6 +72,11 @@ public final class FifoCheck implements Check {
                 }
             }
         }
-        return new Result(NAME, violations, Map.of("pairs", pairs));
+        return Result.of(
+                NAME,
+                violations,
+                Map.of("pairs", pairs),
+                pairs,
+                "no two callers that wait in order came a second apart while nothing disturbed");
     }
 }

@@ -22,7 +22,7 @@ public final class LeakCheck implements Check {
                 violations.add("client " + process + " left " + threads + " threads behind; its log names them");
             }
         });
-        return new Result(NAME, violations, Map.of("closed clients", (long)
-                evidence.history().ends().size()));
+        long closed = evidence.history().ends().size();
+        return Result.of(NAME, violations, Map.of("closed clients", closed), closed, "no client was closed");
     }
 }

@@ -44,7 +44,7 @@ public final class LinearizabilityCheck implements Check {
             }
             place(byToken, violations);
         }
-        return new Result(NAME, violations, Map.of("histories", histories, "calls", calls));
+        return Result.of(NAME, violations, Map.of("histories", histories, "calls", calls), calls, "nobody got a lock");
     }
 
     private static void place(List<Operation> byToken, List<String> violations) {

@@ -49,6 +49,6 @@ public final class LossCheck implements Check {
                         + " ms, and nobody was told");
             }
         }
-        return new Result(NAME, violations, Map.of("losses", losses));
+        return Result.of(NAME, violations, Map.of("losses", losses), losses, "no lease was lost");
     }
 }

@@ -40,6 +40,6 @@ public final class OverlapCheck implements Check {
                 }
             }
         }
-        return new Result(NAME, violations, Map.of("claims", claims));
+        return Result.of(NAME, violations, Map.of("claims", claims), claims, "no lease was found valid");
     }
 }

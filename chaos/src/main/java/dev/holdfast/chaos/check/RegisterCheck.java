@@ -47,6 +47,11 @@ public final class RegisterCheck implements Check {
                 refused += access.accepted() ? 0 : 1;
             }
         }
-        return new Result(NAME, violations, Map.of("guarded writes", writes, "refused as stale", refused));
+        return Result.of(
+                NAME,
+                violations,
+                Map.of("guarded writes", writes, "refused as stale", refused),
+                writes + refused,
+                "nobody wrote");
     }
 }

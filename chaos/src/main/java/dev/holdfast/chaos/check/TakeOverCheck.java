@@ -25,6 +25,8 @@ public final class TakeOverCheck implements Check {
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
         List<Long> millis = new ArrayList<>();
+        long kills = 0;
+        long holds = 0;
         Calm calm = evidence.calm(true);
         Map<Integer, List<Operation>> byName = evidence.history().byName();
         long boundNanos = 2 * evidence.leaseMillis() * 1_000_000 + 3_000_000_000L;
@@ -32,8 +34,10 @@ public final class TakeOverCheck implements Check {
             if (kill.fault().kind() != FaultKind.CLIENT_KILL) {
                 continue;
             }
+            kills++;
             for (Operation held : evidence.history().operations()) {
                 if (heldAtDeath(held, kill)) {
+                    holds++;
                     List<Operation> ofName = byName.getOrDefault(held.name, List.of());
                     long next = next(ofName, held, kill);
                     long until = Math.min(Math.min(next, kill.end() + boundNanos + 1), evidence.lengthNanos());
@@ -48,7 +52,13 @@ public final class TakeOverCheck implements Check {
                 }
             }
         }
-        return new Result(NAME, violations, percentiles(millis));
+        return Result.of(
+                NAME,
+                violations,
+                percentiles(millis),
+                millis.size(),
+                kills + " clients were killed with " + holds
+                        + " locks, none of which somebody waited for while nothing else disturbed");
     }
 
     private static boolean heldAtDeath(Operation held, Injection kill) {

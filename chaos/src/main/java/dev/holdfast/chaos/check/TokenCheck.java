@@ -24,10 +24,12 @@ public final class TokenCheck implements Check {
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
         long reentries = 0;
+        long grants = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
             List<Operation> granted = ofName.stream()
                     .filter(operation -> operation.acquired != Operation.NEVER)
                     .toList();
+            grants += granted.size();
             unique(granted, violations);
             rising(granted, violations);
             disjointClaims(granted, violations);
@@ -40,7 +42,7 @@ public final class TokenCheck implements Check {
                 }
             }
         }
-        return new Result(NAME, violations, Map.of("re-entries", reentries));
+        return Result.of(NAME, violations, Map.of("re-entries", reentries), grants, "nobody got a lock");
     }
 
     private static void unique(List<Operation> granted, List<String> violations) {

@@ -27,6 +27,7 @@ public final class WakeUpCheck implements Check {
         List<String> violations = new ArrayList<>();
         Calm calm = evidence.calm(false);
         long longest = 0;
+        long cases = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
             List<Operation> granted = ofName.stream()
                     .filter(operation -> operation.acquired != Operation.NEVER)
@@ -56,6 +57,7 @@ public final class WakeUpCheck implements Check {
                         waited = Math.max(waited, calm.longest(Math.max(free, waiter.invoked), next));
                     }
                 }
+                cases += waited > 0 ? 1 : 0;
                 longest = Math.max(longest, waited);
                 if (waited > BOUND_NANOS) {
                     violations.add("free for " + waited / 1_000_000 + " undisturbed ms while somebody waited, "
@@ -63,7 +65,12 @@ public final class WakeUpCheck implements Check {
                 }
             }
         }
-        return new Result(NAME, violations, Map.of("longest ms", longest / 1_000_000));
+        return Result.of(
+                NAME,
+                violations,
+                Map.of("longest ms", longest / 1_000_000, "undisturbed", cases),
+                cases,
+                "no lock became free while somebody waited and nothing disturbed");
     }
 
     /** When the lock was free again at the latest: released, or forgotten by the server after its holder was lost. */

@@ -26,6 +26,16 @@ public record Profile(
         int pauseMillis,
         int quietEvery,
         int longPercent) {
+    /** All faults that can happen on the store. */
+    public static final String ALL = "all";
+
+    /** Deaths and pauses of clients. */
+    public static final String DEATHS = "deaths";
+
+    /** None. */
+    public static final String NO_FAULTS = "none";
+
+    private static final int LONG_HOLDS = 15;
 
     /**
      * The run of issue and documentation: 6 processes of 8 threads on 20 names.
@@ -55,7 +65,40 @@ public record Profile(
     public Profile withMoves() {
         Map<FaultKind, Integer> more = new EnumMap<>(weights);
         more.put(FaultKind.SLOT_MOVE, 8);
-        return new Profile(clients, threads, names, fifoNames, leaseMillis, more, pauseMillis, quietEvery, longPercent);
+        return weighted(more, longPercent);
+    }
+
+    /**
+     * The same work with a choice of faults.
+     *
+     * @param faults {@link #ALL}; {@link #DEATHS}: holders die or stand still, and many hold for long, for the checks of
+     *     take-over and losses; {@link #NO_FAULTS}, for the checks that only judge what is undisturbed; or kinds, with
+     *     commas
+     * @return with those faults
+     * @throws IllegalArgumentException if there is no such kind
+     */
+    public Profile with(String faults) {
+        return switch (faults) {
+            case ALL -> this;
+            case DEATHS -> withDeaths();
+            case NO_FAULTS -> weighted(Map.of(), longPercent);
+            default -> {
+                Map<FaultKind, Integer> chosen = new EnumMap<>(FaultKind.class);
+                for (String kind : faults.split(",")) {
+                    chosen.merge(FaultKind.valueOf(kind), 1, Integer::sum);
+                }
+                yield weighted(chosen, longPercent);
+            }
+        };
+    }
+
+    private Profile weighted(Map<FaultKind, Integer> chosen, int holds) {
+        return new Profile(clients, threads, names, fifoNames, leaseMillis, chosen, pauseMillis, quietEvery, holds);
+    }
+
+    private Profile withDeaths() {
+        Map<FaultKind, Integer> deaths = new EnumMap<>(Map.of(FaultKind.CLIENT_KILL, 3, FaultKind.CLIENT_STOP, 1));
+        return weighted(deaths, LONG_HOLDS);
     }
 
     /**

@@ -207,15 +207,15 @@ final class ChecksTest {
         Operation early1 = call(1, OpKind.LOCK, 0);
         Operation first = claim(0, OpKind.FIFO, 2, 11_000, 15_000, 15_100);
         Operation second = claim(1, OpKind.FIFO, 1, 12_000, 13_000, 13_100);
-        assertThat(found(new FifoCheck(), early, early1, first, second)).hasSize(1);
-        assertThat(found(new FifoCheck(), first, second))
+        assertThat(found(new FifoCheck(true), early, early1, first, second)).hasSize(1);
+        assertThat(found(new FifoCheck(true), first, second))
                 .as("a process's first call")
                 .isEmpty();
         Operation after = claim(1, OpKind.FIFO, 3, 12_000, 16_000, 16_100);
-        assertThat(found(new FifoCheck(), early, early1, first, after)).isEmpty();
+        assertThat(found(new FifoCheck(true), early, early1, first, after)).isEmpty();
         Operation closely = claim(1, OpKind.FIFO, 1, 11_100, 13_000, 13_100);
-        assertThat(found(new FifoCheck(), early, early1, first, closely)).isEmpty();
-        assertThat(found(new FifoCheck(), early, early1, call(0, OpKind.FIFO, 11_000), second))
+        assertThat(found(new FifoCheck(true), early, early1, first, closely)).isEmpty();
+        assertThat(found(new FifoCheck(true), early, early1, call(0, OpKind.FIFO, 11_000), second))
                 .as("one that was never served was overtaken as well")
                 .hasSize(1);
     }
@@ -268,6 +268,48 @@ final class ChecksTest {
                 0,
                 List.of("something"));
         assertThat(new LeakCheck().check(evidence).violations()).hasSize(2);
+    }
+
+    /** No violation among no case means nothing. */
+    @Test
+    void withoutACase_nothingIsJudged() {
+        Evidence nothing = evidence(List.of(), List.of(), List.of());
+        for (Check check : Checks.all(true)) {
+            Result result = check.check(nothing);
+            assertThat(result.violations()).isEmpty();
+            assertThat(result.isJudged()).as(check.name()).isFalse();
+            assertThat(result.notJudged()).as(check.name()).isNotBlank();
+        }
+        assertThat(new FifoCheck(false).check(nothing).notJudged()).isEqualTo(FifoCheck.NOT_PROMISED);
+    }
+
+    @Test
+    void withACase_itIsJudged() {
+        Operation held = released(claim(1, 0, 1, 20_000), 20_001);
+        Operation next = claim(2, 10_000, 20_002, 21_000);
+        for (Check check : List.of(
+                new OverlapCheck(),
+                new TokenCheck(),
+                new LinearizabilityCheck(),
+                new WakeUpCheck(),
+                new AnswerCheck())) {
+            assertThat(check.check(evidence(List.of(held, next), List.of(), List.of()))
+                            .isJudged())
+                    .as(check.name())
+                    .isTrue();
+        }
+    }
+
+    /** Two of four short runs killed nobody who held a lock that somebody waited for. */
+    @Test
+    void takeOver_saysWhyItIsNotJudged() {
+        Operation held = claim(0, OpKind.LOCK, 1, 0, 1, 9_900);
+        Evidence killed = evidence(List.of(held), List.of(fault(FaultKind.CLIENT_KILL, 0, 10_000, 10_000)), List.of());
+        assertThat(new TakeOverCheck().check(killed).notJudged()).contains("1 clients were killed with 1 locks");
+        Operation next = claim(1, OpKind.LOCK, 2, 9_000, 12_000, 12_500);
+        Evidence taken =
+                evidence(List.of(held, next), List.of(fault(FaultKind.CLIENT_KILL, 0, 10_000, 10_000)), List.of());
+        assertThat(new TakeOverCheck().check(taken).isJudged()).isTrue();
     }
 
     private static List<String> found(Check check, Operation... operations) {
