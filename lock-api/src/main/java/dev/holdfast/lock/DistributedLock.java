@@ -190,6 +190,9 @@ public interface DistributedLock extends Lock {
      * the interrupt. Cancelling it, or completing it in any other way, abandons the acquisition: nothing is left on the
      * server, and a grant that arrives later is released at once.
      *
+     * <p>A thread that has the lock itself, by {@code lock} or {@code acquire}, may ask, and go on; if it waits for the
+     * future before it has ended its hold, it waits for itself. After some seconds one warning in the log names it.
+     *
      * @param timeout the longest time to wait; zero asks once
      * @return the future lease
      * @throws IllegalArgumentException if the timeout is negative

@@ -32,11 +32,15 @@ final class Possession {
     /** Whether that thread owns it; otherwise its lease does, whoever has that. */
     private final boolean ofThread;
 
+    private final boolean askedForAsync;
+
     volatile State state = State.HELD;
     volatile @Nullable LossReason lossReason;
     private volatile String lossDetail = "";
     /** Its thread was interrupted to be told of the loss, and has not ended the hold since. */
     boolean interruptedByLoss;
+    /** It was told that its own thread waits for it. */
+    boolean selfWaitTold;
 
     private int holds = 1;
     private @Nullable CompletableFuture<LossReason> lost;
@@ -47,15 +51,21 @@ final class Possession {
         this.acquiredNanos = acquiredNanos;
         this.requester = new OwnerThread(waiter.requester);
         this.ofThread = !waiter.asLease;
+        this.askedForAsync = waiter.thread() == null;
     }
 
     boolean isOwnedBy(@Nullable Thread thread) {
         return thread != null && ofThread && requester.is(thread);
     }
 
-    /** Whether it belongs to a lease that this thread asked for, and that may be in other hands by now. */
-    boolean isOfLeaseAskedForBy(@Nullable Thread thread) {
-        return thread != null && !ofThread && requester.is(thread);
+    /** Whether this thread asked for it; if it is of a lease, that may be in other hands by now. */
+    boolean isAskedForBy(Thread thread) {
+        return requester.is(thread);
+    }
+
+    /** Whether it was asked for without waiting. */
+    boolean isAskedForAsync() {
+        return askedForAsync;
     }
 
     void addHold() {

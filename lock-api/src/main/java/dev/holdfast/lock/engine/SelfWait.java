@@ -5,8 +5,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Names a thread that waits for a lease that it acquired itself and that is still open. That is no error by itself, since
- * another thread may close the lease; but if it was meant as a re-entry, it would otherwise wait in silence.
+ * Names a thread that waits for what it has itself: for a lease that it acquired and that is still open, or, by the
+ * asynchronous form, for its own {@code lock} hold. That is no error by itself, since another thread may close the lease,
+ * and an asynchronous caller need not wait; but if it was meant as a re-entry, it would otherwise wait in silence. Once a
+ * hold, however many wait for it. Not for asynchronous callers behind an asynchronous lease: a thread that asks for many,
+ * as that of an event loop does, waits for none.
  */
 final class SelfWait {
     private static final Logger LOG = LoggerFactory.getLogger(SelfWait.class);
@@ -14,29 +17,55 @@ final class SelfWait {
 
     private SelfWait() {}
 
-    /** Within a transition: a waiter has joined the queue. Costs a timer only if its own thread's lease is open. */
+    /** Within a transition: a waiter has joined the queue. Costs a timer only if what its own thread has is in its way. */
     static void watch(Contender contender, Waiter waiter) {
-        Possession open = contender.holding().possession();
-        if (open != null && open.isOfLeaseAskedForBy(waiter.thread()) && waiter.timeoutNanos > PATIENCE_NANOS) {
-            Runnable look = () -> contender.transitions().run(() -> warn(contender, waiter, open));
+        Possession own = contender.holding().possession();
+        if (own != null && isInTheWayOf(waiter, own) && waiter.timeoutNanos > PATIENCE_NANOS) {
+            Runnable look = () -> contender.transitions().run(() -> warn(contender, waiter, own));
             contender
                     .transitions()
                     .effect(() -> contender.client().runtime().timer().after(PATIENCE_NANOS, look));
         }
     }
 
-    private static void warn(Contender contender, Waiter waiter, Possession open) {
-        if (waiter.state == Waiter.State.WAITING && contender.holding().possession() == open) {
-            contender
-                    .transitions()
-                    .effect(() -> LOG.warn(
-                            "lock '{}' (token {}): thread '{}' has waited {} for a lease that it acquired itself and that"
-                                    + " is still open; a lease is not re-entrant: close it first, or use lock()",
-                            LockName.printable(contender.name()),
-                            open.token,
-                            waiter.requester.getName(),
-                            Durations.text(PATIENCE_NANOS),
-                            open.acquiredAt()));
+    private static boolean isInTheWayOf(Waiter waiter, Possession own) {
+        boolean waits = waiter.thread() != null;
+        return !own.selfWaitTold
+                && own.isAskedForBy(waiter.requester)
+                && (waits ? !own.isOfThread() : !own.isAskedForAsync());
+    }
+
+    private static void warn(Contender contender, Waiter waiter, Possession own) {
+        if (waiter.state != Waiter.State.WAITING || contender.holding().possession() != own || own.selfWaitTold) {
+            return;
         }
+        own.selfWaitTold = true;
+        contender
+                .transitions()
+                .effect(
+                        own.isOfThread()
+                                ? () -> tellOfLock(contender, waiter, own)
+                                : () -> tellOfLease(contender, waiter, own));
+    }
+
+    private static void tellOfLock(Contender contender, Waiter waiter, Possession own) {
+        LOG.warn(
+                "lock '{}' (token {}): thread '{}' holds it by lock(), and its acquireAsync() has waited {} for that; if the"
+                        + " thread waits for the result, it waits for itself: unlock first",
+                LockName.printable(contender.name()),
+                own.token,
+                waiter.requester.getName(),
+                Durations.text(PATIENCE_NANOS));
+    }
+
+    private static void tellOfLease(Contender contender, Waiter waiter, Possession own) {
+        LOG.warn(
+                "lock '{}' (token {}): thread '{}' has waited {} for a lease that it acquired itself and that"
+                        + " is still open; a lease is not re-entrant: close it first, or use lock()",
+                LockName.printable(contender.name()),
+                own.token,
+                waiter.requester.getName(),
+                Durations.text(PATIENCE_NANOS),
+                own.acquiredAt());
     }
 }

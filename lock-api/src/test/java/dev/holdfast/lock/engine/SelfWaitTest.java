@@ -11,6 +11,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -88,6 +89,52 @@ class SelfWaitTest {
             assertThat(timers).isEmpty();
         } finally {
             pool.shutdownNow();
+        }
+    }
+
+    @Test
+    void acquireAsync_whileItsThreadHoldsByLock_isNamedOnceForAllThatItAsksFor() throws Exception {
+        ExecutorService pool = Executors.newSingleThreadExecutor(task -> new Thread(task, "pool-thread-8"));
+        try {
+            pool.submit(lock::lock).get(10, TimeUnit.SECONDS);
+            Future<CompletableFuture<Lease>> asked = pool.submit(() -> {
+                lock.acquireAsync(Duration.ofMinutes(1));
+                return lock.acquireAsync(Duration.ofMinutes(1));
+            });
+            CompletableFuture<Lease> second = asked.get(10, TimeUnit.SECONDS);
+
+            assertThat(logOf(this::runTimers))
+                    .containsOnlyOnce("WARN")
+                    .contains("own/42")
+                    .contains("pool-thread-8")
+                    .contains("acquireAsync")
+                    .contains("unlock first");
+            assertThat(second).isNotDone();
+            second.cancel(false);
+            pool.submit(lock::unlock).get(10, TimeUnit.SECONDS);
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    @Test
+    void acquireAsync_whileItsThreadsAcquiredLeaseIsOpen_isNamed() throws Exception {
+        try (Lease open = lock.acquire()) {
+            lock.acquireAsync(Duration.ofMinutes(1));
+            assertThat(logOf(this::runTimers))
+                    .containsOnlyOnce("WARN")
+                    .contains("token " + open.token())
+                    .contains("close it first");
+        }
+    }
+
+    /** One thread that asks for many, as that of an event loop does, waits for none of them. */
+    @Test
+    void acquireAsync_behindAnAsynchronousLeaseOfTheSameThread_isNotWatched() {
+        try (Lease open = lock.acquireAsync(Duration.ofMinutes(1)).join()) {
+            assertThat(open.isValid()).isTrue();
+            lock.acquireAsync(Duration.ofMinutes(1));
+            assertThat(logOf(this::runTimers)).isEmpty();
         }
     }
 
