@@ -158,8 +158,8 @@ final class Transitions {
     private static void report(Throwable failure) {
         try {
             LOG.error("the lock engine failed to do what it had decided; please report this", failure);
-        } catch (Throwable noLog) { // nobody is left to be told
-            failure = noLog;
+        } catch (Throwable ignored) {
+            // The log fails as well: nobody is left to be told, and what else was decided is still to be done.
         }
     }
 }
