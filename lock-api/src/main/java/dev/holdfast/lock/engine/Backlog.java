@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -16,26 +17,29 @@ import org.jspecify.annotations.Nullable;
  * The removals of a client that have failed once, and those that came while the whole store failed: one queue, tried in
  * rounds.
  *
- * <p><b>Rounds.</b> One round is under way at a time. While requests fail it has {@value #SMALLEST_ROUND} removals, and the
- * pause before the next one doubles up to a second; a round that succeeds is followed at once by one twice as large. So a
- * dead store gets some ten requests a second however much is to be removed, and one that has recovered is clean soon. What
- * fails goes to the end, so that one part of the store that is dead does not keep the others from being cleaned;
- * nor does it keep what is new from a try of its own.
+ * <p><b>Rounds.</b> One round is under way at a time. While requests fail or are refused it has {@value #SMALLEST_ROUND}
+ * removals, and the pause before the next one doubles up to a second; a round that succeeds is followed at once by one
+ * twice as large. So a dead store gets some ten requests a second however much is to be removed, and one that has
+ * recovered is clean soon. What fails goes to the end, so that one part of the store that is dead does not keep the others
+ * from being cleaned; nor does it keep what is new from a try of its own. A removal that the store refuses, as during the
+ * change of a password, is tried again after a second, and then less and less often, at least every half minute.
  *
- * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and the oldest
- * abandonment gives way when the queue is full. Elsewhere it may stay as long as the client's session, and only a removal
- * makes the lock usable again: nothing is dropped; instead {@link #isFull} keeps the client from asking for more while the
- * store is dead. A removal that the store refuses ends there, or is tried again after half a minute.
+ * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and when the queue is
+ * full, the oldest gives way: of {@value #CAPACITY} abandonments, and of {@value #LARGEST} removals in all. Elsewhere it may
+ * stay as long as the client's session, and only a removal makes the lock usable again: nothing is dropped; instead
+ * {@link #isFull} keeps the client from asking for more while {@value #CAPACITY} removals wait, of whatever kind and for
+ * whatever reason. So there are never more than these, those of the locks that it held by then, and those of the
+ * acquisitions that were under way.
  */
 final class Backlog {
     static final int CAPACITY = 1_000;
+    static final int LARGEST = 10_000;
     static final int SMALLEST_ROUND = 8;
 
     private static final int LARGEST_ROUND = 64;
     private static final long FIRST_PAUSE_NANOS = 50_000_000;
     private static final long MIXED_PAUSE_NANOS = 200_000_000;
     private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
-    private static final long REFUSED_PAUSE_NANOS = 30_000_000_000L;
 
     /** Sends a removal on a thread that may block, if the backend does; tells the outcome as {@link Removal#send}. */
     interface Sender {
@@ -53,15 +57,18 @@ final class Backlog {
     private int roundSize = SMALLEST_ROUND;
     private int underWay;
     private int failedInRound;
-    private int answeredInRound;
+    private int confirmedInRound;
+    private int refusedInRound;
     private long pauseNanos;
     private boolean closed;
     /** The latest round had failures. */
     private volatile boolean failing;
     /** It had nothing else, or there was none since the first failure. */
     private volatile boolean dead;
+    /** How many wait or are under way, and how many of these are abandonments; written under the mutex. */
+    private volatile int size;
 
-    private volatile int abandons;
+    private int abandons;
 
     /**
      * Creates an empty one.
@@ -81,16 +88,11 @@ final class Backlog {
 
     /** So much waits that may not be dropped that no further acquisition is to be begun. */
     boolean isFull() {
-        return !expiring && failing && abandons >= CAPACITY;
+        return !expiring && size >= CAPACITY;
     }
 
     int size() {
-        mutex.lock();
-        try {
-            return waiting.size() + underWay;
-        } finally {
-            mutex.unlock();
-        }
+        return size;
     }
 
     /** Adds one that has not been tried yet: it is the next one. */
@@ -107,6 +109,8 @@ final class Backlog {
             }
             if (expiring && abandons > CAPACITY) {
                 dropOldestAbandonment(dropped);
+            } else if (expiring && size > LARGEST) {
+                drop(waiting.removeLast(), dropped);
             }
         } finally {
             mutex.unlock();
@@ -141,22 +145,32 @@ final class Backlog {
             Removal<?> removal = oldestFirst.next();
             if (removal.kind != Removal.Kind.RELEASE) {
                 oldestFirst.remove();
-                count(removal, -1);
-                dropped.add(removal);
+                drop(removal, dropped);
                 return;
             }
         }
+    }
+
+    private void drop(Removal<?> removal, List<Removal<?>> dropped) {
+        count(removal, -1);
+        dropped.add(removal);
     }
 
     private boolean isWorthAnother(Removal<?> removal, LockException failure) {
         if (Removal.mayPass(failure)) {
             return true;
         }
-        removal.dueNanos = runtime.ticker().nanos() + REFUSED_PAUSE_NANOS;
-        return !expiring && !(failure instanceof LockClosedException) && removal.kind != Removal.Kind.ABANDON_REFUSED;
+        if (failure instanceof LockClosedException || removal.kind == Removal.Kind.ABANDON_REFUSED) {
+            return false;
+        }
+        long due = runtime.ticker().nanos() + removal.nextRefusedPauseNanos();
+        removal.dueNanos = due == 0 ? 1 : due;
+        return !expiring || removal.worthUntilNanos - due > 0;
     }
 
+    /** Under the mutex: it begins or ends to belong to this queue. */
     private void count(Removal<?> removal, int change) {
+        size = size + change;
         if (removal.kind != Removal.Kind.RELEASE) {
             abandons += change;
         }
@@ -212,7 +226,8 @@ final class Backlog {
             }
             underWay = next.size();
             failedInRound = 0;
-            answeredInRound = 0;
+            confirmedInRound = 0;
+            refusedInRound = 0;
             if (next.isEmpty()) {
                 failing &= !waiting.isEmpty();
                 dead &= failing;
@@ -222,19 +237,38 @@ final class Backlog {
             mutex.unlock();
         }
         over.forEach(Removal::giveUp);
-        next.forEach(removal -> sender.send(removal, failure -> answered(removal, failure)));
+        next.forEach(this::send);
+    }
+
+    /** The round must end, whatever happens to one of its requests. */
+    private void send(Removal<?> removal) {
+        AtomicBoolean told = new AtomicBoolean();
+        Consumer<@Nullable LockException> once = failure -> {
+            if (told.compareAndSet(false, true)) {
+                answered(removal, failure);
+            }
+        };
+        try {
+            sender.send(removal, once);
+        } catch (Throwable e) {
+            once.accept(Failures.noThread(removal.name(), e));
+        }
     }
 
     private void answered(Removal<?> removal, @Nullable LockException failure) {
         boolean again = failure != null && isWorthAnother(removal, failure);
         mutex.lock();
         try {
-            if (failure == null || !Removal.mayPass(failure)) {
-                answeredInRound++;
-            } else {
+            if (failure == null) {
+                confirmedInRound++;
+            } else if (Removal.mayPass(failure)) {
                 failedInRound++;
+            } else {
+                refusedInRound++;
             }
-            if (again && !closed) {
+            if (closed) {
+                size = 0;
+            } else if (again) {
                 waiting.addLast(removal);
             } else {
                 count(removal, -1);
@@ -252,13 +286,13 @@ final class Backlog {
 
     private void endRound() {
         failing = failedInRound > 0;
-        dead = failing && answeredInRound == 0;
-        if (!failing) {
+        dead = failing && confirmedInRound == 0 && refusedInRound == 0;
+        if (!failing && confirmedInRound > 0) {
             pauseNanos = 0;
             roundSize = Math.min(LARGEST_ROUND, roundSize * 2);
         } else {
             roundSize = SMALLEST_ROUND;
-            pauseNanos = answeredInRound > 0
+            pauseNanos = confirmedInRound > 0
                     ? MIXED_PAUSE_NANOS
                     : Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
         }
@@ -283,6 +317,7 @@ final class Backlog {
             timer.close();
             left = new ArrayList<>(waiting);
             waiting.clear();
+            size = 0;
             abandons = 0;
         } finally {
             mutex.unlock();

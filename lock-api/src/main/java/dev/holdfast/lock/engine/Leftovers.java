@@ -103,12 +103,13 @@ final class Leftovers {
         return runtime.ticker().nanos() + Durations.nanosOfMillis(leaseMillis) + timeoutNanos;
     }
 
-    /** So much is left on a dead store that nothing more is to be asked of it for now: null if not so. */
+    /** So much is left on a store that fails or refuses to remove it that nothing more is to be asked of it for now: null if not so. */
     @Nullable LockException overload(String name) {
         return backlog.isFull()
                 ? new LockUnavailableException(
-                        "lock '" + LockName.printable(name) + "': the store does not answer, and " + backlog.size()
-                                + " earlier requests are still to be undone; check that it is reachable")
+                        "lock '" + LockName.printable(name) + "': nothing more is asked of the store while "
+                                + backlog.size() + " earlier requests are still to be undone, as it does not answer or"
+                                + " refuses; check that it is reachable, and that this client may delete")
                 : null;
     }
 
@@ -153,7 +154,7 @@ final class Leftovers {
         if (removal.kind == Removal.Kind.ABANDON_REFUSED || !warnings.isFirst(failure.getMessage() + ": " + what)) {
             LOG.debug("{}: {} failed", failure.getMessage(), what);
         } else if (again) {
-            LOG.warn("{}: {} is retried in the background until the store answers", failure.getMessage(), what);
+            LOG.warn("{}: {} is retried in the background until the store confirms it", failure.getMessage(), what);
         } else {
             LOG.warn("{}: {} is given up; what is left ends with its lease", failure.getMessage(), what);
         }

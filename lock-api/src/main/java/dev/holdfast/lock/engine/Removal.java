@@ -27,6 +27,9 @@ final class Removal<T> {
         }
     }
 
+    private static final long FIRST_REFUSED_PAUSE_NANOS = 1_000_000_000L;
+    private static final long LONGEST_REFUSED_PAUSE_NANOS = 30_000_000_000L;
+
     final Kind kind;
     private final Acquisition acquisition;
     private final Supplier<CompletionStage<T>> request;
@@ -38,8 +41,10 @@ final class Removal<T> {
     private final AtomicBoolean done = new AtomicBoolean();
     /** When it is not worth another try any more, if that ever comes; guarded by the {@link Backlog}. */
     long worthUntilNanos;
-    /** When it may be tried again; guarded likewise. */
+    /** When it may be tried again, if not at once; guarded likewise. */
     long dueNanos;
+
+    private long refusedPauseNanos;
 
     Removal(
             Kind kind,
@@ -75,14 +80,17 @@ final class Removal<T> {
         });
         Failures.call(request).whenComplete((result, error) -> {
             current.end();
-            if (error == null) {
-                finish(result);
-            }
-            if (decided.compareAndSet(false, true)) {
+            try {
                 if (error == null) {
-                    answered.accept(null);
-                } else {
-                    failed(Failures.of(name(), error), answered);
+                    finish(result);
+                }
+            } finally {
+                if (decided.compareAndSet(false, true)) {
+                    if (error == null) {
+                        answered.accept(null);
+                    } else {
+                        failed(Failures.of(name(), error), answered);
+                    }
                 }
             }
         });
@@ -97,6 +105,14 @@ final class Removal<T> {
     /** Whether trying again may help. */
     static boolean mayPass(LockException failure) {
         return failure instanceof LockUnavailableException;
+    }
+
+    /** How long it is not to be tried again after it was refused: from a second on, doubled each time. */
+    long nextRefusedPauseNanos() {
+        refusedPauseNanos = refusedPauseNanos == 0
+                ? FIRST_REFUSED_PAUSE_NANOS
+                : Math.min(LONGEST_REFUSED_PAUSE_NANOS, refusedPauseNanos * 2);
+        return refusedPauseNanos;
     }
 
     boolean isDone() {

@@ -77,7 +77,7 @@ class OutageBackend implements LockBackend {
                         : new Attempt.Busy(-1, null));
     }
 
-    private <T> CompletionStage<T> remove(Acquisition acquisition, T removed, T absent) {
+    <T> CompletionStage<T> remove(Acquisition acquisition, T removed, T absent) {
         removals++;
         removalsBySecond.merge(clockNanos.getAsLong() / 1_000_000_000, 1, Integer::sum);
         return answer(() -> holders.remove(acquisition.name(), acquisition) ? removed : absent);

@@ -5,12 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -117,19 +120,157 @@ class OutageTest {
     }
 
     @Test
-    void refusedRelease_whereTheGrantMayStayWithTheSession_isTriedNowAndThenUntilItIsAllowed() {
+    void refusedRelease_whereTheGrantMayStayWithTheSession_isTriedLessAndLessOftenUntilItIsAllowed() {
         OutageBackend backend = backend(false);
         EngineClient client = client(backend);
         AsyncWaiter holder = submit(client, "job", 0);
         pass(SECOND);
         backend.failure = OutageBackend::noPermission;
+        end(holder);
+        pass(600 * SECOND);
+        assertThat(backend.removals).isBetween(18, 30);
+        assertThat(client.isIdle()).isFalse();
+        backend.failure = null;
+        pass(31 * SECOND);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void refusedRelease_inTheGapOfAPasswordChange_isDoneSoonAfterIt(boolean expiring) {
+        OutageBackend backend = backend(expiring);
+        EngineClient client = client(backend);
+        AsyncWaiter holder = submit(client, "job", 0);
+        pass(SECOND);
+        backend.failure = OutageBackend::noPermission;
+        end(holder);
+        pass(SECOND / 2);
+        backend.failure = null;
+        pass(SECOND * 3 / 2);
+        assertThat(backend.isHeld("job")).isFalse();
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void refusedRelease_whereAllEndsWithItsLease_isNotTriedForLonger() {
+        OutageBackend backend = backend(true);
+        EngineClient client = client(backend);
+        AsyncWaiter holder = submit(client, "job", 0);
+        pass(SECOND);
+        backend.failure = OutageBackend::noPermission;
+        end(holder);
+        pass(30 * SECOND);
+        assertThat(backend.removals).isBetween(2, 6);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    /** It allows to write and not to delete: each lock that is released stays, and with it a removal that is repeated. */
+    @Test
+    void refusedReleases_whereTheyMayStayWithTheSession_areBounded_andNewAcquisitionsAreToldSo() {
+        RefusingToDelete backend = refusingToDelete(false);
+        EngineClient client = client(backend);
+        AsyncWaiter last = submit(client, "first", 0);
+        for (int i = 0; i < 3_000; i++) {
+            last = submit(client, "job" + i, 0);
+            pass(SECOND / 1000);
+            if (last.possession != null) {
+                end(last);
+            }
+            pass(SECOND / 100);
+        }
+        assertThat(client.leftovers().waiting()).as("removals that wait").isEqualTo(Backlog.CAPACITY);
+        assertThat(backend.attempts).as("no request without room for its end").isEqualTo(Backlog.CAPACITY + 1);
+        assertThat(last.future)
+                .isCompletedExceptionally()
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(ExecutionException.class)
+                .havingCause()
+                .isInstanceOf(LockUnavailableException.class)
+                .withMessageContaining("job2999")
+                .withMessageContaining("1000 earlier requests are still to be undone")
+                .withMessageContaining("refuses");
+
+        pass(60 * SECOND);
+        int removals = backend.removals;
+        pass(600 * SECOND);
+        assertThat(backend.removals - removals).as("in ten minutes").isLessThanOrEqualTo(600 * 20);
+        assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(200);
+
+        backend.refusesToDelete = false;
+        pass(60 * SECOND);
+        assertThat(client.leftovers().waiting()).isZero();
+        AsyncWaiter after = submit(client, "job0", 0);
+        pass(SECOND / 10);
+        assertThat(after.state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    @Test
+    void refusedReleases_whereAllEndsWithItsLease_giveWayToNewOnes() {
+        RefusingToDelete backend = refusingToDelete(true);
+        EngineClient client = client(backend);
+        for (int i = 0; i < 2 * Backlog.LARGEST; i++) {
+            AsyncWaiter waiter = submit(client, "job" + i, 0);
+            pass(SECOND / 20_000);
+            assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
+            end(waiter);
+        }
+        pass(SECOND / 100);
+        assertThat(client.leftovers().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
+        pass(60 * SECOND);
+        assertThat(client.leftovers().waiting()).isZero();
+    }
+
+    /** What was released during an outage counts as well: together with what is given up it is bounded. */
+    @Test
+    void releases_duringAnOutage_whereTheyMayStayWithTheSession_keepNewAcquisitionsAwayUntilTheyAreDone() {
+        OutageBackend backend = backend(false);
+        EngineClient client = client(backend);
+        List<AsyncWaiter> holders = new ArrayList<>();
+        for (int i = 0; i < Backlog.CAPACITY; i++) {
+            holders.add(submit(client, "held" + i, 0));
+        }
+        pass(SECOND);
+        backend.failure = OutageBackend::unreachable;
+        holders.forEach(this::end);
+        pass(SECOND);
+        int attempts = backend.attempts;
+        for (int i = 0; i < 1_000; i++) {
+            submit(client, "job" + i, 0);
+        }
+        pass(SECOND);
+        assertThat(backend.attempts).isEqualTo(attempts);
+        assertThat(client.leftovers().waiting()).isEqualTo(Backlog.CAPACITY);
+
+        backend.failure = null;
+        pass(3 * SECOND);
+        assertThat(submit(client, "held0", 0).future).isNotCompletedExceptionally();
+        assertThat(client.leftovers().waiting()).isZero();
+    }
+
+    /** Attempts are granted, releases and abandonments are refused. */
+    private static final class RefusingToDelete extends OutageBackend {
+        boolean refusesToDelete = true;
+
+        RefusingToDelete(boolean expiring, SimWorld world) {
+            super(false, expiring, world::now);
+        }
+
+        @Override
+        <T> CompletionStage<T> remove(Acquisition acquisition, T removed, T absent) {
+            failure = refusesToDelete ? OutageBackend::noPermission : null;
+            CompletionStage<T> answer = super.remove(acquisition, removed, absent);
+            failure = null;
+            return answer;
+        }
+    }
+
+    private void end(AsyncWaiter holder) {
         Possession possession = Objects.requireNonNull(holder.possession);
         possession.tenure.holding.end(possession);
-        pass(600 * SECOND);
-        assertThat(backend.removals).isBetween(15, 25);
-        backend.failure = null;
-        pass(60 * SECOND);
-        assertThat(client.isIdle()).isTrue();
+    }
+
+    private RefusingToDelete refusingToDelete(boolean expiring) {
+        return new RefusingToDelete(expiring, world);
     }
 
     /** The bound must not cost the holders: what they release is never dropped. */
@@ -144,8 +285,7 @@ class OutageTest {
         pass(SECOND);
         backend.failure = OutageBackend::unreachable;
         for (AsyncWaiter holder : holders) {
-            Possession possession = Objects.requireNonNull(holder.possession);
-            possession.tenure.holding.end(possession);
+            end(holder);
         }
         for (int i = 0; i < 5_000; i++) {
             submit(client, "job", 0);
