@@ -78,6 +78,10 @@ public final class ClientOptions {
      * Returns how long one request to the server may take: also the shortest time after which an acquisition with a time
      * limit gives up on a store that is silent.
      *
+     * <p>Not promised: a JDBC driver that does not return from a call keeps the thread that made the call, a caller's own
+     * among them, for as long as it likes, interrupts or not. Other threads and asynchronous callers do not wait behind
+     * it, and {@link LockClient#close()} does not either.
+     *
      * @return the time-out; default 3 s
      */
     public Duration requestTimeout() {

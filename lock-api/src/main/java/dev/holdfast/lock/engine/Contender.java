@@ -31,6 +31,9 @@ final class Contender {
     private final Transitions transitions = new Transitions(this::retireIfIdle);
     private final WaitQueue queue = new WaitQueue();
     private final Holding holding;
+    /** Waiters whose threads are in calls of a blocking backend that do not return. Rarely any. */
+    private final List<Waiter> absent = new ArrayList<>(0);
+
     private @Nullable Pursuit pursuit;
     private boolean retired;
     private boolean answered;
@@ -102,14 +105,67 @@ final class Contender {
         if (waiter.state != Waiter.State.WAITING) {
             return false;
         }
+        forgetAbsence(waiter);
+        leaveQueue(waiter, () -> decide(waiter, state));
+        return true;
+    }
+
+    private void leaveQueue(Waiter waiter, Runnable then) {
         queue.remove(waiter);
-        decide(waiter, state);
+        then.run();
         boolean undoneAttempt = waiter.takeTask() != null;
         Pursuit current = pursuit;
         if (current != null) {
             current.waiterLeft(undoneAttempt);
         }
-        return true;
+    }
+
+    /**
+     * A waiter's own thread does not return from its attempt. It cannot be told before it does, but nobody is to wait
+     * behind it: if it asked once, it has failed; otherwise it leaves the queue until it comes back.
+     */
+    void passOver(Waiter waiter, Runnable attempt, LockException failure) {
+        if (waiter.state != Waiter.State.WAITING || waiter.absent) {
+            return;
+        }
+        waiter.absent = true; // before the look: the thread looks at this after it has cleared that
+        if (waiter.attempting != attempt) {
+            waiter.absent = false; // it has returned meanwhile
+        } else if (waiter.takesNextAnswer()) {
+            waiter.failure = failure;
+            leave(waiter, Waiter.State.FAILED);
+        } else {
+            leaveQueue(waiter, () -> absent.add(waiter));
+        }
+    }
+
+    /** A transition: its thread has returned, and it is the last in the queue again, unless it has waited long enough. */
+    void comeBack(Waiter waiter) {
+        transitions.run(() -> {
+            if (!waiter.absent) {
+                return;
+            }
+            forgetAbsence(waiter);
+            if (waiter.state != Waiter.State.WAITING) {
+                return;
+            }
+            long now = client.ticker().nanos();
+            long patience = client.unavailableTimeoutNanos();
+            long waited = now - waiter.sinceNanos;
+            if (waiter.waitsForever() && waited >= patience && !wasAnsweredSince(now - patience)) {
+                fail(waiter, Failures.stalled(name, waited));
+            } else {
+                queue.add(waiter);
+                kick();
+            }
+        });
+    }
+
+    private void forgetAbsence(Waiter waiter) {
+        if (waiter.absent) {
+            waiter.absent = false;
+            absent.remove(waiter);
+        }
     }
 
     /** Tells a waiter how it ended. */
@@ -175,6 +231,7 @@ final class Contender {
                 && pursuit == null
                 && !holding.isBusy()
                 && queue.isEmpty()
+                && absent.isEmpty()
                 && holding.lost().isEmpty()) {
             retired = true;
             client.forget(this);
@@ -211,15 +268,20 @@ final class Contender {
         return transitions.<@Nullable LockUsage>get(() -> {
             List<LockUsage.Waiter> waiting = new ArrayList<>();
             for (Waiter waiter = queue.head(); waiter != null; waiter = waiter.after) {
-                waiting.add(new LockUsage.Waiter(
-                        waiter.requester.getName(),
-                        waiter.thread() == null,
-                        waiter.asLease,
-                        client.wallTimeOf(waiter.sinceNanos)));
+                waiting.add(usageOf(waiter));
             }
+            absent.forEach(waiter -> waiting.add(usageOf(waiter)));
             Optional<LockUsage.Holder> holder = holding.usage();
             return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name, holder, waiting);
         });
+    }
+
+    private LockUsage.Waiter usageOf(Waiter waiter) {
+        return new LockUsage.Waiter(
+                waiter.requester.getName(),
+                waiter.thread() == null,
+                waiter.asLease,
+                client.wallTimeOf(waiter.sinceNanos));
     }
 
     // ---- the backend's news, and the end
@@ -254,6 +316,11 @@ final class Contender {
                 waiter.takeTask();
                 fail(waiter, Failures.closed(name));
             }
+            for (Waiter waiter : absent) {
+                waiter.absent = false;
+                fail(waiter, Failures.closed(name));
+            }
+            absent.clear();
             if (pursuit != null) {
                 pursuit.giveUp();
             }

@@ -42,18 +42,19 @@ record EngineRuntime(
     private static final int CALLBACK_THREADS = 4;
     private static final long RETRY_NANOS = 100_000_000;
     private static final int LISTENER_BACKLOG = 10_000;
+    /** Met only if the threads do not return from the driver: then what comes on top has failed at once. */
+    private static final int IO_BACKLOG = 100_000;
 
     static EngineRuntime ofThreads() {
         ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, threads("timer"));
         scheduler.setRemoveOnCancelPolicy(true);
         scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
-        ThreadPoolExecutor io = pool("io", IO_THREADS, Integer.MAX_VALUE);
+        ThreadPoolExecutor io = pool("io", IO_THREADS, IO_BACKLOG);
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
         ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
         // What comes after the client was closed (a late answer's clean-up) runs where it is.
-        List.of(io, renewals, callbacks)
-                .forEach(pool -> pool.setRejectedExecutionHandler((task, closed) -> task.run()));
+        List.of(io, renewals, callbacks).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
         Timer timer = (delayNanos, task) -> {
             try {
                 var future = scheduler.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
@@ -72,6 +73,13 @@ record EngineRuntime(
             callbacks.shutdown();
             events.shutdown();
         });
+    }
+
+    private static void runIfClosed(Runnable task, ThreadPoolExecutor pool) {
+        if (!pool.isShutdown()) {
+            throw new RejectedExecutionException(pool.getQueue().size() + " calls wait for threads that do not return");
+        }
+        task.run();
     }
 
     /** Whoever waits must be told, even if there is no thread for it now. */

@@ -8,7 +8,6 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.ReleaseResult;
-import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -178,11 +177,10 @@ final class Leftovers {
     }
 
     private void elsewhere(Removal<?> removal, Consumer<@Nullable LockException> answered) {
-        Executor executor = backend.info().blocking() ? runtime.io() : Runnable::run;
-        try {
-            executor.execute(() -> removal.send(answered));
-        } catch (Throwable e) {
-            removal.failed(Failures.noThread(removal.name(), e), answered);
+        if (backend.info().blocking()) {
+            removal.send(runtime.io(), answered);
+        } else {
+            removal.send(answered);
         }
     }
 }

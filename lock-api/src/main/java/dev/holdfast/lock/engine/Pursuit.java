@@ -110,7 +110,7 @@ final class Pursuit {
             offer(head, request, timeout);
         } else {
             // It may never be run, if that thread leaves: it is under way once it has begun.
-            head.offer(() -> send(thisRound, request, client.requests().begin()));
+            head.offer(new BlockingAttempt(head, request, timeout, () -> {}));
             if (head.thread() != Thread.currentThread()) {
                 transitions.effect(head::wakeUp);
             }
@@ -118,19 +118,14 @@ final class Pursuit {
     }
 
     /**
-     * For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent. Once it
-     * has begun, the backend sees to it that it ends.
+     * For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent.
      */
     private void offer(Waiter head, AttemptRequest request, long timeoutNanos) {
         int thisRound = round;
         Requests.Request untilBegun = client.requests()
                 .begin(timeoutNanos, () -> notBegun(thisRound, head, Failures.stalled(contender.name(), timeoutNanos)));
         offered = untilBegun;
-        head.offer(() -> {
-            Requests.Request underWay = client.requests().begin();
-            untilBegun.end();
-            send(thisRound, request, underWay);
-        });
+        head.offer(new BlockingAttempt(head, request, timeoutNanos, untilBegun::end));
         transitions.effect(() -> {
             try {
                 client.runtime().io().execute(head::runTask);
@@ -139,6 +134,43 @@ final class Pursuit {
                 notBegun(thisRound, head, Failures.noThread(contender.name(), e));
             }
         });
+    }
+
+    /**
+     * An attempt of a blocking backend, on the thread of whoever asks or one of the client's. The backend sees to it that
+     * it ends in time. Should its driver not return all the same, the attempt counts as unanswered somewhat later.
+     */
+    private final class BlockingAttempt implements Runnable {
+        private final int itsRound = round;
+        private final Waiter asking;
+        private final AttemptRequest request;
+        private final long limitNanos;
+        private final Runnable begun;
+
+        /** Creates it for the present round; {@code begun} runs when it is under way. */
+        BlockingAttempt(Waiter asking, AttemptRequest request, long timeoutNanos, Runnable begun) {
+            this.begun = begun;
+            this.asking = asking;
+            this.request = request;
+            this.limitNanos = timeoutNanos + client.requestTimeoutNanos() / 4;
+        }
+
+        @Override
+        public void run() {
+            Requests.Request underWay = client.requests().begin(limitNanos, this::stuck);
+            begun.run();
+            send(itsRound, request, underWay);
+        }
+
+        private void stuck() {
+            LockException failure = Failures.stalled(contender.name(), limitNanos);
+            transitions.run(() -> {
+                if (asking.thread() != null) {
+                    contender.passOver(asking, this, failure);
+                }
+                failed(itsRound, failure, true);
+            });
+        }
     }
 
     /** A transition: an attempt that was offered to a thread of the client's has failed, unless it has begun. */

@@ -4,7 +4,9 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Acquisition;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -39,6 +41,10 @@ final class Removal<T> {
     private final Requests.Request whole;
     private final AtomicBoolean told = new AtomicBoolean();
     private final AtomicBoolean done = new AtomicBoolean();
+    /** What a thread of the client's is to do when it comes, and whether one was asked for: at most one at a time. */
+    private final AtomicReference<@Nullable Runnable> next = new AtomicReference<>();
+
+    private final AtomicBoolean threadAskedFor = new AtomicBoolean();
     /** When it is not worth another try any more, if that ever comes; guarded by the {@link Backlog}. */
     long worthUntilNanos;
     /** When it may be tried again, if not at once; guarded likewise. */
@@ -72,34 +78,75 @@ final class Removal<T> {
      * @param answered told once: null if the server has confirmed, the failure otherwise
      */
     void send(Consumer<@Nullable LockException> answered) {
-        AtomicBoolean decided = new AtomicBoolean();
-        Requests.Request current = requests.begin(timeoutNanos, () -> {
-            if (decided.compareAndSet(false, true)) {
-                failed(Failures.stalled(name(), timeoutNanos), answered);
-            }
-        });
-        Failures.call(request).whenComplete((result, error) -> {
-            current.end();
-            try {
-                if (error == null) {
-                    finish(result);
-                }
-            } finally {
-                if (decided.compareAndSet(false, true)) {
-                    if (error == null) {
-                        answered.accept(null);
-                    } else {
-                        failed(Failures.of(name(), error), answered);
-                    }
-                }
-            }
-        });
+        new Try(answered).run();
     }
 
-    /** It could not be sent or was not confirmed. */
-    void failed(LockException failure, Consumer<@Nullable LockException> answered) {
-        tell(null);
-        answered.accept(failure);
+    /**
+     * Sends it once, on another thread. That may be long in coming, if others do not return from the backend: then the try
+     * has failed in time all the same.
+     *
+     * @param answered as above
+     */
+    void send(Executor executor, Consumer<@Nullable LockException> answered) {
+        Try begun = new Try(answered);
+        next.set(begun);
+        if (threadAskedFor.compareAndSet(false, true)) {
+            try {
+                executor.execute(this::runNext);
+            } catch (Throwable e) {
+                threadAskedFor.set(false);
+                next.set(null);
+                begun.fail(Failures.noThread(name(), e));
+            }
+        }
+    }
+
+    private void runNext() {
+        threadAskedFor.set(false);
+        Runnable task = next.getAndSet(null);
+        if (task != null && !isDone()) {
+            task.run();
+        }
+    }
+
+    /** One request; its time counts from the moment when it was decided on. */
+    private final class Try implements Runnable {
+        private final AtomicBoolean decided = new AtomicBoolean();
+        private final Consumer<@Nullable LockException> answered;
+        private final Requests.Request current;
+
+        Try(Consumer<@Nullable LockException> answered) {
+            this.answered = answered;
+            this.current = requests.begin(timeoutNanos, () -> decide(Failures.stalled(name(), timeoutNanos)));
+        }
+
+        @Override
+        public void run() {
+            Failures.call(request).whenComplete((result, error) -> {
+                current.end();
+                try {
+                    if (error == null) {
+                        finish(result);
+                    }
+                } finally {
+                    decide(error == null ? null : Failures.of(name(), error));
+                }
+            });
+        }
+
+        void fail(LockException failure) {
+            current.end();
+            decide(failure);
+        }
+
+        private void decide(@Nullable LockException failure) {
+            if (decided.compareAndSet(false, true)) {
+                if (failure != null) {
+                    tell(null);
+                }
+                answered.accept(failure);
+            }
+        }
     }
 
     /** Whether trying again may help. */

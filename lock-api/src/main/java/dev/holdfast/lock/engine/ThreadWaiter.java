@@ -53,11 +53,17 @@ final class ThreadWaiter extends Waiter {
     }
 
     private void run(Runnable attempt, Contender contender) {
+        attempting = attempt;
         try {
             attempt.run();
         } catch (RuntimeException | Error e) {
             contender.cancel(this);
             throw e;
+        } finally {
+            attempting = null;
+        }
+        if (absent) {
+            contender.comeBack(this);
         }
     }
 

@@ -55,6 +55,11 @@ abstract class Waiter {
 
     boolean queued;
 
+    /** The attempt that the caller's own thread is making. */
+    volatile @Nullable Runnable attempting;
+    /** That attempt does not return: until then the caller is not in the queue. Set and cleared by the {@link Contender}. */
+    volatile boolean absent;
+
     /** A blocking attempt that is to be made for this caller: by its thread, or by one of the client's if it has none. */
     private final AtomicReference<@Nullable Runnable> task = new AtomicReference<>();
 

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 class OutageBackend implements LockBackend {
     private final BackendInfo info;
     private final LongSupplier clockNanos;
-    private final Map<String, Acquisition> holders = new HashMap<>();
+    final Map<String, Acquisition> holders = new HashMap<>();
     private final Map<Long, Integer> removalsBySecond = new HashMap<>();
 
     @Nullable Supplier<LockException> failure;
