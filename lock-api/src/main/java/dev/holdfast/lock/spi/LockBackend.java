@@ -15,9 +15,10 @@ import java.util.concurrent.CompletionStage;
  * final for the caller too; its outcome on the server is unknown, and is cleaned up by {@link #abandon}.
  *
  * <p><b>Threads.</b> Thread-safe. If {@link BackendInfo#blocking()}, each method does its work on the calling thread and
- * returns a completed stage, within the time-out it was given: if it does not, the engine serves others, but it cannot call
- * back the thread that is in the call, and its own threads for such calls are few. Otherwise each method returns at once, and stages and
- * callbacks run on threads on which short, non-blocking code is allowed, calls of this interface among them: a client
+ * returns a completed stage, within the time-out it was given: if it does not, the engine serves others, but it cannot
+ * call back the thread that is in the call, and its own threads for such calls are few. Otherwise each method returns at
+ * once, and stages and callbacks run on threads on which short, non-blocking code is allowed, calls of this interface
+ * among them: a client
  * library that forbids that on its own threads is left by a hop first. The engine bounds the wait for a stage that never
  * completes, and copes with one that completes late.
  *

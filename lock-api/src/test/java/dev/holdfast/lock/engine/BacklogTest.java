@@ -1,0 +1,50 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.OwnerId;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** The rounds of a client's removals end, whatever becomes of one of them. */
+class BacklogTest {
+    private static final long SECOND = 1_000_000_000L;
+
+    private final SimWorld world = new SimWorld(1);
+    private final SimWorld.Machine machine = world.new Machine(1);
+    private final EngineRuntime runtime = machine.runtime();
+    private final Requests requests = new Requests(machine, new Pulse(machine, runtime.timer(), now -> Pulse.NEVER));
+
+    @Test
+    void removal_thatCannotEvenBeSent_doesNotKeepTheOthersFromBeingDone() {
+        List<String> sent = new ArrayList<>();
+        Backlog backlog = new Backlog(runtime, false, (removal, answered) -> {
+            sent.add(removal.name());
+            if (sent.size() == 1) {
+                throw new OutOfMemoryError("on purpose");
+            }
+            removal.send(answered);
+        });
+        for (int i = 0; i < 20; i++) {
+            backlog.add(removal("n" + i));
+        }
+        world.runUntil(world.now() + 60 * SECOND);
+
+        assertThat(backlog.size()).isZero();
+        assertThat(sent).hasSize(21);
+        assertThat(requests.isIdle()).isTrue();
+    }
+
+    private Removal<Void> removal(String name) {
+        return new Removal<>(
+                Removal.Kind.ABANDON,
+                new Acquisition(name, OwnerId.random()),
+                () -> CompletableFuture.completedFuture(null),
+                ignored -> {},
+                requests,
+                SECOND);
+    }
+}
