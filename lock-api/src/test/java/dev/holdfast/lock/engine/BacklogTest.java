@@ -24,7 +24,7 @@ class BacklogTest {
         Backlog backlog = new Backlog(runtime, false, (removal, answered) -> {
             sent.add(removal.name());
             if (sent.size() == 1) {
-                throw new OutOfMemoryError("on purpose");
+                throw new IllegalStateException("on purpose");
             }
             removal.send(answered);
         });
