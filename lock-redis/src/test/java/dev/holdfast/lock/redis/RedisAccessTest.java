@@ -78,7 +78,7 @@ final class RedisAccessTest {
                 addresses.add("redis-cluster://me:" + wrong.encoded() + "@127.0.0.1:1");
             }
             // Lettuce's encoder writes every command down at TRACE, AUTH too, which SECURITY.md says.
-            String said = ConnectionTranscript.of(folder, addresses, "io.lettuce.core.protocol.CommandEncoder");
+            String said = ConnectionTranscript.of(folder, addresses, "io.lettuce.core.protocol.CommandEncoder=debug");
             assertThat(said)
                     .contains("client LockClient[redis]")
                     .contains("WRONGPASS")

@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
 
@@ -70,10 +71,14 @@ public record CanaryPassword(String text, List<String> pieces) {
      * Tells whether a text gives away a piece of the password.
      *
      * @param said a message, a stack trace or a log
-     * @return whether any piece occurs, whatever its case
+     * @return whether any piece occurs, whatever its case, or the hexadecimal form of its bytes
      */
     public boolean showsIn(String said) {
-        return pieces.stream().anyMatch(said::contains)
-                || pieces.stream().map(String::toLowerCase).anyMatch(said.toLowerCase()::contains);
+        String lower = said.toLowerCase();
+        return pieces.stream().anyMatch(piece -> lower.contains(piece.toLowerCase()) || lower.contains(hex(piece)));
+    }
+
+    private static String hex(String piece) {
+        return HexFormat.of().formatHex(piece.getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -33,13 +33,13 @@ public final class ConnectionTranscript {
      *
      * @param folder for what it says
      * @param addresses given by standard input, never on a command line
-     * @param debugOnly loggers that stay at DEBUG, because they write down at TRACE what is sent
+     * @param levels loggers that stay at another level, because they write down what is sent: {@code logger=level}
      * @return what it said on both outputs
      * @throws IOException if no JVM can be started
      * @throws InterruptedException if interrupted
      * @throws IllegalStateException if it did not come to its end
      */
-    public static String of(Path folder, List<String> addresses, String... debugOnly)
+    public static String of(Path folder, List<String> addresses, String... levels)
             throws IOException, InterruptedException {
         Path output = folder.resolve("transcript.txt");
         List<String> command = new ArrayList<>(List.of(
@@ -51,8 +51,8 @@ public final class ConnectionTranscript {
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=trace",
                 "-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper=trace",
                 "-Dorg.slf4j.simpleLogger.log.org.apache.curator=trace"));
-        for (String logger : debugOnly) {
-            command.add("-Dorg.slf4j.simpleLogger.log." + logger + "=debug");
+        for (String level : levels) {
+            command.add("-Dorg.slf4j.simpleLogger.log." + level);
         }
         command.addAll(List.of(
                 "-cp",
