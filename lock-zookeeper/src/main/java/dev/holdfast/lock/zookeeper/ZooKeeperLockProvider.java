@@ -6,20 +6,23 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.data.ClientInfo;
 
 /**
  * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
  *
- * <p>With a user and password, the client authenticates by digest and its nodes belong to that identity alone. A client that
- * authenticates otherwise, by SASL or a certificate, has the same with {@code acl=creator}; {@code acl=world} gives the nodes
- * to everybody, which is the default without a user.
+ * <p>With a user and password, the client authenticates by digest. Whoever is authenticated, by digest, SASL or a
+ * certificate, owns the nodes that it makes, alone; {@code acl=world} gives them to everybody, which is the default for a
+ * client without an identity. The servers are asked who it is, unless the address has a user or an {@code acl}.
  *
  * <p>The session time-out is the default lease of the client's options, unless the address says otherwise; the servers may
  * bound it. A grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the
@@ -32,6 +35,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
 
     private static final int RETRY_MILLIS = 200;
     private static final int CLOSE_MILLIS = 1_000;
+    private static final int WHO_AM_I_TRIES = 3;
 
     /** Used by the service loader. */
     public ZooKeeperLockProvider() {}
@@ -48,11 +52,48 @@ public final class ZooKeeperLockProvider implements LockProvider {
         try {
             ZooKeeperLocks.Builder builder =
                     ZooKeeperLocks.owning(client).options(options).basePath(address.basePath());
-            return (address.creatorOnly() ? builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL) : builder).build();
+            return (isCreatorOnly(address, client) ? builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL) : builder).build();
         } catch (RuntimeException e) {
             client.close();
             throw e;
         }
+    }
+
+    private static boolean isCreatorOnly(ZooKeeperUri address, CuratorFramework client) {
+        return switch (address.acl()) {
+            case CREATOR -> true;
+            case WORLD -> false;
+            case BY_SESSION -> isAuthenticated(address, client);
+        };
+    }
+
+    /** Whether the servers know more of the session than where it comes from. They never answer less because of trouble. */
+    private static boolean isAuthenticated(ZooKeeperUri address, CuratorFramework client) {
+        boolean refused = false;
+        try {
+            for (int i = 0; i < WHO_AM_I_TRIES && !refused; i++) {
+                ZooKeeper zk = client.getZookeeperClient().getZooKeeper();
+                List<ClientInfo> identities = zk.whoAmI();
+                if (identities != null) {
+                    return identities.stream()
+                            .anyMatch(identity -> !identity.getAuthScheme().equals("ip"));
+                }
+                refused = zk.getState() == ZooKeeper.States.AUTH_FAILED;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LockUnavailableException("interrupted while connecting to ZooKeeper", e);
+        } catch (Exception e) {
+            throw new LockUnavailableException(
+                    "ZooKeeper at " + address.connectString() + " could not be asked who this client is", e);
+        }
+        if (refused) {
+            throw new LockConfigurationException("ZooKeeper at " + address.connectString()
+                    + ": this client could not authenticate; check its login configuration and credentials");
+        }
+        throw new LockUnavailableException("ZooKeeper at " + address.connectString()
+                + " did not tell who this client is, which servers can since 3.7; check the network, or add acl=creator or"
+                + " acl=world to the address");
     }
 
     /** Starts a framework and waits until it is connected. */

@@ -15,15 +15,20 @@ import org.jspecify.annotations.Nullable;
  * @param credentials {@code user:password} for the digest scheme, or null
  * @param sessionMillis the session time-out asked for, or 0 to take it from the lease
  * @param tls whether to encrypt
- * @param creatorOnly whether the nodes belong to the identity that creates them alone
+ * @param acl whose new nodes are
  */
 record ZooKeeperUri(
-        String connectString,
-        String basePath,
-        @Nullable String credentials,
-        int sessionMillis,
-        boolean tls,
-        boolean creatorOnly) {
+        String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls, Acl acl) {
+
+    /** Whose new nodes are. */
+    enum Acl {
+        /** The identity's that creates them. */
+        CREATOR,
+        /** Everybody's. */
+        WORLD,
+        /** The address does not say: the identity's if the session has one, else everybody's. */
+        BY_SESSION
+    }
 
     static final Set<String> SCHEMES = Set.of("zookeeper", "zk");
 
@@ -44,7 +49,7 @@ record ZooKeeperUri(
                 credentials(uri),
                 sessionMillis(uri),
                 tls(uri),
-                creatorOnly(uri));
+                acl(uri));
     }
 
     /** The check's own message repeats the path. */
@@ -98,11 +103,13 @@ record ZooKeeperUri(
         };
     }
 
-    /** The address cannot know of an identity by SASL or certificate, so that these ask for it. */
-    private static boolean creatorOnly(LockUri uri) {
-        return switch (uri.parameter("acl").orElse(uri.user().isPresent() ? "creator" : "world")) {
-            case "creator" -> true;
-            case "world" -> false;
+    private static Acl acl(LockUri uri) {
+        if (uri.parameter("acl").isEmpty()) {
+            return uri.user().isPresent() ? Acl.CREATOR : Acl.BY_SESSION;
+        }
+        return switch (uri.parameter("acl").get()) {
+            case "creator" -> Acl.CREATOR;
+            case "world" -> Acl.WORLD;
             default -> throw uri.malformed("acl is neither creator nor world");
         };
     }

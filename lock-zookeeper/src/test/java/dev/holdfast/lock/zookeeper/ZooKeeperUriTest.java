@@ -125,11 +125,10 @@ class ZooKeeperUriTest {
 
     @Test
     void parse_acl_isTheCreatorsWhereThereIsAnIdentity() {
-        assertThat(ZooKeeperUri.parse("zk://h1").creatorOnly()).isFalse();
-        assertThat(ZooKeeperUri.parse("zk://u:p@h1").creatorOnly()).isTrue();
-        assertThat(ZooKeeperUri.parse("zk://h1?tls=true&acl=creator").creatorOnly())
-                .isTrue();
-        assertThat(ZooKeeperUri.parse("zk://u:p@h1?acl=world").creatorOnly()).isFalse();
+        assertThat(ZooKeeperUri.parse("zk://h1").acl()).isEqualTo(ZooKeeperUri.Acl.BY_SESSION);
+        assertThat(ZooKeeperUri.parse("zk://u:p@h1").acl()).isEqualTo(ZooKeeperUri.Acl.CREATOR);
+        assertThat(ZooKeeperUri.parse("zk://h1?tls=true&acl=creator").acl()).isEqualTo(ZooKeeperUri.Acl.CREATOR);
+        assertThat(ZooKeeperUri.parse("zk://u:p@h1?acl=world").acl()).isEqualTo(ZooKeeperUri.Acl.WORLD);
         assertThatThrownBy(() -> ZooKeeperUri.parse("zk://h1?acl=me")).hasMessageContaining("creator nor world");
     }
 }
