@@ -130,8 +130,9 @@ final class EtcdRenewal {
         return next.result();
     }
 
+    /** The keys' answer may come by another connection than the keep-alive's, so it is waited for no longer than half the time. */
     private CompletableFuture<Checked> ask(SharedLease lease, Deadline deadline) {
-        CompletableFuture<Set<ByteSequence>> keys = calls.bounded(calls.keysOf(lease.id()), deadline.leftMillis())
+        CompletableFuture<Set<ByteSequence>> keys = calls.bounded(calls.keysOf(lease.id()), deadline.leftMillis() / 2)
                 .<Set<ByteSequence>>thenApply(reply -> keysOf(reply))
                 .exceptionally(failure -> {
                     LOG.debug("{}: its keys could not be read, so a deleted one is not noticed now", lease, failure);

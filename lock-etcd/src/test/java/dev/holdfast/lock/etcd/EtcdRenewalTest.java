@@ -7,16 +7,22 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import io.etcd.jetcd.Client;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Renewals where one of two ways to the server is silent: its connection stands, but nothing comes back on it. */
 final class EtcdRenewalTest {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
-    private static final Duration LEASE = Duration.ofSeconds(6);
+    private static final Duration LEASE = Duration.ofSeconds(9);
 
     @Test
     void renewal_withoutAnswer_goesToAnotherEndpoint() throws Exception {
@@ -40,5 +46,40 @@ final class EtcdRenewalTest {
             await().atMost(PATIENCE).until(() -> System.nanoTime() - silentNanos > 2 * LEASE.toNanos());
             assertThat(lease.isValid()).isTrue();
         }
+    }
+
+    /** What the lease's keys are is asked beside it, for deleted ones; if that has no answer, the renewal counts all the same. */
+    @Test
+    void renewal_whoseLookAtTheKeysHasNoAnswer_isToldBeforeItsTimeIsOver() throws Exception {
+        long timeoutMillis = 8_000;
+        try (EtcdServer server = EtcdServer.start();
+                FaultProxy one =
+                        FaultProxy.to("127.0.0.1", server.nodes().get(0).port());
+                FaultProxy two =
+                        FaultProxy.to("127.0.0.1", server.nodes().get(0).port());
+                LockBackend backend = behind(one, two)) {
+            await().atMost(PATIENCE).until(() -> {
+                Spi.answer(backend.release(Spi.grant(backend, "warm", 120_000), Spi.TIMEOUT_MILLIS));
+                return one.connections() > 0 && two.connections() > 0;
+            });
+            Grant grant = Spi.grant(backend, "renewed", 120_000);
+            one.blackHole(Direction.TO_CLIENT);
+
+            for (int i = 0; i < 4; i++) { // the connections take turns
+                var renewal = backend.renew(List.of(grant), timeoutMillis).toCompletableFuture();
+
+                assertThat(renewal.get(timeoutMillis * 3 / 4, TimeUnit.MILLISECONDS))
+                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+            }
+        }
+    }
+
+    private static LockBackend behind(FaultProxy one, FaultProxy two) {
+        Client client = EtcdLocks.recommended(
+                        Client.builder().endpoints("http://127.0.0.1:" + one.port(), "http://127.0.0.1:" + two.port()),
+                        PATIENCE)
+                .keepaliveTimeout(PATIENCE)
+                .build();
+        return EtcdLocks.builder(new EtcdConnection(client, client::close)).backend();
     }
 }
