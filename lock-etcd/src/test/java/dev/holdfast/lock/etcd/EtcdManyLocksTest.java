@@ -11,7 +11,9 @@ import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdManyLocksTest {
     private static final long LEASE = 300_000;
+    private static final long USUAL_LEASE = 15_000;
     private static final int AT_A_TIME = 1_000;
     private EtcdFixture fixture;
 
@@ -50,37 +53,47 @@ final class EtcdManyLocksTest {
                 .backend();
     }
 
-    private static List<Grant> grants(LockBackend backend, int count, String names) throws Exception {
+    private static List<Grant> grants(LockBackend backend, int count, String names, long lease) throws Exception {
         List<Grant> grants = new ArrayList<>(count);
         for (int done = 0; done < count; done += AT_A_TIME) {
             List<CompletableFuture<Attempt>> some = new ArrayList<>();
             for (int i = 0; i < Math.min(AT_A_TIME, count - done); i++) {
                 Acquisition acquisition = Spi.acquisition(names + (done + i));
-                some.add(backend.attempt(Spi.request(acquisition, LEASE, 0, null, Spi.TIMEOUT_MILLIS))
+                some.add(backend.attempt(Spi.request(acquisition, lease, 0, null, Spi.TIMEOUT_MILLIS))
                         .toCompletableFuture());
             }
             for (CompletableFuture<Attempt> attempt : some) {
                 grants.add(((Attempt.Granted) attempt.get(1, TimeUnit.MINUTES)).grant());
             }
+            if (grants.size() % (5 * AT_A_TIME) == 0) {
+                renewed(backend, oneOfEachLease(grants)); // full ones are not renewed by acquisitions
+            }
         }
         return grants;
+    }
+
+    private static List<Grant> oneOfEachLease(List<Grant> grants) {
+        Map<SharedLease, Grant> some = new HashMap<>();
+        grants.forEach(grant -> some.putIfAbsent(place(grant).lease(), grant));
+        return List.copyOf(some.values());
     }
 
     @Test
     void renewal_of50000InANamespace_isWellWithinATick_andNoticesTheDeletedOne() throws Exception {
         try (LockBackend backend = inNamespace()) {
-            List<Grant> grants = grants(backend, 50_000, "orders/");
+            List<Grant> grants = grants(backend, 50_000, "orders/", USUAL_LEASE);
             assertThat(grants.stream().map(grant -> place(grant).lease()).distinct())
                     .as("leases, none of which has more keys than etcd can list in one answer")
                     .hasSizeBetween(2, 6);
             renewed(backend, grants);
 
-            long startNanos = System.nanoTime();
-            List<RenewResult> results = renewed(backend, grants);
-            Duration took = Duration.ofNanos(System.nanoTime() - startNanos);
+            Duration took = roundInBatches(backend, grants);
+            Duration fifth = roundInBatches(backend, grants.subList(0, 10_000));
 
-            assertThat(results).allMatch(result -> result instanceof RenewResult.Renewed);
-            assertThat(took).isLessThan(Duration.ofSeconds(5));
+            System.out.printf(
+                    "one round of renewals in batches of %d: 10,000 locks %d ms, 50,000 locks %d ms%n",
+                    AT_A_TIME, fifth.toMillis(), took.toMillis());
+            assertThat(took).as("of a tick of 5 s").isLessThan(Duration.ofMillis(2_500));
             fixture.admin()
                     .getKVClient()
                     .delete(EtcdKeys.bytes("some/where/")
@@ -91,6 +104,16 @@ final class EtcdManyLocksTest {
             assertThat(after.stream().filter(result -> result instanceof RenewResult.Renewed))
                     .hasSize(49_999);
         }
+    }
+
+    /** As the engine does it: a thousand by one request, and the next thousand after its answer. */
+    private static Duration roundInBatches(LockBackend backend, List<Grant> grants) throws Exception {
+        long startNanos = System.nanoTime();
+        for (int from = 0; from < grants.size(); from += AT_A_TIME) {
+            assertThat(renewed(backend, grants.subList(from, Math.min(grants.size(), from + AT_A_TIME))))
+                    .hasOnlyElementsOfType(RenewResult.Renewed.class);
+        }
+        return Duration.ofNanos(System.nanoTime() - startNanos);
     }
 
     private static EtcdPlace place(Grant grant) {
@@ -105,7 +128,7 @@ final class EtcdManyLocksTest {
     @Test
     void renewals_inBatches_listALeasesKeysOnceARound_andNoticeADeletedOneInTheNext() throws Exception {
         try (LockBackend backend = inNamespace()) {
-            List<Grant> grants = new ArrayList<>(grants(backend, 400, "batched/"));
+            List<Grant> grants = new ArrayList<>(grants(backend, 400, "batched/", LEASE));
             for (int i = 0; i < 5; i++) {
                 grants.add(Spi.grant(backend, "longer/" + i, 2 * LEASE));
             }
