@@ -200,7 +200,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
             }
             List<T> results = new ArrayList<>();
             for (Future<T> future : futures) {
-                results.add(future.get(60, TimeUnit.SECONDS));
+                results.add(future.get(3, TimeUnit.MINUTES));
             }
             return results;
         } finally {

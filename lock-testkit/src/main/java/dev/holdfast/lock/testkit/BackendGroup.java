@@ -31,6 +31,10 @@ abstract class BackendGroup extends ContractGroup {
     static final long LONG_LEASE_MILLIS = 60_000;
 
     static final long TIMEOUT_MILLIS = 10_000;
+
+    /** Those who ask again and again without waiting have no order, and each busy attempt may cost two writes to a disk. */
+    private static final Duration SPIN_PATIENCE = Duration.ofMinutes(2);
+
     private static final Identity IDENTITY = new Identity("contract", "host-1", 4711);
 
     BackendGroup(LockContract contract) {
@@ -179,13 +183,13 @@ abstract class BackendGroup extends ContractGroup {
         /** Somebody else may have it for a moment: asks again and again, without waiting. */
         Grant spin() {
             long startNanos = System.nanoTime();
-            while (System.nanoTime() - startNanos < PATIENCE.toNanos()) {
+            while (System.nanoTime() - startNanos < SPIN_PATIENCE.toNanos()) {
                 if (attempt(0) instanceof Attempt.Granted granted) {
                     return granted(granted);
                 }
                 LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(2_000_000));
             }
-            throw new AssertionError("lock '" + acquisition.name() + "' was not granted within " + PATIENCE);
+            throw new AssertionError("lock '" + acquisition.name() + "' was not granted within " + SPIN_PATIENCE);
         }
 
         void abandon() {
