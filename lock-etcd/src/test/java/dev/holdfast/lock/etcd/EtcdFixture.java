@@ -115,6 +115,16 @@ final class EtcdFixture implements LockFixture {
                 : EtcdLocks.recommended(builder, timeout).build();
     }
 
+    /** A client of one server by two ways, which it takes in turns, and of which it gives none up for minutes. */
+    static Client patientClient(FaultProxy one, FaultProxy two) {
+        Duration patience = Duration.ofMinutes(3);
+        return EtcdLocks.recommended(
+                        Client.builder().endpoints("http://127.0.0.1:" + one.port(), "http://127.0.0.1:" + two.port()),
+                        patience)
+                .keepaliveTimeout(patience)
+                .build();
+    }
+
     @Override
     public String name() {
         return server + (mode == EtcdMode.QUEUE ? "" : ", single key");

@@ -75,11 +75,7 @@ final class EtcdRenewalTest {
     }
 
     private static LockBackend behind(FaultProxy one, FaultProxy two) {
-        Client client = EtcdLocks.recommended(
-                        Client.builder().endpoints("http://127.0.0.1:" + one.port(), "http://127.0.0.1:" + two.port()),
-                        PATIENCE)
-                .keepaliveTimeout(PATIENCE)
-                .build();
+        Client client = EtcdFixture.patientClient(one, two);
         return EtcdLocks.builder(new EtcdConnection(client, client::close)).backend();
     }
 }

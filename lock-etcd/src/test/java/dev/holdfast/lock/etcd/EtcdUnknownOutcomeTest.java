@@ -152,13 +152,7 @@ final class EtcdUnknownOutcomeTest {
         int port = fixture.server().nodes().get(0).port();
         try (FaultProxy slow = FaultProxy.to("127.0.0.1", port);
                 FaultProxy fast = FaultProxy.to("127.0.0.1", port);
-                Client client = EtcdLocks.recommended(
-                                Client.builder()
-                                        .endpoints(
-                                                "http://127.0.0.1:" + slow.port(), "http://127.0.0.1:" + fast.port()),
-                                PATIENCE)
-                        .keepaliveTimeout(PATIENCE)
-                        .build();
+                Client client = EtcdFixture.patientClient(slow, fast);
                 LockBackend backend =
                         EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
             await().atMost(PATIENCE).until(() -> {
