@@ -80,7 +80,7 @@ final class ChaosRun {
         long stopped = now();
         clients.stopAll().forEach(late -> problems.add("client " + late + " did not end when it was told to"));
         long end = now();
-        List<String> leftovers = leftovers(cluster);
+        List<String> leftBehind = leftBehind(cluster);
         problems.addAll(injector.problems());
         Evidence evidence = new Evidence(
                 History.read(plan.folder(), originNanos),
@@ -90,7 +90,7 @@ final class ChaosRun {
                 plan.profile().leaseMillis(),
                 stopped,
                 end,
-                leftovers);
+                leftBehind);
         List<Result> results = new ArrayList<>();
         for (Check check : Checks.all(cluster.fifo())) {
             results.add(check.check(evidence));
@@ -141,24 +141,24 @@ final class ChaosRun {
     }
 
     /** After all clients were closed, nobody holds anything, and every lock can be had. Killed clients' leases end first. */
-    private List<String> leftovers(Cluster cluster) throws InterruptedException {
-        List<String> leftovers = new ArrayList<>();
+    private List<String> leftBehind(Cluster cluster) throws InterruptedException {
+        List<String> leftBehind = new ArrayList<>();
         List<Integer> ports = cluster.nodes().stream().map(Node::port).toList();
         try (LockClient client =
                 Stores.patient(cluster.store(ports), plan.profile().leaseMillis(), Duration.ofSeconds(10))) {
             for (int i = 0; i < plan.profile().clients(); i++) {
                 String name = "chaos/" + (plan.profile().names() + i);
                 if (client.holder(name).isPresent()) {
-                    leftovers.add("lock '" + name + "' is still held after the close of client " + i);
+                    leftBehind.add("lock '" + name + "' is still held after the close of client " + i);
                 }
             }
             Duration patience = Duration.ofMillis(4 * plan.profile().leaseMillis() + 10_000);
             for (int i = 0; i < plan.profile().names(); i++) {
                 String name = "chaos/" + i;
                 Optional<Lease> lease =
-                        client.lock(name).tryAcquire(leftovers.isEmpty() ? patience : Duration.ofSeconds(1));
+                        client.lock(name).tryAcquire(leftBehind.isEmpty() ? patience : Duration.ofSeconds(1));
                 if (lease.isEmpty()) {
-                    leftovers.add("lock '" + name + "' cannot be had " + patience + " after all clients have closed");
+                    leftBehind.add("lock '" + name + "' cannot be had " + patience + " after all clients have closed");
                 } else {
                     lease.get().close();
                 }
@@ -166,7 +166,7 @@ final class ChaosRun {
         } catch (LockException e) {
             problems.add("looking for what is left: " + e);
         }
-        return leftovers;
+        return leftBehind;
     }
 
     private long now() {

@@ -6,7 +6,7 @@ import java.util.Optional;
 /**
  * A connection to one lock store, and the source of {@link DistributedLock}s.
  *
- * <p>A client is one contender: within it, threads queue locally and at most one entry a name is on the server. Two
+ * <p>A client competes as one: within it, threads queue locally and at most one entry a name is on the server. Two
  * clients in one process exclude each other as two processes would. Keep one client for the life of the application.
  *
  * <p>Thread-safe. A client costs nothing while no lock is held or waited for.

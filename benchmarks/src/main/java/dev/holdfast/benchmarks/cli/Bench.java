@@ -1,18 +1,18 @@
 package dev.holdfast.benchmarks.cli;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Contenders;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Candidates;
 import dev.holdfast.benchmarks.micro.Engine;
 import dev.holdfast.benchmarks.report.Metric;
 import dev.holdfast.benchmarks.report.ResultFiles;
 import dev.holdfast.benchmarks.report.Results;
 import dev.holdfast.benchmarks.report.Tables;
-import dev.holdfast.benchmarks.scenario.Crew;
 import dev.holdfast.benchmarks.scenario.Kills;
 import dev.holdfast.benchmarks.scenario.Plan;
 import dev.holdfast.benchmarks.scenario.Rounds;
 import dev.holdfast.benchmarks.scenario.Scenario;
 import dev.holdfast.benchmarks.scenario.Scenarios;
+import dev.holdfast.benchmarks.scenario.WorkerGroup;
 import dev.holdfast.benchmarks.server.Store;
 import dev.holdfast.benchmarks.worker.WorkerSettings;
 import java.io.IOException;
@@ -43,10 +43,10 @@ import picocli.CommandLine.Spec;
         showDefaultValues = true,
         description = {
             "Measures Holdfast, its peers and the raw clients on servers that it starts itself, all in one run,",
-            "taking turns in rounds. Prints every contender and what became of the aims."
+            "taking turns in rounds. Prints every candidate and what became of the aims."
         },
         exitCodeListHeading = "Exit codes:%n",
-        exitCodeList = {"0:all contenders were measured", "1:one failed, or the run did", "2:wrong arguments"})
+        exitCodeList = {"0:all candidates were measured", "1:one failed, or the run did", "2:wrong arguments"})
 public final class Bench implements Callable<Integer> {
 
     @Spec
@@ -70,10 +70,10 @@ public final class Bench implements Callable<Integer> {
     private @Nullable List<String> chosen;
 
     @Option(
-            names = "--contender",
+            names = "--candidate",
             paramLabel = "C",
             split = ",",
-            description = "Only these contenders, such as raw,holdfast.",
+            description = "Only these candidates, such as raw,holdfast.",
             showDefaultValue = CommandLine.Help.Visibility.NEVER)
     private @Nullable List<String> names;
 
@@ -137,7 +137,7 @@ public final class Bench implements Callable<Integer> {
         out.printf("%n%d figures in %d s%n", results.figures().size(), (System.nanoTime() - start) / 1_000_000_000);
         results.failures()
                 .forEach(failure -> out.println("failed: " + failure.store() + " (" + failure.scenario() + ") "
-                        + failure.contender() + ": "
+                        + failure.candidate() + ": "
                         + failure.reason().lines().findFirst().orElse("")));
         return results.failures().isEmpty() ? 0 : 1;
     }
@@ -155,8 +155,8 @@ public final class Bench implements Callable<Integer> {
         return scenarios;
     }
 
-    private boolean takes(Contender contender) {
-        return names == null || names.contains(contender.name());
+    private boolean takes(Candidate candidate) {
+        return names == null || names.contains(candidate.name());
     }
 
     private void progress(String line) {
@@ -165,23 +165,23 @@ public final class Bench implements Callable<Integer> {
 
     /** All scenarios on one store, except the killed holders. */
     private void measure(String name, Path work) throws IOException, InterruptedException {
-        List<Crew> crews = new ArrayList<>();
+        List<WorkerGroup> crews = new ArrayList<>();
         try (Store store = Store.start(name)) {
-            for (Contender contender : Contenders.of(name)) {
-                if (takes(contender)) {
-                    crews.add(new Crew(store, contender, settings(work)));
+            for (Candidate candidate : Candidates.of(name)) {
+                if (takes(candidate)) {
+                    crews.add(new WorkerGroup(store, candidate, settings(work)));
                 }
             }
             Rounds rounds = new Rounds(results, plan(), this::progress);
             for (Scenario scenario : scenarios()) {
                 rounds.run(name, scenario, crews);
-                crews.forEach(crew -> crew.dismiss(1));
+                crews.forEach(group -> group.dismiss(1));
                 print(name, store.version(), scenario.id(), scenario.title(), scenario.main());
             }
             footnotes.put(name, Footnotes.of(store, plan(), spec.commandLine()));
             finish(name);
         } finally {
-            crews.forEach(Crew::close);
+            crews.forEach(WorkerGroup::close);
         }
     }
 
@@ -211,7 +211,7 @@ public final class Bench implements Callable<Integer> {
     private void print(String store, String version, String id, String title, Metric main) {
         out.println();
         out.println(version + " (" + id + ") " + title);
-        out.print(Tables.contenders(results, store, id, main).text());
+        out.print(Tables.candidates(results, store, id, main).text());
     }
 
     private void finish(String store) throws IOException {

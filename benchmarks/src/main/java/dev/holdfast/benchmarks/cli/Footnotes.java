@@ -40,7 +40,7 @@ final class Footnotes {
                 "One cycle: acquire, release, nothing between (ping-pong: 5 ms hold, 5 ms think). Latencies by HdrHistogram.");
         notes.add("Medians over " + plan.rounds() + " rounds of "
                 + plan.window().toMillis()
-                + " ms a contender, all contenders in turns; ratios within a round, then their median. Warm-up "
+                + " ms a candidate, all candidates in turns; ratios within a round, then their median. Warm-up "
                 + plan.warmUp().toMillis() + " ms each."
                 + (plan.jvmOptions().isEmpty() ? "" : " JVMs with `" + String.join(" ", plan.jvmOptions()) + "`."));
         notes.add(store.version() + "; " + String.join(", ", libraries()) + ".");

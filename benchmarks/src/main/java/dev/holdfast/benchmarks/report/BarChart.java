@@ -3,7 +3,7 @@ package dev.holdfast.benchmarks.report;
 import java.util.List;
 import java.util.Locale;
 
-/** Horizontal bars as SVG, one a contender. Written by hand, because drawing libraries want fonts, and servers have none. */
+/** Horizontal bars as SVG, one a candidate. Written by hand, because drawing libraries want fonts, and servers have none. */
 public final class BarChart {
     private static final int BAR = 20;
     private static final int GAP = 6;

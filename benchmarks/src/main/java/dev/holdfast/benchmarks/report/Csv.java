@@ -13,13 +13,13 @@ public final class Csv {
      * @return a heading and one line each
      */
     public static String of(List<Results.Figure> figures) {
-        StringBuilder text = new StringBuilder("store,scenario,contender,round,metric,value\n");
+        StringBuilder text = new StringBuilder("store,scenario,candidate,round,metric,value\n");
         for (Results.Figure figure : figures) {
             text.append(String.join(
                             ",",
                             quoted(figure.store()),
                             quoted(figure.scenario()),
-                            quoted(figure.contender()),
+                            quoted(figure.candidate()),
                             Integer.toString(figure.round()),
                             quoted(figure.metric().title()),
                             Double.toString(figure.value())))

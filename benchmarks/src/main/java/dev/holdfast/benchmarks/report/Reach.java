@@ -1,6 +1,6 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Role;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -90,14 +90,14 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
         return results -> results.ratio(store, scenario, HOLDFAST, "raw", metric);
     }
 
-    private static ToDoubleFunction<Results> toBestPeer(String store, String scenario, String contender) {
+    private static ToDoubleFunction<Results> toBestPeer(String store, String scenario, String candidate) {
         return results -> results.best(store, scenario, Role.PEER, Metric.OPS)
-                .map(peer -> results.ratio(store, scenario, contender, peer, Metric.OPS))
+                .map(peer -> results.ratio(store, scenario, candidate, peer, Metric.OPS))
                 .orElse(Double.NaN);
     }
 
-    private static ToDoubleFunction<Results> median(String store, String scenario, String contender, Metric metric) {
-        return results -> results.median(store, scenario, contender, metric);
+    private static ToDoubleFunction<Results> median(String store, String scenario, String candidate, Metric metric) {
+        return results -> results.median(store, scenario, candidate, metric);
     }
 
     private static ToDoubleFunction<Results> bestOfOurs(String store, String scenario, Metric metric) {

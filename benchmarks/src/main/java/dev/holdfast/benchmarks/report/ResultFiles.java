@@ -1,6 +1,6 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Role;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +44,7 @@ public final class ResultFiles {
     public void write(String store, List<Part> parts, List<String> footnotes) throws IOException {
         StringBuilder page = new StringBuilder("# Results: " + store + "\n");
         for (Part part : parts) {
-            if (results.contenders(store, part.id()).isEmpty()) {
+            if (results.candidates(store, part.id()).isEmpty()) {
                 continue;
             }
             page.append("\n## (")
@@ -60,7 +60,7 @@ public final class ResultFiles {
                     .append(chart)
                     .append(")\n\n");
             page.append(
-                    Tables.contenders(results, store, part.id(), part.main()).markdown());
+                    Tables.candidates(results, store, part.id(), part.main()).markdown());
         }
         page.append("\n## Aims\n\n").append(Tables.reach(results, store).markdown());
         List<Results.Failure> failures = results.failures().stream()
@@ -71,7 +71,7 @@ public final class ResultFiles {
             failures.forEach(failure -> page.append("- (")
                     .append(failure.scenario())
                     .append(") ")
-                    .append(failure.contender())
+                    .append(failure.candidate())
                     .append(": ")
                     .append(failure.reason().lines().findFirst().orElse(""))
                     .append('\n'));
@@ -88,7 +88,7 @@ public final class ResultFiles {
 
     private String chart(String store, Part part) {
         List<BarChart.Bar> bars = new ArrayList<>();
-        for (String name : results.contenders(store, part.id())) {
+        for (String name : results.candidates(store, part.id())) {
             double value = results.median(store, part.id(), name, part.main());
             if (!Double.isNaN(value)) {
                 bars.add(new BarChart.Bar(name, value, part.main().format(value), colour(results.role(name))));

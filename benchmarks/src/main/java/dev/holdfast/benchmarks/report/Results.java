@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Role;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -25,58 +25,58 @@ public final class Results {
      *
      * @param store where
      * @param scenario what was done
-     * @param contender by whom
+     * @param candidate by whom
      * @param round from 1
      * @param metric what was measured
      * @param value in the metric's unit
      */
-    public record Figure(String store, String scenario, String contender, int round, Metric metric, double value) {}
+    public record Figure(String store, String scenario, String candidate, int round, Metric metric, double value) {}
 
     /**
-     * A contender that failed in a scenario.
+     * A candidate that failed in a scenario.
      *
      * @param store where
      * @param scenario what was done
-     * @param contender who
+     * @param candidate who
      * @param reason why
      */
-    public record Failure(String store, String scenario, String contender, String reason) {}
+    public record Failure(String store, String scenario, String candidate, String reason) {}
 
     /**
      * Notes who takes part; tables keep this order.
      *
-     * @param contender who
+     * @param candidate who
      */
-    public void enter(Contender contender) {
-        roles.putIfAbsent(contender.name(), contender.role());
+    public void enter(Candidate candidate) {
+        roles.putIfAbsent(candidate.name(), candidate.role());
     }
 
     /**
-     * Adds what one contender did in one round.
+     * Adds what one candidate did in one round.
      *
      * @param store where
      * @param scenario its id
-     * @param contender who
+     * @param candidate who
      * @param round from 1
      * @param values the figures
      */
-    public void add(String store, String scenario, Contender contender, int round, Map<Metric, Double> values) {
-        enter(contender);
+    public void add(String store, String scenario, Candidate candidate, int round, Map<Metric, Double> values) {
+        enter(candidate);
         values.forEach(
-                (metric, value) -> figures.add(new Figure(store, scenario, contender.name(), round, metric, value)));
+                (metric, value) -> figures.add(new Figure(store, scenario, candidate.name(), round, metric, value)));
     }
 
     /**
-     * Notes that a contender failed.
+     * Notes that a candidate failed.
      *
      * @param store where
      * @param scenario its id
-     * @param contender who
+     * @param candidate who
      * @param reason why
      */
-    public void fail(String store, String scenario, Contender contender, String reason) {
-        enter(contender);
-        failures.add(new Failure(store, scenario, contender.name(), reason));
+    public void fail(String store, String scenario, Candidate candidate, String reason) {
+        enter(candidate);
+        failures.add(new Failure(store, scenario, candidate.name(), reason));
     }
 
     /**
@@ -98,17 +98,17 @@ public final class Results {
     }
 
     /**
-     * The contenders that have figures.
+     * The candidates that have figures.
      *
      * @param store where
      * @param scenario its id
      * @return names in the order of their entering
      */
-    public Set<String> contenders(String store, String scenario) {
+    public Set<String> candidates(String store, String scenario) {
         Set<String> measured = new HashSet<>();
         for (Figure figure : figures) {
             if (figure.store().equals(store) && figure.scenario().equals(scenario)) {
-                measured.add(figure.contender());
+                measured.add(figure.candidate());
             }
         }
         Set<String> names = new LinkedHashSet<>(roles.keySet());
@@ -117,13 +117,13 @@ public final class Results {
     }
 
     /**
-     * What a contender is there for.
+     * What a candidate is there for.
      *
-     * @param contender its name
+     * @param candidate its name
      * @return the role
      */
-    public Role role(String contender) {
-        return roles.getOrDefault(contender, Role.REFERENCE);
+    public Role role(String candidate) {
+        return roles.getOrDefault(candidate, Role.REFERENCE);
     }
 
     /**
@@ -131,26 +131,26 @@ public final class Results {
      *
      * @param store where
      * @param scenario its id
-     * @param contender who
+     * @param candidate who
      * @param metric what
      * @return the median; NaN if it was not measured
      */
-    public double median(String store, String scenario, String contender, Metric metric) {
-        return Stats.median(rounds(store, scenario, contender, metric).values());
+    public double median(String store, String scenario, String candidate, Metric metric) {
+        return Stats.median(rounds(store, scenario, candidate, metric).values());
     }
 
     /**
-     * Medians of all metrics that a contender was measured in.
+     * Medians of all metrics that a candidate was measured in.
      *
      * @param store where
      * @param scenario its id
-     * @param contender who
+     * @param candidate who
      * @return the medians
      */
-    public Map<Metric, Double> medians(String store, String scenario, String contender) {
+    public Map<Metric, Double> medians(String store, String scenario, String candidate) {
         Map<Metric, Double> medians = new EnumMap<>(Metric.class);
         for (Metric metric : Metric.values()) {
-            double median = median(store, scenario, contender, metric);
+            double median = median(store, scenario, candidate, metric);
             if (!Double.isNaN(median)) {
                 medians.put(metric, median);
             }
@@ -163,15 +163,15 @@ public final class Results {
      *
      * @param store where
      * @param scenario its id
-     * @param contender the numerator
+     * @param candidate the numerator
      * @param base the denominator
      * @param metric what
      * @return the median; NaN if they have no round in common
      */
-    public double ratio(String store, String scenario, String contender, String base, Metric metric) {
+    public double ratio(String store, String scenario, String candidate, String base, Metric metric) {
         Map<Integer, Double> denominators = rounds(store, scenario, base, metric);
         List<Double> ratios = new ArrayList<>();
-        rounds(store, scenario, contender, metric).forEach((round, value) -> {
+        rounds(store, scenario, candidate, metric).forEach((round, value) -> {
             Double denominator = denominators.get(round);
             if (denominator != null && denominator != 0) {
                 ratios.add(value / denominator);
@@ -191,19 +191,19 @@ public final class Results {
      */
     public Optional<String> best(String store, String scenario, Role role, Metric metric) {
         Comparator<String> byMedian = Comparator.comparingDouble(name -> median(store, scenario, name, metric));
-        return contenders(store, scenario).stream()
+        return candidates(store, scenario).stream()
                 .filter(name -> role(name) == role)
                 .filter(name -> !Double.isNaN(median(store, scenario, name, metric)))
                 .min(metric.moreIsBetter() ? byMedian.reversed() : byMedian);
     }
 
-    private Map<Integer, Double> rounds(String store, String scenario, String contender, Metric metric) {
+    private Map<Integer, Double> rounds(String store, String scenario, String candidate, Metric metric) {
         Map<Integer, Double> rounds = new TreeMap<>();
         for (Figure figure : figures) {
             if (figure.metric() == metric
                     && figure.store().equals(store)
                     && figure.scenario().equals(scenario)
-                    && figure.contender().equals(contender)) {
+                    && figure.candidate().equals(candidate)) {
                 rounds.put(figure.round(), figure.value());
             }
         }

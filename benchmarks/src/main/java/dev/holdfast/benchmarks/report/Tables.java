@@ -1,6 +1,6 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Role;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
@@ -14,23 +14,23 @@ public final class Tables {
     private Tables() {}
 
     /**
-     * Every contender of a scenario, with the ratio of its main figure to the floor, or to the best peer where there is no
+     * Every candidate of a scenario, with the ratio of its main figure to the floor, or to the best peer where there is no
      * floor.
      *
      * @param results of the run
      * @param store where
      * @param scenario its id
      * @param main the figure to compare by
-     * @return a row for each contender
+     * @return a row for each candidate
      */
-    public static Table contenders(Results results, String store, String scenario, Metric main) {
+    public static Table candidates(Results results, String store, String scenario, Metric main) {
         Set<Metric> metrics = EnumSet.noneOf(Metric.class);
-        Set<String> names = results.contenders(store, scenario);
+        Set<String> names = results.candidates(store, scenario);
         names.forEach(
                 name -> metrics.addAll(results.medians(store, scenario, name).keySet()));
         boolean floor = names.contains("raw");
         Optional<String> base = floor ? Optional.of("raw") : results.best(store, scenario, Role.PEER, main);
-        List<String> head = new ArrayList<>(List.of("contender"));
+        List<String> head = new ArrayList<>(List.of("candidate"));
         metrics.forEach(metric -> head.add(metric.title()));
         head.add(floor ? "to raw" : "to best peer");
         Table table = new Table(head);

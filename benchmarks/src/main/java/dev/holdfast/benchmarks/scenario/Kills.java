@@ -1,11 +1,11 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Contenders;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Candidates;
 import dev.holdfast.benchmarks.report.Metric;
 import dev.holdfast.benchmarks.report.Results;
 import dev.holdfast.benchmarks.server.Store;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import dev.holdfast.benchmarks.worker.WorkerProcess;
 import dev.holdfast.benchmarks.worker.WorkerSettings;
 import java.io.IOException;
@@ -18,7 +18,7 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * Kills holders, with default settings: all contenders of all stores at the same time, because it takes up to a minute, in which
+ * Kills holders, with default settings: all candidates of all stores at the same time, because it takes up to a minute, in which
  * nothing happens.
  */
 public final class Kills {
@@ -50,7 +50,7 @@ public final class Kills {
     }
 
     /** A holder and somebody who waits. */
-    private record Pair(Store store, Contender contender, WorkerProcess holder, WorkerProcess waiter)
+    private record Pair(Store store, Candidate candidate, WorkerProcess holder, WorkerProcess waiter)
             implements AutoCloseable {
         @Override
         public void close() {
@@ -63,18 +63,18 @@ public final class Kills {
      * Runs one round.
      *
      * @param stores that run
-     * @param chosen which contenders
+     * @param chosen which candidates
      * @param round from 1
      * @throws InterruptedException if interrupted
      */
-    public void run(List<Store> stores, Predicate<Contender> chosen, int round) throws InterruptedException {
+    public void run(List<Store> stores, Predicate<Candidate> chosen, int round) throws InterruptedException {
         List<Pair> pairs = new ArrayList<>();
         try {
             for (Store store : stores) {
-                for (Contender contender : Contenders.of(store.name())) {
-                    if (chosen.test(contender) && takes(contender)) {
-                        results.enter(contender);
-                        start(store, contender, pairs);
+                for (Candidate candidate : Candidates.of(store.name())) {
+                    if (chosen.test(candidate) && takes(candidate)) {
+                        results.enter(candidate);
+                        start(store, candidate, pairs);
                     }
                 }
             }
@@ -100,43 +100,43 @@ public final class Kills {
         }
     }
 
-    private static boolean takes(Contender contender) {
-        return contender.waits()
-                && contender.spansProcesses()
-                && !contender.outlives().isZero();
+    private static boolean takes(Candidate candidate) {
+        return candidate.waits()
+                && candidate.spansProcesses()
+                && !candidate.outlives().isZero();
     }
 
-    private void start(Store store, Contender contender, List<Pair> pairs) throws InterruptedException {
-        progress.accept("(" + ID + ") " + store.name() + " " + contender.name());
+    private void start(Store store, Candidate candidate, List<Pair> pairs) throws InterruptedException {
+        progress.accept("(" + ID + ") " + store.name() + " " + candidate.name());
         try {
-            WorkerProcess holder = start(store, contender);
+            WorkerProcess holder = start(store, candidate);
             try {
-                pairs.add(new Pair(store, contender, holder, start(store, contender)));
+                pairs.add(new Pair(store, candidate, holder, start(store, candidate)));
             } catch (IOException e) {
                 holder.close();
                 throw e;
             }
         } catch (IOException e) {
-            fail(store, contender, e);
+            fail(store, candidate, e);
         }
     }
 
     /** Whether it has the lock, and the other one waits. */
     private boolean hold(Pair pair, String name) throws InterruptedException {
-        // Contenders of one library share their keys, so each has a name of its own.
-        Fields order = new Fields("hold").with("name", pair.contender().name() + "-" + name);
+        // Candidates of one library share their keys, so each has a name of its own.
+        Message order = new Message("hold").with("name", pair.candidate().name() + "-" + name);
         try {
             pair.holder().call(order, PATIENCE);
             pair.waiter().send(order);
             return true;
         } catch (IOException e) {
-            fail(pair.store(), pair.contender(), e);
+            fail(pair.store(), pair.candidate(), e);
             return false;
         }
     }
 
-    private WorkerProcess start(Store store, Contender contender) throws IOException, InterruptedException {
-        return WorkerProcess.start(settings, store.name(), contender.name(), store.address());
+    private WorkerProcess start(Store store, Candidate candidate) throws IOException, InterruptedException {
+        return WorkerProcess.start(settings, store.name(), candidate.name(), store.address());
     }
 
     private void await(Pair pair, long killed, int round) throws InterruptedException {
@@ -148,16 +148,16 @@ public final class Kills {
             results.add(
                     pair.store().name(),
                     ID,
-                    pair.contender(),
+                    pair.candidate(),
                     round,
                     Map.of(Metric.TAKE_OVER, (granted - killed) / 1e9));
         } catch (IOException | IllegalStateException e) {
-            fail(pair.store(), pair.contender(), e);
+            fail(pair.store(), pair.candidate(), e);
         }
     }
 
-    private void fail(Store store, Contender contender, Exception e) {
-        results.fail(store.name(), ID, contender, String.valueOf(e.getMessage()));
-        progress.accept("FAILED: " + store.name() + " (" + ID + ") " + contender.name() + ": " + e.getMessage());
+    private void fail(Store store, Candidate candidate, Exception e) {
+        results.fail(store.name(), ID, candidate, String.valueOf(e.getMessage()));
+        progress.accept("FAILED: " + store.name() + " (" + ID + ") " + candidate.name() + ": " + e.getMessage());
     }
 }

@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.scenario;
 
 import dev.holdfast.benchmarks.report.Metric;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -15,15 +15,15 @@ final class Loads {
 
     private Loads() {}
 
-    static Fields order(String name, int threads, long millis) {
-        return new Fields("load").with("name", name).with("threads", threads).with("millis", millis);
+    static Message order(String name, int threads, long millis) {
+        return new Message("load").with("name", name).with("threads", threads).with("millis", millis);
     }
 
     /** @throws IllegalStateException if two were inside at once */
-    static Map<Metric, Double> figures(List<Fields> answers, long commands) {
+    static Map<Metric, Double> figures(List<Message> answers, long commands) {
         Histogram pairs = answers.get(0).histogram("pairs");
         Histogram waits = answers.get(0).histogram("waits");
-        for (Fields answer : answers.subList(1, answers.size())) {
+        for (Message answer : answers.subList(1, answers.size())) {
             pairs.add(answer.histogram("pairs"));
             waits.add(answer.histogram("waits"));
         }
@@ -42,7 +42,7 @@ final class Loads {
         return figures;
     }
 
-    static long sum(List<Fields> answers, String key) {
+    static long sum(List<Message> answers, String key) {
         return answers.stream().mapToLong(answer -> answer.number(key)).sum();
     }
 

@@ -1,9 +1,9 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Role;
 import dev.holdfast.benchmarks.report.Metric;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +31,11 @@ final class ManyHeld implements Scenario {
     }
 
     @Override
-    public boolean takes(Contender contender) {
+    public boolean takes(Candidate candidate) {
         // A lease for each of 10,000 locks would measure leases, not jetcd's lock.
-        return contender.representative()
-                && contender.role() != Role.FLOOR
-                && !contender.name().startsWith("jetcd");
+        return candidate.representative()
+                && candidate.role() != Role.FLOOR
+                && !candidate.name().startsWith("jetcd");
     }
 
     @Override
@@ -44,17 +44,17 @@ final class ManyHeld implements Scenario {
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
-        try (Crew alone = crew.other(settings -> settings.with(List.of("-Xms768m", "-Xmx768m")))) {
-            Fields many = new Fields("many").with("name", "many").with("locks", plan.many());
-            Fields memory = alone.call(many);
+    public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
+        try (WorkerGroup alone = group.other(settings -> settings.with(List.of("-Xms768m", "-Xmx768m")))) {
+            Message many = new Message("many").with("name", "many").with("locks", plan.many());
+            Message memory = alone.call(many);
             long commands = alone.commands();
-            long cpu = alone.call(new Fields("cpu")).number("nanos");
+            long cpu = alone.call(new Message("cpu")).number("nanos");
             long start = System.nanoTime();
             TimeUnit.NANOSECONDS.sleep(plan.idle().toNanos());
             double seconds = (System.nanoTime() - start) / 1e9;
             Map<Metric, Double> figures = new EnumMap<>(Metric.class);
-            figures.put(Metric.CPU, (alone.call(new Fields("cpu")).number("nanos") - cpu) / 1e6 / seconds);
+            figures.put(Metric.CPU, (alone.call(new Message("cpu")).number("nanos") - cpu) / 1e6 / seconds);
             figures.put(Metric.REQUESTS_PER_SECOND, (alone.commands() - commands) / seconds);
             figures.put(Metric.HELD_BYTES, memory.number("held-bytes") / (double) plan.many());
             figures.put(Metric.IDLE_BYTES, Math.max(0, memory.number("idle-bytes") / (double) plan.many()));

@@ -1,8 +1,8 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.candidate.Candidate;
 import dev.holdfast.benchmarks.report.Metric;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import dev.holdfast.benchmarks.worker.Sections;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -47,20 +47,20 @@ final class ManyProcesses implements Scenario {
     }
 
     @Override
-    public boolean takes(Contender contender) {
-        return contender.waits() && contender.spansProcesses();
+    public boolean takes(Candidate candidate) {
+        return candidate.waits() && candidate.spansProcesses();
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
-        crew.workers(processes);
+    public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
+        group.workers(processes);
         long from = System.nanoTime() + START_NANOS;
-        List<Fields> orders = new ArrayList<>();
+        List<Message> orders = new ArrayList<>();
         List<Path> files = new ArrayList<>();
         for (int i = 0; i < processes; i++) {
-            Path file = Files.createTempFile(crew.folder(), "sections-", ".bin");
+            Path file = Files.createTempFile(group.folder(), "sections-", ".bin");
             files.add(file);
-            orders.add(Loads.order(crew.contender().name() + "-shared", threads, millis)
+            orders.add(Loads.order(group.candidate().name() + "-shared", threads, millis)
                     .with("one-name", 1)
                     .with("sections", 1)
                     .with("hold-micros", holdMicros)
@@ -68,9 +68,9 @@ final class ManyProcesses implements Scenario {
                     .with("from", from)
                     .with("file", file));
         }
-        long before = crew.commands();
-        List<Fields> answers = crew.call(orders);
-        Map<Metric, Double> figures = Loads.figures(answers, crew.commands() - before);
+        long before = group.commands();
+        List<Message> answers = group.call(orders);
+        Map<Metric, Double> figures = Loads.figures(answers, group.commands() - before);
         figures.keySet().retainAll(List.of(Metric.OPS, Metric.WAIT_P99, Metric.LONGEST_WAIT, Metric.COMMANDS));
         figures.put(
                 Metric.PROCESS_SPREAD,

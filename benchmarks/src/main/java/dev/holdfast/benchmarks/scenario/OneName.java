@@ -1,8 +1,8 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.candidate.Candidate;
 import dev.holdfast.benchmarks.report.Metric;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import java.util.List;
 import java.util.Map;
 
@@ -32,17 +32,17 @@ final class OneName implements Scenario {
     }
 
     @Override
-    public boolean takes(Contender contender) {
-        return contender.waits();
+    public boolean takes(Candidate candidate) {
+        return candidate.waits();
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
-        crew.workers(1);
-        long before = crew.commands();
-        Fields answer = crew.call(Loads.order(crew.contender().name() + "-shared", threads, millis)
+    public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
+        group.workers(1);
+        long before = group.commands();
+        Message answer = group.call(Loads.order(group.candidate().name() + "-shared", threads, millis)
                 .with("one-name", 1));
-        Map<Metric, Double> figures = Loads.figures(List.of(answer), crew.commands() - before);
+        Map<Metric, Double> figures = Loads.figures(List.of(answer), group.commands() - before);
         figures.keySet().retainAll(List.of(Metric.OPS, Metric.WAIT_P99, Metric.LONGEST_WAIT, Metric.COMMANDS));
         figures.put(Metric.THREAD_SPREAD, Loads.spread(answer.number("most"), answer.number("least")));
         return figures;

@@ -7,11 +7,11 @@ import java.util.List;
  * How long everything takes.
  *
  * @param rounds that count, in each scenario with rounds
- * @param window of one contender in one round
- * @param warmUp of each contender, before its first rounds
+ * @param window of one candidate in one round
+ * @param warmUp of each candidate, before its first rounds
  * @param many locks that are held at once, or threads that wait
  * @param idle how long renewal is watched
- * @param kills of each contender
+ * @param kills of each candidate
  * @param jvmOptions of the JVMs that are measured
  */
 public record Plan(

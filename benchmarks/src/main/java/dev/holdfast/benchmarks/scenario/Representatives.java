@@ -1,11 +1,11 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.candidate.Candidate;
 import dev.holdfast.benchmarks.report.Metric;
 import java.util.Map;
 
 /**
- * A scenario for one contender a library, and for those that its documentation recommends for locks that are handed on often, if
+ * A scenario for one candidate a library, and for those that its documentation recommends for locks that are handed on often, if
  * that is what the scenario is about.
  */
 record Representatives(Scenario scenario, boolean handedOnOften) implements Scenario {
@@ -25,8 +25,8 @@ record Representatives(Scenario scenario, boolean handedOnOften) implements Scen
     }
 
     @Override
-    public boolean takes(Contender contender) {
-        return (contender.representative() || handedOnOften && contender.forHandingOn()) && scenario.takes(contender);
+    public boolean takes(Candidate candidate) {
+        return (candidate.representative() || handedOnOften && candidate.forHandingOn()) && scenario.takes(candidate);
     }
 
     @Override
@@ -35,7 +35,7 @@ record Representatives(Scenario scenario, boolean handedOnOften) implements Scen
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
-        return scenario.measure(crew, plan, millis);
+    public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
+        return scenario.measure(group, plan, millis);
     }
 }

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 
-/** Lets all contenders of a store take turns. */
+/** Lets all candidates of a store take turns. */
 public final class Rounds {
     private final Results results;
     private final Plan plan;
@@ -30,7 +30,7 @@ public final class Rounds {
     }
 
     /**
-     * Runs one scenario: every contender warms up, then they take turns, each round beginning with another one. A contender
+     * Runs one scenario: every candidate warms up, then they take turns, each round beginning with another one. A candidate
      * that fails is left out of the rest.
      *
      * @param store the store's name
@@ -38,39 +38,40 @@ public final class Rounds {
      * @param crews who
      * @throws InterruptedException if interrupted
      */
-    public void run(String store, Scenario scenario, List<Crew> crews) throws InterruptedException {
-        List<Crew> order = new ArrayList<>(
-                crews.stream().filter(crew -> scenario.takes(crew.contender())).toList());
-        order.forEach(crew -> results.enter(crew.contender()));
-        Set<Crew> failed = new HashSet<>();
+    public void run(String store, Scenario scenario, List<WorkerGroup> crews) throws InterruptedException {
+        List<WorkerGroup> order = new ArrayList<>(crews.stream()
+                .filter(group -> scenario.takes(group.candidate()))
+                .toList());
+        order.forEach(group -> results.enter(group.candidate()));
+        Set<WorkerGroup> failed = new HashSet<>();
         int last = scenario.once() ? 1 : plan.rounds();
         for (int round = scenario.once() ? 1 : 0; round <= last; round++) {
             progress.accept(store + " (" + scenario.id() + ") " + scenario.title() + ": "
                     + (round == 0 ? "warm-up" : "round " + round + " of " + last));
-            for (Crew crew : order) {
-                if (!failed.contains(crew) && !turn(store, scenario, crew, round)) {
-                    failed.add(crew);
+            for (WorkerGroup group : order) {
+                if (!failed.contains(group) && !turn(store, scenario, group, round)) {
+                    failed.add(group);
                 }
             }
             Collections.rotate(order, -1);
         }
     }
 
-    private boolean turn(String store, Scenario scenario, Crew crew, int round) throws InterruptedException {
+    private boolean turn(String store, Scenario scenario, WorkerGroup group, int round) throws InterruptedException {
         try {
             Map<Metric, Double> figures =
-                    scenario.measure(crew, plan, round > 0 ? plan.windowMillis() : crew.warmUpMillis(plan));
+                    scenario.measure(group, plan, round > 0 ? plan.windowMillis() : group.warmUpMillis(plan));
             if (round > 0) {
-                results.add(store, scenario.id(), crew.contender(), round, figures);
+                results.add(store, scenario.id(), group.candidate(), round, figures);
             }
             return true;
         } catch (InterruptedException e) {
             throw e;
         } catch (Exception e) {
-            results.fail(store, scenario.id(), crew.contender(), String.valueOf(e.getMessage()));
+            results.fail(store, scenario.id(), group.candidate(), String.valueOf(e.getMessage()));
             progress.accept("FAILED: " + store + " (" + scenario.id() + ") "
-                    + crew.contender().name() + ": " + e.getMessage());
-            crew.close();
+                    + group.candidate().name() + ": " + e.getMessage());
+            group.close();
             return false;
         }
     }

@@ -1,10 +1,10 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
+import dev.holdfast.benchmarks.candidate.Candidate;
 import dev.holdfast.benchmarks.report.Metric;
 import java.util.Map;
 
-/** Something that contenders do in turns. Immutable. */
+/** Something that candidates do in turns. Immutable. */
 public interface Scenario {
 
     /**
@@ -22,19 +22,19 @@ public interface Scenario {
     String title();
 
     /**
-     * The figure that contenders are compared by.
+     * The figure that candidates are compared by.
      *
      * @return the metric
      */
     Metric main();
 
     /**
-     * Tells whether a contender can take part.
+     * Tells whether a candidate can take part.
      *
-     * @param contender who
+     * @param candidate who
      * @return whether it can
      */
-    boolean takes(Contender contender);
+    boolean takes(Candidate candidate);
 
     /**
      * Tells whether it takes one round without warm-up, because it is long, or counts rather than times.
@@ -48,11 +48,11 @@ public interface Scenario {
     /**
      * Does it once.
      *
-     * @param crew who
+     * @param group who
      * @param plan of the run
      * @param millis for how long
      * @return the figures
      * @throws Exception if it failed
      */
-    Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception;
+    Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception;
 }

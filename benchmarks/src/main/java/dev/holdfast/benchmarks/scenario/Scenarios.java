@@ -25,7 +25,7 @@ public final class Scenarios {
     }
 
     /**
-     * The usual ones for a short run: where each contender needs several processes, only one a library takes part, and those
+     * The usual ones for a short run: where each candidate needs several processes, only one a library takes part, and those
      * that are recommended for it.
      *
      * @return in the order of a run

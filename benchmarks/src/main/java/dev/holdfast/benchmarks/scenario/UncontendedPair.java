@@ -1,9 +1,9 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Role;
 import dev.holdfast.benchmarks.report.Metric;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import java.util.List;
 import java.util.Map;
 
@@ -33,16 +33,16 @@ final class UncontendedPair implements Scenario {
     }
 
     @Override
-    public boolean takes(Contender contender) {
-        return contender.role() != Role.REFERENCE;
+    public boolean takes(Candidate candidate) {
+        return candidate.role() != Role.REFERENCE;
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
-        crew.workers(1);
-        long before = crew.commands();
-        Fields answer = crew.call(Loads.order(crew.contender().name() + "-own", threads, millis));
-        Map<Metric, Double> figures = Loads.figures(List.of(answer), crew.commands() - before);
+    public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
+        group.workers(1);
+        long before = group.commands();
+        Message answer = group.call(Loads.order(group.candidate().name() + "-own", threads, millis));
+        Map<Metric, Double> figures = Loads.figures(List.of(answer), group.commands() - before);
         figures.keySet().retainAll(List.of(Metric.OPS, Metric.PAIR_P50, Metric.PAIR_P99, Metric.COMMANDS));
         return figures;
     }

@@ -1,9 +1,9 @@
 package dev.holdfast.benchmarks.scenario;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Role;
 import dev.holdfast.benchmarks.report.Metric;
-import dev.holdfast.benchmarks.worker.Fields;
+import dev.holdfast.benchmarks.worker.Message;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
@@ -29,12 +29,12 @@ final class VirtualWaiters implements Scenario {
     }
 
     @Override
-    public boolean takes(Contender contender) {
+    public boolean takes(Candidate candidate) {
         // jetcd's lock would take a lease for each of 10,000 threads.
-        return contender.representative()
-                && contender.waits()
-                && contender.role() != Role.FLOOR
-                && !contender.name().startsWith("jetcd");
+        return candidate.representative()
+                && candidate.waits()
+                && candidate.role() != Role.FLOOR
+                && !candidate.name().startsWith("jetcd");
     }
 
     @Override
@@ -43,19 +43,19 @@ final class VirtualWaiters implements Scenario {
     }
 
     @Override
-    public Map<Metric, Double> measure(Crew crew, Plan plan, long millis) throws Exception {
+    public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
         String java = System.getProperty("holdfast.bench.java", "");
         if (java.isEmpty() && Runtime.version().feature() < FIRST_WITH_VIRTUAL_THREADS) {
             throw new IllegalStateException("no JDK with virtual threads: set -Dholdfast.bench.java to its binary");
         }
-        try (Crew alone = crew.other(settings -> {
+        try (WorkerGroup alone = group.other(settings -> {
             var roomy = settings.with(List.of("-Xms768m", "-Xmx768m"));
             return java.isEmpty() ? roomy : roomy.on(Path.of(java));
         })) {
             alone.workers(1);
             long commands = alone.commands();
-            Fields order = new Fields("virtual").with("name", "virtual").with("threads", plan.many());
-            Fields answer = alone.call(order);
+            Message order = new Message("virtual").with("name", "virtual").with("threads", plan.many());
+            Message answer = alone.call(order);
             Map<Metric, Double> figures = new EnumMap<>(Metric.class);
             figures.put(Metric.OPS, plan.many() / (answer.number("nanos") / 1e9));
             figures.put(Metric.WAITING_BYTES, answer.number("waiting-bytes") / (double) plan.many());

@@ -1,5 +1,5 @@
 /**
- * What is measured, by the parent: {@link dev.holdfast.benchmarks.scenario.Scenario} first. All contenders of a store take
+ * What is measured, by the parent: {@link dev.holdfast.benchmarks.scenario.Scenario} first. All candidates of a store take
  * turns in rounds, so that whatever disturbs the machine disturbs all of them.
  */
 @NullMarked

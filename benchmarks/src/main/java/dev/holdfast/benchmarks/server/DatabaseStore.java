@@ -12,7 +12,7 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.Set;
 
-/** A database with durable commits and the tables of all contenders. */
+/** A database with durable commits and the tables of all candidates. */
 final class DatabaseStore implements Store {
     private final String name;
     private final String address;

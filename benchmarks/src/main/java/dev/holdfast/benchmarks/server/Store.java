@@ -34,7 +34,7 @@ public interface Store extends AutoCloseable {
     /**
      * Counts what clients have asked for since some time in the past: commands, calls, packets or statements.
      *
-     * @param plainCommands see {@code Contender.plainCommands}
+     * @param plainCommands see {@code Candidate.plainCommands}
      * @return a number that only its differences give a sense
      * @throws IOException if the store does not answer
      */

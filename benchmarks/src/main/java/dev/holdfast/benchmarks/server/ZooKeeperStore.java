@@ -1,6 +1,6 @@
 package dev.holdfast.benchmarks.server;
 
-import dev.holdfast.lock.testkit.server.ServerPlace;
+import dev.holdfast.lock.testkit.server.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -49,7 +49,7 @@ final class ZooKeeperStore implements Store {
                 .start());
     }
 
-    private static List<String> command(ServerPlace place) {
+    private static List<String> command(ServerEnvironment place) {
         return List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx512m",
@@ -60,7 +60,7 @@ final class ZooKeeperStore implements Store {
                 place.folder().resolve("zoo.cfg").toString());
     }
 
-    private static String ask(ServerPlace place, String command) throws IOException {
+    private static String ask(ServerEnvironment place, String command) throws IOException {
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(place.host(), place.port()), MILLIS);
             socket.setSoTimeout(MILLIS);

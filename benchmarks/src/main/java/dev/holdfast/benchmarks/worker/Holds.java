@@ -1,8 +1,8 @@
 package dev.holdfast.benchmarks.worker;
 
 import com.sun.management.OperatingSystemMXBean;
-import dev.holdfast.benchmarks.contender.NamedLock;
-import dev.holdfast.benchmarks.contender.Session;
+import dev.holdfast.benchmarks.candidate.NamedLock;
+import dev.holdfast.benchmarks.candidate.Session;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,13 +19,13 @@ final class Holds {
     }
 
     /** Takes one lock in the calling thread and keeps it; tells when it had it. */
-    Fields hold(Fields order) throws Exception {
+    Message hold(Message order) throws Exception {
         session.lock(order.text("name")).lock();
-        return new Fields("ok").with("nanos", System.nanoTime());
+        return new Message("ok").with("nanos", System.nanoTime());
     }
 
     /** Uses {@code locks} names once, then holds {@code locks} others; tells what that takes of the heap. */
-    Fields many(Fields order) throws Exception {
+    Message many(Message order) throws Exception {
         long locks = order.number("locks");
         String name = order.text("name");
         use(name + "-first");
@@ -39,7 +39,7 @@ final class Holds {
             lock.lock();
             held.add(lock);
         }
-        return new Fields("ok").with("idle-bytes", idle - before).with("held-bytes", usedBytes() - idle);
+        return new Message("ok").with("idle-bytes", idle - before).with("held-bytes", usedBytes() - idle);
     }
 
     private void use(String name) throws Exception {
@@ -58,8 +58,8 @@ final class Holds {
     }
 
     /** The process's CPU time so far. */
-    static Fields cpu() {
+    static Message cpu() {
         OperatingSystemMXBean system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-        return new Fields("ok").with("nanos", system.getProcessCpuTime());
+        return new Message("ok").with("nanos", system.getProcessCpuTime());
     }
 }

@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.worker;
 
-import dev.holdfast.benchmarks.contender.NamedLock;
-import dev.holdfast.benchmarks.contender.Session;
+import dev.holdfast.benchmarks.candidate.NamedLock;
+import dev.holdfast.benchmarks.candidate.Session;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,7 +29,7 @@ final class Load {
     private static final long RAMP_NANOS = TimeUnit.MILLISECONDS.toNanos(30);
 
     private final Session session;
-    private final Fields order;
+    private final Message order;
     private final int threads;
     private final long holdNanos;
     private final long thinkNanos;
@@ -39,7 +39,7 @@ final class Load {
     private final AtomicInteger intrusions = new AtomicInteger();
     private volatile long countFrom;
 
-    Load(Session session, Fields order) {
+    Load(Session session, Message order) {
         this.session = session;
         this.order = order;
         this.threads = (int) order.number("threads");
@@ -57,7 +57,7 @@ final class Load {
         long all;
     }
 
-    Fields run() throws Exception {
+    Message run() throws Exception {
         Sections sections = order.number("sections", 0) == 1 ? new Sections() : null;
         CyclicBarrier start = new CyclicBarrier(threads, this::setCountFrom);
         ExecutorService executor = Executors.newFixedThreadPool(threads);
@@ -133,7 +133,8 @@ final class Load {
         }
     }
 
-    private Fields answer(List<Count> counts, @org.jspecify.annotations.Nullable Sections sections) throws IOException {
+    private Message answer(List<Count> counts, @org.jspecify.annotations.Nullable Sections sections)
+            throws IOException {
         Histogram pairs = new Histogram(HIGHEST_NANOS, 3);
         Histogram waits = new Histogram(HIGHEST_NANOS, 3);
         counts.forEach(count -> {
@@ -143,7 +144,7 @@ final class Load {
         if (sections != null) {
             sections.write(Path.of(order.text("file")));
         }
-        return new Fields("ok")
+        return new Message("ok")
                 .with(
                         "in-time",
                         counts.stream().mapToLong(count -> count.inTime).sum())

@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.worker;
 
-import dev.holdfast.benchmarks.contender.NamedLock;
-import dev.holdfast.benchmarks.contender.Session;
+import dev.holdfast.benchmarks.candidate.NamedLock;
+import dev.holdfast.benchmarks.candidate.Session;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
@@ -22,7 +22,7 @@ final class VirtualThreads {
         this.session = session;
     }
 
-    Fields run(Fields order) throws Exception {
+    Message run(Message order) throws Exception {
         int threads = (int) order.number("threads");
         NamedLock lock = session.lock(order.text("name"));
         lock.lock();
@@ -45,7 +45,7 @@ final class VirtualThreads {
         for (Future<?> future : futures) {
             future.get(end - System.nanoTime(), TimeUnit.NANOSECONDS);
         }
-        return new Fields("ok").with("nanos", System.nanoTime() - start).with("waiting-bytes", waiting);
+        return new Message("ok").with("nanos", System.nanoTime() - start).with("waiting-bytes", waiting);
     }
 
     private Object once(String name) throws Exception {

@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.worker;
 
-import dev.holdfast.benchmarks.contender.Contenders;
-import dev.holdfast.benchmarks.contender.Session;
+import dev.holdfast.benchmarks.candidate.Candidates;
+import dev.holdfast.benchmarks.candidate.Session;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -9,7 +9,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * The program of a child JVM: one contender, one session, and orders on standard input until it ends. Each order is answered by
+ * The program of a child JVM: one candidate, one session, and orders on standard input until it ends. Each order is answered by
  * one line that begins with {@code ok} or {@code failed}. It never outlives its parent: standard input ends with it.
  */
 public final class Worker {
@@ -27,7 +27,7 @@ public final class Worker {
     /**
      * Runs a worker.
      *
-     * @param arguments the store, the contender, the address
+     * @param arguments the store, the candidate, the address
      */
     public static void main(String[] arguments) {
         PrintStream answers = System.out;
@@ -35,8 +35,8 @@ public final class Worker {
         BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         int status = 0;
         try {
-            Session session = Contenders.find(arguments[0], arguments[1]).open(arguments[2]);
-            say(answers, new Fields("ok"));
+            Session session = Candidates.find(arguments[0], arguments[1]).open(arguments[2]);
+            say(answers, new Message("ok"));
             new Worker(session).obey(orders, answers);
         } catch (Exception e) {
             say(answers, failed(e));
@@ -48,7 +48,7 @@ public final class Worker {
     private void obey(BufferedReader orders, PrintStream answers) throws IOException {
         for (String line = orders.readLine(); line != null; line = orders.readLine()) {
             try {
-                say(answers, answer(Fields.parse(line)));
+                say(answers, answer(Message.parse(line)));
             } catch (Exception e) {
                 say(answers, failed(e));
             }
@@ -56,12 +56,12 @@ public final class Worker {
     }
 
     /** Marked, because the JVM itself may print as well. */
-    private static void say(PrintStream answers, Fields answer) {
+    private static void say(PrintStream answers, Message answer) {
         answers.println(MARK + answer);
         answers.flush();
     }
 
-    private Fields answer(Fields order) throws Exception {
+    private Message answer(Message order) throws Exception {
         return switch (order.word()) {
             case "load" -> new Load(session, order).run();
             case "hold" -> holds.hold(order);
@@ -70,14 +70,14 @@ public final class Worker {
             case "cpu" -> Holds.cpu();
             case "close" -> {
                 session.close();
-                yield new Fields("ok");
+                yield new Message("ok");
             }
             default -> throw new IllegalArgumentException("unknown order '" + order.word() + "'");
         };
     }
 
-    private static Fields failed(Exception e) {
+    private static Message failed(Exception e) {
         e.printStackTrace();
-        return new Fields("failed").with("reason", e.toString().replaceAll("\\s+", "_"));
+        return new Message("failed").with("reason", e.toString().replaceAll("\\s+", "_"));
     }
 }

@@ -16,7 +16,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A child JVM that runs one contender. For the use of one thread. */
+/** A child JVM that runs one candidate. For the use of one thread. */
 public final class WorkerProcess implements AutoCloseable {
     private static final Duration START = Duration.ofMinutes(3);
     private static final long END_SECONDS = 5;
@@ -40,15 +40,15 @@ public final class WorkerProcess implements AutoCloseable {
      *
      * @param settings where and how
      * @param store the store's name
-     * @param contender the contender's name
+     * @param candidate the candidate's name
      * @param address the store's
      * @return the worker
      * @throws IOException if it does not start or cannot connect
      * @throws InterruptedException if interrupted
      */
-    public static WorkerProcess start(WorkerSettings settings, String store, String contender, String address)
+    public static WorkerProcess start(WorkerSettings settings, String store, String candidate, String address)
             throws IOException, InterruptedException {
-        Path log = Files.createTempFile(settings.folder(), store + "-" + contender + "-", ".log");
+        Path log = Files.createTempFile(settings.folder(), store + "-" + candidate + "-", ".log");
         List<String> command = new ArrayList<>(List.of(settings.java().toString()));
         command.addAll(settings.options());
         command.addAll(List.of(
@@ -58,12 +58,12 @@ public final class WorkerProcess implements AutoCloseable {
                 System.getProperty("java.class.path"),
                 Worker.class.getName(),
                 store,
-                contender,
+                candidate,
                 address));
         Process process = new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.to(log.toFile()))
                 .start();
-        WorkerProcess worker = new WorkerProcess(store + " " + contender, process, log);
+        WorkerProcess worker = new WorkerProcess(store + " " + candidate, process, log);
         try {
             worker.answer(START);
             return worker;
@@ -78,7 +78,7 @@ public final class WorkerProcess implements AutoCloseable {
      *
      * @param order the order
      */
-    public void send(Fields order) {
+    public void send(Message order) {
         orders.println(order);
     }
 
@@ -90,7 +90,7 @@ public final class WorkerProcess implements AutoCloseable {
      * @throws IOException if it failed or died; the message has the end of its log
      * @throws InterruptedException if interrupted
      */
-    public Fields answer(Duration patience) throws IOException, InterruptedException {
+    public Message answer(Duration patience) throws IOException, InterruptedException {
         CompletableFuture<String> line = new CompletableFuture<>();
         Thread reader = new Thread(() -> {
             try {
@@ -116,7 +116,7 @@ public final class WorkerProcess implements AutoCloseable {
         if (text == null) {
             throw new IOException(title + ": died; log:\n" + logTail());
         }
-        Fields fields = Fields.parse(text.substring(Worker.MARK.length()));
+        Message fields = Message.parse(text.substring(Worker.MARK.length()));
         if (!fields.word().equals("ok")) {
             throw new IOException(title + ": " + fields.text("reason").replace('_', ' ') + "; log:\n" + logTail());
         }
@@ -132,7 +132,7 @@ public final class WorkerProcess implements AutoCloseable {
      * @throws IOException if it failed or died
      * @throws InterruptedException if interrupted
      */
-    public Fields call(Fields order, Duration patience) throws IOException, InterruptedException {
+    public Message call(Message order, Duration patience) throws IOException, InterruptedException {
         send(order);
         return answer(patience);
     }

@@ -19,7 +19,7 @@ class OutputTest {
         Some.HOLDFAST.measured(results, "a", Metric.OPS, 1.5, 2);
 
         assertThat(Csv.of(results.figures())).isEqualTo("""
-                        store,scenario,contender,round,metric,value
+                        store,scenario,candidate,round,metric,value
                         redis,a,holdfast,1,acq/s,1.5
                         redis,a,holdfast,2,acq/s,2.0
                         """);
@@ -27,7 +27,7 @@ class OutputTest {
 
     @Test
     void csv_quotesWhatNeedsIt() {
-        new Some("a,\"b\"", dev.holdfast.benchmarks.contender.Role.PEER).measured(results, "a", Metric.OPS, 1);
+        new Some("a,\"b\"", dev.holdfast.benchmarks.candidate.Role.PEER).measured(results, "a", Metric.OPS, 1);
 
         assertThat(Csv.of(results.figures())).contains("redis,a,\"a,\"\"b\"\"\",1,acq/s,1.0");
     }
@@ -38,9 +38,9 @@ class OutputTest {
         Some.HOLDFAST.measured(results, "a", Metric.PAIR_P50, 107);
         Some.FAST_PEER.measured(results, "a", Metric.OPS, 5);
 
-        assertThat(Tables.contenders(results, "redis", "a", Metric.PAIR_P50).markdown())
+        assertThat(Tables.candidates(results, "redis", "a", Metric.PAIR_P50).markdown())
                 .isEqualTo("""
-                        | contender | acq/s | pair p50 µs | to raw |
+                        | candidate | acq/s | pair p50 µs | to raw |
                         |---|--:|--:|--:|
                         | raw | – | 100.0 | 1.00 |
                         | holdfast | – | 107.0 | 1.07 |
@@ -54,8 +54,8 @@ class OutputTest {
         Some.FAST_PEER.measured(results, "c", Metric.OPS, 10);
         Some.SLOW_PEER.measured(results, "c", Metric.OPS, 5);
 
-        assertThat(Tables.contenders(results, "redis", "c", Metric.OPS).text()).isEqualTo("""
-                          contender  acq/s  to best peer
+        assertThat(Tables.candidates(results, "redis", "c", Metric.OPS).text()).isEqualTo("""
+                          candidate  acq/s  to best peer
                           holdfast      40          4.00
                           fast          10          1.00
                           slow           5          0.50

@@ -2,7 +2,7 @@ package dev.holdfast.benchmarks.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.benchmarks.contender.Role;
+import dev.holdfast.benchmarks.candidate.Role;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
@@ -48,6 +48,6 @@ class ResultsTest {
         Some.HOLDFAST.measured(results, "a", Metric.OPS, 1);
         Some.RAW.measured(results, "a", Metric.OPS, 1);
 
-        assertThat(results.contenders("redis", "a")).containsExactly("raw", "holdfast");
+        assertThat(results.candidates("redis", "a")).containsExactly("raw", "holdfast");
     }
 }

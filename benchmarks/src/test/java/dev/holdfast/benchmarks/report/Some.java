@@ -1,12 +1,12 @@
 package dev.holdfast.benchmarks.report;
 
-import dev.holdfast.benchmarks.contender.Contender;
-import dev.holdfast.benchmarks.contender.Role;
-import dev.holdfast.benchmarks.contender.Session;
+import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Role;
+import dev.holdfast.benchmarks.candidate.Session;
 import java.util.Map;
 
-/** A contender that has a name and a role, and figures for it. */
-record Some(String name, Role role) implements Contender {
+/** A candidate that has a name and a role, and figures for it. */
+record Some(String name, Role role) implements Candidate {
     static final Some RAW = new Some("raw", Role.FLOOR);
     static final Some HOLDFAST = new Some("holdfast", Role.HOLDFAST);
     static final Some FAST_PEER = new Some("fast", Role.PEER);

@@ -2,8 +2,8 @@ package dev.holdfast.benchmarks.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.benchmarks.contender.NamedLock;
-import dev.holdfast.benchmarks.contender.Session;
+import dev.holdfast.benchmarks.candidate.NamedLock;
+import dev.holdfast.benchmarks.candidate.Session;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.locks.Lock;
@@ -20,9 +20,9 @@ class LoadTest {
     void aLock_isCounted() throws Exception {
         Lock lock = new ReentrantLock(true);
         Path file = folder.resolve("sections");
-        Fields order = order(4).with("sections", 1).with("file", file);
+        Message order = order(4).with("sections", 1).with("file", file);
 
-        Fields answer = new Load(session(NamedLock.of(lock)), order).run();
+        Message answer = new Load(session(NamedLock.of(lock)), order).run();
 
         assertThat(answer.number("all")).isPositive().isGreaterThanOrEqualTo(answer.number("in-time"));
         assertThat(answer.number("intrusions")).isZero();
@@ -45,13 +45,13 @@ class LoadTest {
             public void unlock() {}
         };
 
-        Fields answer = new Load(session(none), order(4).with("hold-micros", 1_000)).run();
+        Message answer = new Load(session(none), order(4).with("hold-micros", 1_000)).run();
 
         assertThat(answer.number("intrusions")).isPositive();
     }
 
-    private static Fields order(int threads) {
-        return new Fields("load")
+    private static Message order(int threads) {
+        return new Message("load")
                 .with("name", "n")
                 .with("threads", threads)
                 .with("millis", 60)

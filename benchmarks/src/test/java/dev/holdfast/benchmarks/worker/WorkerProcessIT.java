@@ -9,7 +9,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A real child, with the one contender that needs no server. */
+/** A real child, with the one candidate that needs no server. */
 class WorkerProcessIT {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
 
@@ -19,8 +19,8 @@ class WorkerProcessIT {
     @Test
     void aWorker_obeysAndReportsFailures() throws Exception {
         try (WorkerProcess worker = start("fair-reentrantlock")) {
-            Fields answer = worker.call(
-                    new Fields("load")
+            Message answer = worker.call(
+                    new Message("load")
                             .with("name", "n")
                             .with("threads", 2)
                             .with("millis", 50)
@@ -28,13 +28,14 @@ class WorkerProcessIT {
                     PATIENCE);
             assertThat(answer.number("all")).isPositive();
 
-            assertThatThrownBy(() -> worker.call(new Fields("dance"), PATIENCE))
+            assertThatThrownBy(() -> worker.call(new Message("dance"), PATIENCE))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("unknown order 'dance'");
-            assertThat(worker.call(new Fields("cpu"), PATIENCE).number("nanos")).isPositive();
+            assertThat(worker.call(new Message("cpu"), PATIENCE).number("nanos"))
+                    .isPositive();
 
             worker.kill();
-            assertThatThrownBy(() -> worker.call(new Fields("cpu"), PATIENCE))
+            assertThatThrownBy(() -> worker.call(new Message("cpu"), PATIENCE))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("died");
         }
@@ -42,12 +43,12 @@ class WorkerProcessIT {
 
     @Test
     void aWorkerThatCannotConnect_saysWhy() {
-        assertThatThrownBy(() -> start("no-such-contender"))
+        assertThatThrownBy(() -> start("no-such-candidate"))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("no contender 'no-such-contender'");
+                .hasMessageContaining("no candidate 'no-such-candidate'");
     }
 
-    private WorkerProcess start(String contender) throws IOException, InterruptedException {
-        return WorkerProcess.start(WorkerSettings.usual(folder), "redis", contender, "redis://127.0.0.1:1");
+    private WorkerProcess start(String candidate) throws IOException, InterruptedException {
+        return WorkerProcess.start(WorkerSettings.usual(folder), "redis", candidate, "redis://127.0.0.1:1");
     }
 }

@@ -20,7 +20,7 @@ import java.util.Map;
  * @param leaseMillis the lease
  * @param stoppedNanos when the clients were told to stop, since the run's origin
  * @param lengthNanos when the run was over
- * @param leftovers what was still on the server after all clients had closed
+ * @param leftBehind what was still on the server after all clients had closed
  */
 public record Evidence(
         History history,
@@ -30,7 +30,7 @@ public record Evidence(
         long leaseMillis,
         long stoppedNanos,
         long lengthNanos,
-        List<String> leftovers) {
+        List<String> leftBehind) {
     /** A master that was paused takes writes until somebody tells it that it has a successor. */
     private static final long FAILOVER_NANOS = 15_000_000_000L;
 
@@ -108,7 +108,7 @@ public record Evidence(
                 leaseMillis,
                 stoppedNanos,
                 lengthNanos,
-                leftovers);
+                leftBehind);
     }
 
     /**

@@ -16,7 +16,7 @@ public final class LeakCheck implements Check {
 
     @Override
     public Result check(Evidence evidence) {
-        List<String> violations = new ArrayList<>(evidence.leftovers());
+        List<String> violations = new ArrayList<>(evidence.leftBehind());
         evidence.history().ends().forEach((process, threads) -> {
             if (threads > 0) {
                 violations.add("client " + process + " left " + threads + " threads behind; its log names them");

@@ -1,9 +1,9 @@
 package dev.holdfast.chaos.memory;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -57,9 +57,9 @@ final class MemoryConnection implements Runnable {
 
     private void serve(int number, int what, DataInputStream in) throws IOException {
         switch (what) {
-            case Wire.ATTEMPT -> attempt(number, in);
+            case Wire.ATTEMPT -> tryAcquire(number, in);
             case Wire.ABANDON -> {
-                Acquisition acquisition = Wire.readAcquisition(in);
+                AcquisitionId acquisition = Wire.readAcquisition(in);
                 tickets.remove(acquisition.owner());
                 answer(number, backend.abandon(acquisition, TIMEOUT_MILLIS), (out, done) -> out.writeByte(Wire.DONE));
             }
@@ -91,20 +91,20 @@ final class MemoryConnection implements Runnable {
         }
     }
 
-    private void attempt(int number, DataInputStream in) throws IOException {
-        Acquisition acquisition = Wire.readAcquisition(in);
+    private void tryAcquire(int number, DataInputStream in) throws IOException {
+        AcquisitionId acquisition = Wire.readAcquisition(in);
         long leaseMillis = in.readLong();
         long waitMillis = in.readLong();
         boolean fair = in.readBoolean();
         Ticket ticket = in.readBoolean() ? tickets.get(acquisition.owner()) : null;
-        AttemptRequest request = new AttemptRequest(
+        AcquireRequest request = new AcquireRequest(
                 acquisition, leaseMillis, waitMillis, fair, ticket, in.readLong(), Identity.decode(in.readUTF()));
-        answer(number, backend.attempt(request), (out, attempt) -> {
-            if (attempt instanceof Attempt.Granted granted) {
+        answer(number, backend.tryAcquire(request), (out, attempt) -> {
+            if (attempt instanceof AcquireResult.Granted granted) {
                 out.writeByte(Wire.GRANTED);
                 out.writeLong(granted.grant().token());
                 out.writeLong(granted.grant().leaseMillis());
-            } else if (attempt instanceof Attempt.Busy busy) {
+            } else if (attempt instanceof AcquireResult.Busy busy) {
                 Ticket given = busy.ticket();
                 if (given != null) {
                     tickets.put(acquisition.owner(), given);
@@ -115,7 +115,7 @@ final class MemoryConnection implements Runnable {
         });
     }
 
-    private void subscribe(int number, Acquisition acquisition) throws IOException {
+    private void subscribe(int number, AcquisitionId acquisition) throws IOException {
         Ticket ticket = tickets.get(acquisition.owner());
         Runnable signal = () -> {
             try {
@@ -128,7 +128,7 @@ final class MemoryConnection implements Runnable {
         if (ticket == null) {
             signal.run();
         } else {
-            subscriptions.put(acquisition.owner(), backend.signal(ticket, signal));
+            subscriptions.put(acquisition.owner(), backend.subscribe(ticket, signal));
         }
     }
 

@@ -3,9 +3,9 @@ package dev.holdfast.chaos.memory;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -62,7 +62,7 @@ public final class RemoteBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         return send(
                 Wire.ATTEMPT,
                 out -> {
@@ -76,29 +76,29 @@ public final class RemoteBackend implements LockBackend {
                 },
                 (status, in) -> switch (status) {
                     case Wire.GRANTED ->
-                        new Attempt.Granted(new Grant(request.acquisition(), in.readLong(), in.readLong(), null));
-                    case Wire.BUSY -> new Attempt.Busy(in.readLong(), null);
+                        new AcquireResult.Granted(new Grant(request.acquisition(), in.readLong(), in.readLong(), null));
+                    case Wire.BUSY -> new AcquireResult.Busy(in.readLong(), null);
                     case Wire.BUSY_WITH_TICKET ->
-                        new Attempt.Busy(in.readLong(), new RemoteTicket(request.acquisition()));
+                        new AcquireResult.Busy(in.readLong(), new RemoteTicket(request.acquisition()));
                     default -> throw unexpected(status);
                 });
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
-        Acquisition acquisition = ((RemoteTicket) ticket).acquisition();
-        subscriptions.put(acquisition.owner(), maybeFree);
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+        AcquisitionId acquisition = ((RemoteTicket) ticket).acquisition();
+        subscriptions.put(acquisition.owner(), onMaybeFree);
         RemoteConnection.Body<Void> nothing = (status, in) -> null;
         send(Wire.SUBSCRIBE, out -> Wire.write(out, acquisition), nothing);
         return () -> {
-            if (subscriptions.remove(acquisition.owner(), maybeFree)) {
+            if (subscriptions.remove(acquisition.owner(), onMaybeFree)) {
                 send(Wire.UNSUBSCRIBE, out -> Wire.write(out, acquisition), nothing);
             }
         };
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         RemoteConnection.Body<Void> nothing = (status, in) -> null;
         return send(Wire.ABANDON, out -> Wire.write(out, acquisition), nothing);
     }
@@ -180,9 +180,9 @@ public final class RemoteBackend implements LockBackend {
     }
 
     private void signalled(OwnerId owner) {
-        Runnable maybeFree = subscriptions.get(owner);
-        if (maybeFree != null) {
-            maybeFree.run();
+        Runnable onMaybeFree = subscriptions.get(owner);
+        if (onMaybeFree != null) {
+            onMaybeFree.run();
         }
     }
 

@@ -1,7 +1,7 @@
 package dev.holdfast.chaos.memory;
 
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Ticket;
 
 /** A place in the queue of the {@link MemoryServer}. */
-record RemoteTicket(Acquisition acquisition) implements Ticket {}
+record RemoteTicket(AcquisitionId acquisition) implements Ticket {}

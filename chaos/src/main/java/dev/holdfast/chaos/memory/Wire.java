@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.memory;
 
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.io.DataInputStream;
@@ -44,13 +44,13 @@ final class Wire {
         return new OwnerId(in.readLong(), in.readLong());
     }
 
-    static void write(DataOutputStream out, Acquisition acquisition) throws IOException {
+    static void write(DataOutputStream out, AcquisitionId acquisition) throws IOException {
         out.writeUTF(acquisition.name());
         write(out, acquisition.owner());
     }
 
-    static Acquisition readAcquisition(DataInputStream in) throws IOException {
-        return new Acquisition(in.readUTF(), readOwner(in));
+    static AcquisitionId readAcquisition(DataInputStream in) throws IOException {
+        return new AcquisitionId(in.readUTF(), readOwner(in));
     }
 
     static void write(DataOutputStream out, Grant grant) throws IOException {

@@ -1,8 +1,8 @@
 package dev.holdfast.chaos.mutant;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -32,8 +32,8 @@ final class BrokenBackends {
         AtomicLong tokens = new AtomicLong(System.currentTimeMillis());
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return done(new Attempt.Granted(
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return done(new AcquireResult.Granted(
                         new Grant(request.acquisition(), tokens.incrementAndGet(), request.leaseMillis(), null)));
             }
 
@@ -68,8 +68,8 @@ final class BrokenBackends {
     static LockBackend newOwnerEachTime(LockBackend backend) {
         Map<OwnerId, OwnerId> latest = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
-            private Acquisition onServer(Acquisition acquisition) {
-                return new Acquisition(
+            private AcquisitionId onServer(AcquisitionId acquisition) {
+                return new AcquisitionId(
                         acquisition.name(), latest.getOrDefault(acquisition.owner(), acquisition.owner()));
             }
 
@@ -78,11 +78,11 @@ final class BrokenBackends {
             }
 
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 latest.put(request.acquisition().owner(), OwnerId.random());
-                return super.attempt(asking(request, onServer(request.acquisition()), request.waitMillis(), null))
-                        .thenApply(attempt -> attempt instanceof Attempt.Granted granted
-                                ? new Attempt.Granted(new Grant(
+                return super.tryAcquire(asking(request, onServer(request.acquisition()), request.waitMillis(), null))
+                        .thenApply(attempt -> attempt instanceof AcquireResult.Granted granted
+                                ? new AcquireResult.Granted(new Grant(
                                         request.acquisition(),
                                         granted.grant().token(),
                                         granted.grant().leaseMillis(),
@@ -91,7 +91,7 @@ final class BrokenBackends {
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 return super.abandon(onServer(acquisition), timeoutMillis);
             }
 
@@ -107,9 +107,9 @@ final class BrokenBackends {
         };
     }
 
-    private static AttemptRequest asking(
-            AttemptRequest request, Acquisition acquisition, long waitMillis, @Nullable Ticket ticket) {
-        return new AttemptRequest(
+    private static AcquireRequest asking(
+            AcquireRequest request, AcquisitionId acquisition, long waitMillis, @Nullable Ticket ticket) {
+        return new AcquireRequest(
                 acquisition,
                 request.leaseMillis(),
                 waitMillis,
@@ -120,12 +120,12 @@ final class BrokenBackends {
     }
 
     static LockBackend grantsToDead(LockBackend backend) {
-        Map<Acquisition, AttemptRequest> waiting = new ConcurrentHashMap<>();
+        Map<AcquisitionId, AcquireRequest> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(request).whenComplete((attempt, failure) -> {
-                    if (attempt instanceof Attempt.Busy busy && busy.ticket() != null) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+                    if (attempt instanceof AcquireResult.Busy busy && busy.ticket() != null) {
                         waiting.put(
                                 request.acquisition(),
                                 asking(request, request.acquisition(), request.waitMillis(), busy.ticket()));
@@ -134,24 +134,24 @@ final class BrokenBackends {
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-                AttemptRequest request = waiting.remove(acquisition);
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+                AcquireRequest request = waiting.remove(acquisition);
                 if (request == null || request.ticket() == null) {
                     return super.abandon(acquisition, timeoutMillis);
                 }
-                delegate().signal(request.ticket(), () -> delegate().attempt(request));
+                delegate().subscribe(request.ticket(), () -> delegate().tryAcquire(request));
                 return nothing();
             }
         };
     }
 
     static LockBackend waiterStays(LockBackend backend) {
-        Map<Acquisition, Boolean> waiting = new ConcurrentHashMap<>();
+        Map<AcquisitionId, Boolean> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(request).whenComplete((attempt, failure) -> {
-                    if (attempt instanceof Attempt.Busy) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+                    if (attempt instanceof AcquireResult.Busy) {
                         waiting.put(request.acquisition(), true);
                     } else {
                         waiting.remove(request.acquisition());
@@ -160,7 +160,7 @@ final class BrokenBackends {
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 return waiting.remove(acquisition) == null ? super.abandon(acquisition, timeoutMillis) : nothing();
             }
         };
@@ -179,8 +179,8 @@ final class BrokenBackends {
     static LockBackend neverWoken(LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public Subscription signal(Ticket ticket, Runnable maybeFree) {
-                return super.signal(ticket, () -> {});
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+                return super.subscribe(ticket, () -> {});
             }
         };
     }
@@ -189,21 +189,21 @@ final class BrokenBackends {
     static LockBackend disorder(LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(asking(request, request.acquisition(), 0, null))
-                        .thenApply(attempt -> attempt instanceof Attempt.Busy busy && request.waitMillis() > 0
-                                ? new Attempt.Busy(busy.remainingMillis(), new NoPlace())
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(asking(request, request.acquisition(), 0, null))
+                        .thenApply(attempt -> attempt instanceof AcquireResult.Busy busy && request.waitMillis() > 0
+                                ? new AcquireResult.Busy(busy.remainingMillis(), new NoPlace())
                                 : attempt);
             }
 
             @Override
-            public Subscription signal(Ticket ticket, Runnable maybeFree) {
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
                 AtomicBoolean open = new AtomicBoolean(true);
                 Executor later = CompletableFuture.delayedExecutor(
                         ThreadLocalRandom.current().nextInt(20, 400), TimeUnit.MILLISECONDS);
                 later.execute(() -> {
                     if (open.get()) {
-                        maybeFree.run();
+                        onMaybeFree.run();
                     }
                 });
                 return () -> open.set(false);
@@ -224,11 +224,11 @@ final class BrokenBackends {
     private static LockBackend tokens(LockBackend backend, ToLongFunction<Grant> token) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(request).thenApply(attempt -> {
-                    if (attempt instanceof Attempt.Granted granted) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).thenApply(attempt -> {
+                    if (attempt instanceof AcquireResult.Granted granted) {
                         Grant grant = granted.grant();
-                        return new Attempt.Granted(new Grant(
+                        return new AcquireResult.Granted(new Grant(
                                 grant.acquisition(), token.applyAsLong(grant), grant.leaseMillis(), grant.handle()));
                     }
                     return attempt;

@@ -1,9 +1,9 @@
 package dev.holdfast.chaos.mutant;
 
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -30,13 +30,13 @@ final class BrokenServers {
     static Supplier<LockBackend> getThenSet(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 String name = request.acquisition().name();
                 if (store.entries(name) == 0) {
                     LockSupport.parkNanos(10_000_000);
                     store.expire(name);
                 }
-                return super.attempt(request);
+                return super.tryAcquire(request);
             }
         };
     }
@@ -52,7 +52,7 @@ final class BrokenServers {
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 store.expire(acquisition.name());
                 return super.abandon(acquisition, timeoutMillis);
             }
@@ -74,8 +74,8 @@ final class BrokenServers {
     static Supplier<LockBackend> endless(MemoryStore store) {
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(new AttemptRequest(
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(new AcquireRequest(
                         request.acquisition(),
                         DAY_MILLIS,
                         request.waitMillis(),
@@ -118,12 +118,12 @@ final class BrokenServers {
         AtomicLong counter = new AtomicLong();
         return () -> new ForwardingBackend(store.newBackend()) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 OwnerId owner = request.acquisition().owner();
                 long arrival = arrivals.computeIfAbsent(owner, any -> counter.incrementAndGet());
-                return super.attempt(request)
-                        .thenApply(attempt -> attempt instanceof Attempt.Granted granted
-                                ? new Attempt.Granted(new Grant(
+                return super.tryAcquire(request)
+                        .thenApply(attempt -> attempt instanceof AcquireResult.Granted granted
+                                ? new AcquireResult.Granted(new Grant(
                                         granted.grant().acquisition(),
                                         arrival,
                                         granted.grant().leaseMillis(),

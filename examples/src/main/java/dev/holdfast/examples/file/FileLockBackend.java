@@ -4,9 +4,9 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -67,25 +67,25 @@ public final class FileLockBackend implements LockBackend {
 
     /** Grants a free lock with the next token, and repeats the grant of an owner that has it already. */
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        Acquisition acquisition = request.acquisition();
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        AcquisitionId acquisition = request.acquisition();
         return answer(acquisition.name(), request.timeoutMillis(), file -> {
             long now = System.currentTimeMillis();
             LockRecord last = file.read();
             boolean mine = last.isHeldBy(acquisition.owner(), now);
             if (last.isHeld(now) && !mine) {
-                return new Attempt.Busy(last.endMillis() - now, null); // no queue: nothing is left behind
+                return new AcquireResult.Busy(last.endMillis() - now, null); // no queue: nothing is left behind
             }
             LockRecord held = mine
                     ? last.until(now + request.leaseMillis())
                     : last.grantedTo(acquisition.owner(), now, request.leaseMillis(), request.identity());
             file.write(held);
-            return new Attempt.Granted(new Grant(acquisition, held.token(), request.leaseMillis(), null));
+            return new AcquireResult.Granted(new Grant(acquisition, held.token(), request.leaseMillis(), null));
         });
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         return end(acquisition, timeoutMillis).thenAccept(result -> {});
     }
 
@@ -118,7 +118,7 @@ public final class FileLockBackend implements LockBackend {
         return end(grant.acquisition(), timeoutMillis);
     }
 
-    private CompletionStage<ReleaseResult> end(Acquisition acquisition, long timeoutMillis) {
+    private CompletionStage<ReleaseResult> end(AcquisitionId acquisition, long timeoutMillis) {
         return answer(acquisition.name(), timeoutMillis, file -> {
             LockRecord last = file.read();
             if (!last.isHeldBy(acquisition.owner(), System.currentTimeMillis())) {

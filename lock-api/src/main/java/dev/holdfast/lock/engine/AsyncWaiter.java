@@ -15,7 +15,7 @@ final class AsyncWaiter extends Waiter {
     final CompletableFuture<Lease> future = new CompletableFuture<>();
     private final String name;
     private final Executor callbacks;
-    private final Function<Possession, Lease> leases;
+    private final Function<Hold, Lease> leases;
     private volatile Subscription timeout = Subscription.NONE;
 
     AsyncWaiter(
@@ -24,7 +24,7 @@ final class AsyncWaiter extends Waiter {
             long timeoutNanos,
             long sinceNanos,
             Executor callbacks,
-            Function<Possession, Lease> leases) {
+            Function<Hold, Lease> leases) {
         super(options, true, timeoutNanos, sinceNanos);
         this.name = name;
         this.callbacks = callbacks;
@@ -56,9 +56,9 @@ final class AsyncWaiter extends Waiter {
     private void complete() {
         switch (state) {
             case GRANTED -> {
-                Possession granted = Objects.requireNonNull(possession);
-                granted.tenure.holding.expireIfDue(granted.tenure);
-                if (granted.state == Possession.State.LOST) {
+                Hold granted = Objects.requireNonNull(hold);
+                granted.heldGrant.heldLock.expireIfDue(granted.heldGrant);
+                if (granted.state == Hold.State.LOST) {
                     future.completeExceptionally(granted.lostException());
                     return;
                 }

@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.spi.BackendInfo;
 import java.util.random.RandomGenerator;
 
-/** How long a {@link Pursuit} waits before it asks again: after "busy" by the backend's bounds, after a failure by ours. */
+/** How long a {@link PendingAcquisition} waits before it asks again: after "busy" by the backend's bounds, after a failure by ours. */
 final class BackOff {
     private static final long FIRST_RETRY_NANOS = 20_000_000;
     private static final long LAST_RETRY_NANOS = 1_000_000_000;

@@ -12,7 +12,7 @@ import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
@@ -38,7 +38,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One client: the names it contends for now, and the parts that all of them share. */
-final class EngineClient implements LockClient, GrantObserver {
+final class EngineClient implements LockClient, GrantListener {
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
 
     private static final long DOUBT_PAUSE_NANOS = 50_000_000;
@@ -49,22 +49,22 @@ final class EngineClient implements LockClient, GrantObserver {
     private final ClientOptions options;
     private final EngineRuntime runtime;
     private final Identity identity;
-    private final Pulse pulse;
-    private final Requests requests;
+    private final Housekeeper housekeeper;
+    private final InFlightRequests requests;
     private final Renewals renewals;
-    private final Leftovers leftovers;
-    private final Leaks leaks;
+    private final Releaser releaser;
+    private final LeakDetector leakDetector;
     private final Events events;
     private final Warnings losses;
-    /** Those that have {@link LostPossessions}. */
-    private final Set<Contender> withLosses = ConcurrentHashMap.newKeySet();
+    /** Those that have {@link LossesByThread}. */
+    private final Set<LockEntry> withLosses = ConcurrentHashMap.newKeySet();
 
     private volatile long deadOwnersDueNanos;
 
     private final long requestTimeoutNanos;
     private final long unavailableTimeoutNanos;
     private final long handOffNanos;
-    private final ConcurrentMap<String, Contender> contenders = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, LockEntry> entries = new ConcurrentHashMap<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
     EngineClient(LockBackend backend, ClientOptions options, EngineRuntime runtime) {
@@ -77,38 +77,37 @@ final class EngineClient implements LockClient, GrantObserver {
         this.unavailableTimeoutNanos = Durations.nanos(options.unavailableTimeout());
         this.handOffNanos = Durations.nanos(options.handOffTime());
         this.deadOwnersDueNanos = runtime.ticker().nanos();
-        this.pulse = new Pulse(runtime.ticker(), runtime.timer(), this::beat);
-        this.requests = new Requests(runtime.ticker(), pulse);
+        this.housekeeper = new Housekeeper(runtime.ticker(), runtime.timer(), this::run);
+        this.requests = new InFlightRequests(runtime.ticker(), housekeeper);
         this.events = new Events(runtime.events());
-        this.leaks = new Leaks(options.leakTracing());
-        this.leftovers = new Leftovers(backend, runtime, requests, requestTimeoutNanos);
+        this.leakDetector = new LeakDetector(options.leakTracing());
+        this.releaser = new Releaser(backend, runtime, requests, requestTimeoutNanos);
         this.losses = new Warnings(runtime.timer(), this::sumUpLosses);
-        this.renewals = new Renewals(backend, runtime, requests, pulse, requestTimeoutNanos);
+        this.renewals = new Renewals(backend, runtime, requests, housekeeper, requestTimeoutNanos);
     }
 
     /** Begins to listen to the backend; apart from the constructor, so that no half-made object escapes. */
     EngineClient start() {
         checkOptions(options.lockOptions());
-        backend.observe(this);
+        backend.setGrantListener(this);
         return this;
     }
 
-    private long beat(long nowNanos) {
-        leaks.collect();
-        return Math.min(
-                forgetDeadOwners(nowNanos), Math.min(requests.sweep(nowNanos), renewals.beat(ticker().nanos())));
+    private long run(long nowNanos) {
+        leakDetector.collect();
+        return Math.min(forgetDeadOwners(nowNanos), Math.min(requests.sweep(nowNanos), renewals.run(ticker().nanos())));
     }
 
     /** Now and then, however often the pulse beats: there may be many. */
     private long forgetDeadOwners(long nowNanos) {
         if (withLosses.isEmpty()) {
-            return Pulse.NEVER;
+            return Housekeeper.NEVER;
         }
         long left = deadOwnersDueNanos - nowNanos;
         if (left > 0) {
             return left;
         }
-        withLosses.forEach(Contender::forgetDeadOwners);
+        withLosses.forEach(LockEntry::forgetDeadOwners);
         deadOwnersDueNanos = nowNanos + DEAD_OWNERS_NANOS;
         return DEAD_OWNERS_NANOS;
     }
@@ -157,7 +156,7 @@ final class EngineClient implements LockClient, GrantObserver {
                             holder.host(),
                             holder.pid(),
                             holder.since(),
-                            holder.token() * Tenure.TOKENS_PER_GRANT));
+                            holder.token() * HeldGrant.TOKENS_PER_GRANT));
         } catch (RuntimeException e) {
             throw Failures.of(name, e);
         }
@@ -166,8 +165,8 @@ final class EngineClient implements LockClient, GrantObserver {
     @Override
     public List<LockUsage> held() {
         List<LockUsage> used = new ArrayList<>();
-        for (Contender contender : contenders.values()) {
-            LockUsage usage = contender.usage();
+        for (LockEntry entry : entries.values()) {
+            LockUsage usage = entry.usage();
             if (usage != null) {
                 used.add(usage);
             }
@@ -212,8 +211,8 @@ final class EngineClient implements LockClient, GrantObserver {
         if (!closed.compareAndSet(false, true)) {
             return null;
         }
-        leftovers.closing();
-        contenders.values().forEach(Contender::close);
+        releaser.closing();
+        entries.values().forEach(LockEntry::close);
         return requests.whenIdle();
     }
 
@@ -224,7 +223,7 @@ final class EngineClient implements LockClient, GrantObserver {
                             + " with its lease",
                     info.name());
         }
-        int unreachable = leftovers.unreachable();
+        int unreachable = releaser.unreachable();
         if (unreachable > 0) {
             LOG.warn(
                     "lock client of {}: its connection was closed before it, so {} locks could not be released and end"
@@ -233,7 +232,7 @@ final class EngineClient implements LockClient, GrantObserver {
                     unreachable);
         }
         try {
-            leftovers.close();
+            releaser.close();
             losses.sumUp();
             backend.close();
         } catch (RuntimeException e) {
@@ -250,46 +249,46 @@ final class EngineClient implements LockClient, GrantObserver {
 
     // ---- the lock's side
 
-    /** Brings a waiter to the contender of its name. */
-    Contender submit(String name, Waiter waiter) {
+    /** Brings a waiter to the entry of its name. */
+    LockEntry submit(String name, Waiter waiter) {
         while (true) {
-            Contender contender = contenders.get(name);
-            if (contender == null) {
-                contender = contenders.computeIfAbsent(name, key -> new Contender(key, this));
+            LockEntry entry = entries.get(name);
+            if (entry == null) {
+                entry = entries.computeIfAbsent(name, key -> new LockEntry(key, this));
             }
-            if (contender.submit(waiter)) {
-                return contender;
+            if (entry.submit(waiter)) {
+                return entry;
             }
-            contenders.remove(name, contender);
+            entries.remove(name, entry);
         }
     }
 
     /** Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold. */
     void unlock(String name) {
         Thread thread = Thread.currentThread();
-        Holding holding = holdingOf(name);
-        if (holding == null) {
+        HeldLock heldLock = heldLockOf(name);
+        if (heldLock == null) {
             throw Failures.notHeld(name, thread);
         }
-        endUninterrupted(() -> holding.unlock(thread), () -> holding.takeInterruptOfLoss(thread));
+        endUninterrupted(() -> heldLock.unlock(thread), () -> heldLock.takeInterruptOfLoss(thread));
     }
 
     /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
-    @Nullable Possession heldBy(String name, Thread thread) {
-        Holding holding = holdingOf(name);
-        return holding == null ? null : holding.heldBy(thread);
+    @Nullable Hold heldBy(String name, Thread thread) {
+        HeldLock heldLock = heldLockOf(name);
+        return heldLock == null ? null : heldLock.heldBy(thread);
     }
 
     /** Where the holds of a name are, lost ones among them, if there are any. */
-    private @Nullable Holding holdingOf(String name) {
-        Contender contender = contenders.get(name);
-        return contender == null ? null : contender.holding();
+    private @Nullable HeldLock heldLockOf(String name) {
+        LockEntry entry = entries.get(name);
+        return entry == null ? null : entry.heldLock();
     }
 
     /** Ends a hold, and waits for the server's answer if it was the last one. */
-    void end(Possession possession) {
-        Holding holding = possession.tenure.holding;
-        endUninterrupted(() -> holding.end(possession), () -> holding.takeInterruptOfLoss(possession));
+    void end(Hold hold) {
+        HeldLock heldLock = hold.heldGrant.heldLock;
+        endUninterrupted(() -> heldLock.end(hold), () -> heldLock.takeInterruptOfLoss(hold));
     }
 
     /**
@@ -299,24 +298,24 @@ final class EngineClient implements LockClient, GrantObserver {
      * @throws LeaseLostException if it has ended; the hold is ended as well
      * @throws LockUnavailableException if the doubt did not end in time; likewise
      */
-    void settle(Possession possession, Waiter waiter) {
-        Tenure tenure = possession.tenure;
+    void settle(Hold hold, Waiter waiter) {
+        HeldGrant heldGrant = hold.heldGrant;
         boolean asked = false;
-        while (possession.state == Possession.State.HELD && tenure.isDoubted() && tenure.remainingNanos(ticker()) > 0) {
+        while (hold.state == Hold.State.HELD && heldGrant.isDoubted() && heldGrant.remainingNanos(ticker()) > 0) {
             if (asked && (waiter.triesOnce() || waiter.remainingNanos(ticker().nanos()) == 0)) {
-                end(possession);
-                throw Failures.inDoubt(tenure.name(), possession.token);
+                end(hold);
+                throw Failures.inDoubt(heldGrant.name(), hold.token);
             }
             if (asked) {
                 CompletableFuture<Void> pause = new CompletableFuture<>();
                 runtime.timer().after(DOUBT_PAUSE_NANOS, () -> pause.complete(null));
                 await(pause);
             }
-            await(renewals.renewNow(tenure).toCompletableFuture());
+            await(renewals.renewNow(heldGrant).toCompletableFuture());
             asked = true;
         }
-        if (possession.state == Possession.State.LOST || tenure.remainingNanos(ticker()) <= 0) {
-            end(possession);
+        if (hold.state == Hold.State.LOST || heldGrant.remainingNanos(ticker()) <= 0) {
+            end(hold);
         }
     }
 
@@ -329,7 +328,7 @@ final class EngineClient implements LockClient, GrantObserver {
         try {
             Release release = end.get();
             if (release != null && await(release.outcome()) && release.outcome().join() == ReleaseResult.NOT_HELD) {
-                throw release.possession().lostException();
+                throw release.hold().lostException();
             }
         } finally {
             if (interrupted) {
@@ -363,17 +362,17 @@ final class EngineClient implements LockClient, GrantObserver {
     }
 
     boolean isHeldBy(String name, Thread thread) {
-        Contender contender = contenders.get(name);
-        return contender != null && contender.holding().isHeldBy(thread);
+        LockEntry entry = entries.get(name);
+        return entry != null && entry.heldLock().isHeldBy(thread);
     }
 
-    /** The present contender of a name, or null if nobody contends for it. */
-    @Nullable Contender contender(String name) {
-        return contenders.get(name);
+    /** The present entry of a name, or null if nobody contends for it. */
+    @Nullable LockEntry entry(String name) {
+        return entries.get(name);
     }
 
-    void forget(Contender contender) {
-        contenders.remove(contender.name(), contender);
+    void forget(LockEntry entry) {
+        entries.remove(entry.name(), entry);
     }
 
     void requireOpen(String name) {
@@ -386,17 +385,17 @@ final class EngineClient implements LockClient, GrantObserver {
 
     @Override
     public void suspect(Grant grant, String detail) {
-        Contender contender = contenders.get(grant.acquisition().name());
-        if (contender != null) {
-            contender.doubt(grant.acquisition().owner(), detail);
+        LockEntry entry = entries.get(grant.acquisition().name());
+        if (entry != null) {
+            entry.doubt(grant.acquisition().owner(), detail);
         }
     }
 
     @Override
     public void lost(Grant grant, LossReason reason, String detail) {
-        Contender contender = contenders.get(grant.acquisition().name());
-        if (contender != null) {
-            contender.lost(grant.acquisition().owner(), reason, detail);
+        LockEntry entry = entries.get(grant.acquisition().name());
+        if (entry != null) {
+            entry.lost(grant.acquisition().owner(), reason, detail);
         }
     }
 
@@ -428,7 +427,7 @@ final class EngineClient implements LockClient, GrantObserver {
 
     /** Nothing is contended for, held or under way. */
     boolean isIdle() {
-        return contenders.isEmpty() && requests.isIdle() && renewals.isIdle();
+        return entries.isEmpty() && requests.isIdle() && renewals.isIdle();
     }
 
     boolean isClosed() {
@@ -463,7 +462,7 @@ final class EngineClient implements LockClient, GrantObserver {
         return identity;
     }
 
-    Requests requests() {
+    InFlightRequests requests() {
         return requests;
     }
 
@@ -471,26 +470,26 @@ final class EngineClient implements LockClient, GrantObserver {
         return renewals;
     }
 
-    Leftovers leftovers() {
-        return leftovers;
+    Releaser releaser() {
+        return releaser;
     }
 
-    Leaks leaks() {
-        return leaks;
+    LeakDetector leakDetector() {
+        return leakDetector;
     }
 
     Events events() {
         return events;
     }
 
-    /** Within a transition: a possession was lost that its thread has not ended yet; whether it still lives is looked at. */
-    void noteLosses(Contender contender) {
-        withLosses.add(contender);
-        pulse.needWithin(DEAD_OWNERS_NANOS);
+    /** Within a transition: a hold was lost that its thread has not ended yet; whether it still lives is looked at. */
+    void noteLosses(LockEntry entry) {
+        withLosses.add(entry);
+        housekeeper.needWithin(DEAD_OWNERS_NANOS);
     }
 
-    void forgetLosses(Contender contender) {
-        withLosses.remove(contender);
+    void forgetLosses(LockEntry entry) {
+        withLosses.remove(entry);
     }
 
     long requestTimeoutNanos() {

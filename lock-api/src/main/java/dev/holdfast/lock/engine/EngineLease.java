@@ -14,35 +14,35 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The user's handle of a hold: it owns the hold if it was acquired, or shows a thread's {@code lock} hold. Nothing of the
- * engine refers to it, so that the loss of one that owns can be noticed by {@link Leaks}.
+ * engine refers to it, so that the loss of one that owns can be noticed by {@link LeakDetector}.
  */
 final class EngineLease implements Lease {
     private final EngineClient client;
-    private final Possession possession;
+    private final Hold hold;
     /** Null if it only shows the hold. */
-    private final Leaks.@Nullable Trace trace;
+    private final LeakDetector.@Nullable Trace trace;
 
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile @Nullable CompletionStage<LossReason> lost;
 
-    EngineLease(EngineClient client, Possession possession, boolean owning) {
+    EngineLease(EngineClient client, Hold hold, boolean owning) {
         this.client = client;
-        this.possession = possession;
-        this.trace = owning ? client.leaks().trace(this, possession) : null;
+        this.hold = hold;
+        this.trace = owning ? client.leakDetector().trace(this, hold) : null;
     }
 
     Grant grant() {
-        return possession.tenure.grant;
+        return hold.heldGrant.grant;
     }
 
     @Override
     public String name() {
-        return possession.tenure.name();
+        return hold.heldGrant.name();
     }
 
     @Override
     public long token() {
-        return possession.token;
+        return hold.token;
     }
 
     @Override
@@ -56,39 +56,39 @@ final class EngineLease implements Lease {
     }
 
     private long remainingNanos() {
-        Tenure tenure = possession.tenure;
-        boolean held = !closed.get() && possession.state == Possession.State.HELD && !tenure.isDoubted();
-        return held ? Math.max(0, tenure.remainingNanos(client.ticker())) : 0;
+        HeldGrant heldGrant = hold.heldGrant;
+        boolean held = !closed.get() && hold.state == Hold.State.HELD && !heldGrant.isDoubted();
+        return held ? Math.max(0, heldGrant.remainingNanos(client.ticker())) : 0;
     }
 
     @Override
     public void ensure(Duration validity) {
         Objects.requireNonNull(validity, "validity");
-        Tenure tenure = possession.tenure;
-        if (possession.state == Possession.State.HELD && tenure.remainingNanos(client.ticker()) <= 0) {
-            tenure.holding.expireIfDue(tenure);
+        HeldGrant heldGrant = hold.heldGrant;
+        if (hold.state == Hold.State.HELD && heldGrant.remainingNanos(client.ticker()) <= 0) {
+            heldGrant.heldLock.expireIfDue(heldGrant);
         }
         requireNotLost();
-        if (closed.get() || possession.state == Possession.State.RELEASED) {
+        if (closed.get() || hold.state == Hold.State.RELEASED) {
             throw Failures.ended(name(), token());
         }
         long needed = Durations.nanos(validity);
-        requirePossible(needed, tenure.leaseMillis());
+        requirePossible(needed, heldGrant.leaseMillis());
         if (isEnsured(needed)) {
             return;
         }
-        client.await(client.renewals().renewNow(tenure).toCompletableFuture());
+        client.await(client.renewals().renewNow(heldGrant).toCompletableFuture());
         requireNotLost();
         if (isEnsured(needed)) {
             return;
         }
         requirePossible(
-                needed, tenure.confirmedMillis()); // the store may keep leases for a shorter time than asked for
-        tenure.requireWithinMaxHold(needed, client.ticker().nanos());
-        throw new LockUnavailableException(
-                "lock '" + LockName.printable(name()) + "' (token " + token() + "): could not be renewed for "
-                        + validity + ", " + tenure.lastConfirmed(client.ticker().nanos())
-                        + "; do not begin the step, check that the store is reachable");
+                needed, heldGrant.confirmedMillis()); // the store may keep leases for a shorter time than asked for
+        heldGrant.requireWithinMaxHold(needed, client.ticker().nanos());
+        throw new LockUnavailableException("lock '" + LockName.printable(name()) + "' (token " + token()
+                + "): could not be renewed for "
+                + validity + ", " + heldGrant.lastConfirmed(client.ticker().nanos())
+                + "; do not begin the step, check that the store is reachable");
     }
 
     private boolean isEnsured(long neededNanos) {
@@ -97,8 +97,8 @@ final class EngineLease implements Lease {
     }
 
     private void requireNotLost() {
-        if (possession.state == Possession.State.LOST) {
-            throw possession.lostException();
+        if (hold.state == Hold.State.LOST) {
+            throw hold.lostException();
         }
     }
 
@@ -116,7 +116,7 @@ final class EngineLease implements Lease {
     public CompletionStage<LossReason> lost() {
         CompletionStage<LossReason> stage = lost;
         if (stage == null) {
-            stage = possession.tenure.holding.lossOf(possession).minimalCompletionStage();
+            stage = hold.heldGrant.heldLock.lossOf(hold).minimalCompletionStage();
             lost = stage;
         }
         return stage;
@@ -124,7 +124,7 @@ final class EngineLease implements Lease {
 
     @Override
     public void close() {
-        Leaks.Trace own = trace;
+        LeakDetector.Trace own = trace;
         if (own == null) {
             throw new UnsupportedOperationException("lock '" + LockName.printable(name()) + "' (token " + token()
                     + "): held() only shows what a thread holds by lock(); call unlock() on that thread");
@@ -132,7 +132,7 @@ final class EngineLease implements Lease {
         try {
             if (closed.compareAndSet(false, true)) {
                 own.end();
-                client.end(possession);
+                client.end(hold);
             }
         } finally {
             Reference.reachabilityFence(this); // it must not be taken for dropped while it is being closed
@@ -141,6 +141,6 @@ final class EngineLease implements Lease {
 
     @Override
     public String toString() {
-        return "Lease[" + LockName.printable(name()) + ", token " + token() + ", " + possession.state + "]";
+        return "Lease[" + LockName.printable(name()) + ", token " + token() + ", " + hold.state + "]";
     }
 }

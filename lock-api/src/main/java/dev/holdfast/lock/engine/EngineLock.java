@@ -66,11 +66,11 @@ final class EngineLock implements DistributedLock {
     @Override
     public Lease acquire(Duration timeout) throws InterruptedException {
         long timeoutNanos = timeoutNanos(timeout);
-        Possession possession = obtain(timeoutNanos, true, true);
-        if (possession == null) {
+        Hold hold = obtain(timeoutNanos, true, true);
+        if (hold == null) {
             throw AsyncWaiter.timedOut(name, timeoutNanos);
         }
-        return lease(possession);
+        return lease(hold);
     }
 
     @Override
@@ -94,11 +94,11 @@ final class EngineLock implements DistributedLock {
                 client.ticker().nanos(),
                 client.runtime().callbacks(),
                 this::lease);
-        Contender contender = client.submit(name, waiter);
+        LockEntry entry = client.submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(client.runtime().timer().after(timeoutNanos, () -> contender.timeOut(waiter)));
+            waiter.timeout(client.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
-        waiter.future.whenComplete((lease, error) -> contender.cancel(waiter));
+        waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
         return waiter.future;
     }
 
@@ -116,11 +116,11 @@ final class EngineLock implements DistributedLock {
     @Override
     public Optional<Lease> held() {
         return Optional.ofNullable(client.heldBy(name, Thread.currentThread()))
-                .map(possession -> new EngineLease(client, possession, false));
+                .map(hold -> new EngineLease(client, hold, false));
     }
 
-    private Lease lease(Possession possession) {
-        return new EngineLease(client, possession, true);
+    private Lease lease(Hold hold) {
+        return new EngineLease(client, hold, true);
     }
 
     private long timeoutNanos(Duration timeout) {
@@ -132,7 +132,7 @@ final class EngineLock implements DistributedLock {
         return Durations.nanos(timeout);
     }
 
-    private @Nullable Possession obtainUninterruptibly(long timeoutNanos, boolean asLease) {
+    private @Nullable Hold obtainUninterruptibly(long timeoutNanos, boolean asLease) {
         try {
             return obtain(timeoutNanos, asLease, false);
         } catch (InterruptedException impossible) {
@@ -141,22 +141,22 @@ final class EngineLock implements DistributedLock {
     }
 
     /** Acquires for the calling thread; null if somebody else has the lock. */
-    private @Nullable Possession obtain(long timeoutNanos, boolean asLease, boolean interruptible)
+    private @Nullable Hold obtain(long timeoutNanos, boolean asLease, boolean interruptible)
             throws InterruptedException {
         if (interruptible && Thread.interrupted()) {
             throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");
         }
         ThreadWaiter waiter =
                 new ThreadWaiter(options, asLease, timeoutNanos, client.ticker().nanos());
-        Contender contender = client.submit(name, waiter);
-        waiter.await(contender, client.ticker(), interruptible);
+        LockEntry entry = client.submit(name, waiter);
+        waiter.await(entry, client.ticker(), interruptible);
         if (waiter.state == Waiter.State.FAILED) {
             throw Failures.here(Objects.requireNonNull(waiter.failure));
         }
-        Possession possession = waiter.state == Waiter.State.GRANTED ? waiter.possession : null;
-        if (possession != null) {
-            client.settle(possession, waiter);
+        Hold hold = waiter.state == Waiter.State.GRANTED ? waiter.hold : null;
+        if (hold != null) {
+            client.settle(hold, waiter);
         }
-        return possession;
+        return hold;
     }
 }

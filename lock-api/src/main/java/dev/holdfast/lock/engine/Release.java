@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A release under way.
  *
- * @param possession what was released
+ * @param hold what was released
  * @param outcome completes with what the server said to the first try, or null if that is not known
  */
-record Release(Possession possession, CompletableFuture<@Nullable ReleaseResult> outcome) {}
+record Release(Hold hold, CompletableFuture<@Nullable ReleaseResult> outcome) {}

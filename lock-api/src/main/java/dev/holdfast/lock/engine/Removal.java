@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -33,12 +33,12 @@ final class Removal<T> {
     private static final long LONGEST_REFUSED_PAUSE_NANOS = 30_000_000_000L;
 
     final Kind kind;
-    private final Acquisition acquisition;
+    private final AcquisitionId acquisition;
     private final Supplier<CompletionStage<T>> request;
     private final Consumer<@Nullable T> first;
-    private final Requests requests;
+    private final InFlightRequests requests;
     private final long timeoutNanos;
-    private final Requests.Request whole;
+    private final InFlightRequests.Request whole;
     private final AtomicBoolean told = new AtomicBoolean();
     private final AtomicBoolean done = new AtomicBoolean();
     /** What a thread of the client's is to do when it comes, and whether one was asked for: at most one at a time. */
@@ -54,10 +54,10 @@ final class Removal<T> {
 
     Removal(
             Kind kind,
-            Acquisition acquisition,
+            AcquisitionId acquisition,
             Supplier<CompletionStage<T>> request,
             Consumer<@Nullable T> first,
-            Requests requests,
+            InFlightRequests requests,
             long timeoutNanos) {
         this.kind = kind;
         this.acquisition = acquisition;
@@ -113,7 +113,7 @@ final class Removal<T> {
     private final class Try implements Runnable {
         private final AtomicBoolean decided = new AtomicBoolean();
         private final Consumer<@Nullable LockException> answered;
-        private final Requests.Request current;
+        private final InFlightRequests.Request current;
 
         Try(Consumer<@Nullable LockException> answered) {
             this.answered = answered;

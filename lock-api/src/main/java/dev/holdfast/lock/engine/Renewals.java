@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 /**
  * Renews all held leases of a client, and ends those whose time has passed.
  *
- * <p>A lease is due a third of its length after the last confirmed request was sent. Each beat of the {@link Pulse} sends
+ * <p>A lease is due a third of its length after the last confirmed request was sent. Each beat of the {@link Housekeeper} sends
  * one request for all that are due, or will be within half of that time, so that leases acquired at different times
  * fall into step: one a length, to a factor of two, and no more than {@value #LARGEST_BATCH} leases in each. A failure means "unknown": the lease is retried until its validity has passed. A lease that is
  * released takes its schedule with it; there is nothing to cancel.
@@ -33,48 +33,54 @@ final class Renewals {
 
     private final LockBackend backend;
     private final EngineRuntime runtime;
-    private final Requests requests;
-    private final Pulse pulse;
+    private final InFlightRequests requests;
+    private final Housekeeper housekeeper;
     private final long timeoutNanos;
-    private final Set<Tenure> held = ConcurrentHashMap.newKeySet();
+    private final Set<HeldGrant> held = ConcurrentHashMap.newKeySet();
 
-    Renewals(LockBackend backend, EngineRuntime runtime, Requests requests, Pulse pulse, long timeoutNanos) {
+    Renewals(
+            LockBackend backend,
+            EngineRuntime runtime,
+            InFlightRequests requests,
+            Housekeeper housekeeper,
+            long timeoutNanos) {
         this.backend = backend;
         this.runtime = runtime;
         this.requests = requests;
-        this.pulse = pulse;
+        this.housekeeper = housekeeper;
         this.timeoutNanos = timeoutNanos;
     }
 
-    void add(Tenure tenure) {
-        held.add(tenure);
-        pulse.needWithin(Math.max(0, nextLookNanos(tenure, runtime.ticker().nanos())));
+    void add(HeldGrant heldGrant) {
+        held.add(heldGrant);
+        housekeeper.needWithin(
+                Math.max(0, nextLookNanos(heldGrant, runtime.ticker().nanos())));
     }
 
     boolean isIdle() {
         return held.isEmpty();
     }
 
-    void remove(Tenure tenure) {
-        held.remove(tenure);
+    void remove(HeldGrant heldGrant) {
+        held.remove(heldGrant);
     }
 
-    /** A tenure wants a look earlier than planned. */
+    /** A grant wants a look earlier than planned. */
     void soon() {
-        pulse.needWithin(0);
+        housekeeper.needWithin(0);
     }
 
     /** Ends and renews what is due; returns the nanoseconds until the next look. */
-    long beat(long nowNanos) {
-        List<Tenure> due = new ArrayList<>();
+    long run(long nowNanos) {
+        List<HeldGrant> due = new ArrayList<>();
         boolean late = false;
-        for (Tenure tenure : held) {
-            if (tenure.remainingNanos(runtime.ticker()) <= 0) {
-                tenure.holding.expireIfDue(tenure);
-            } else if (isRenewable(tenure)) {
-                long left = tenure.renewDueNanos - nowNanos;
-                if (left <= tenure.thirdOfLeaseNanos() / 2 && tenure.holding.mayRenew(tenure)) {
-                    due.add(tenure);
+        for (HeldGrant heldGrant : held) {
+            if (heldGrant.remainingNanos(runtime.ticker()) <= 0) {
+                heldGrant.heldLock.expireIfDue(heldGrant);
+            } else if (isRenewable(heldGrant)) {
+                long left = heldGrant.renewDueNanos - nowNanos;
+                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.heldLock.mayRenew(heldGrant)) {
+                    due.add(heldGrant);
                     late |= left <= 0;
                 }
             }
@@ -82,40 +88,42 @@ final class Renewals {
         if (late) {
             send(due);
         }
-        long next = Pulse.NEVER;
-        for (Tenure tenure : held) {
-            next = Math.min(next, nextLookNanos(tenure, nowNanos));
+        long next = Housekeeper.NEVER;
+        for (HeldGrant heldGrant : held) {
+            next = Math.min(next, nextLookNanos(heldGrant, nowNanos));
         }
         return next;
     }
 
-    private long nextLookNanos(Tenure tenure, long nowNanos) {
-        long untilEnd = tenure.remainingNanos(runtime.ticker());
-        return Math.max(0, isRenewable(tenure) ? Math.min(untilEnd, tenure.renewDueNanos - nowNanos) : untilEnd);
+    private long nextLookNanos(HeldGrant heldGrant, long nowNanos) {
+        long untilEnd = heldGrant.remainingNanos(runtime.ticker());
+        return Math.max(0, isRenewable(heldGrant) ? Math.min(untilEnd, heldGrant.renewDueNanos - nowNanos) : untilEnd);
     }
 
-    private static boolean isRenewable(Tenure tenure) {
-        return (tenure.autoRenew || tenure.isDoubted()) && !tenure.renewing && tenure.abandonedBecause == null;
+    private static boolean isRenewable(HeldGrant heldGrant) {
+        return (heldGrant.autoRenew || heldGrant.isDoubted())
+                && !heldGrant.renewing
+                && heldGrant.abandonedBecause == null;
     }
 
     /**
      * Leases of about the same length go together, the shortest first, in batches of a bounded size one behind the other:
      * a short lease never waits for the answer to thousands of long ones.
      */
-    private void send(List<Tenure> due) {
-        due.forEach(tenure -> tenure.renewing = true);
-        NavigableMap<Integer, Deque<Tenure>> byLength = new TreeMap<>();
-        for (Tenure tenure : due) {
-            int length = Long.SIZE - Long.numberOfLeadingZeros(tenure.thirdOfLeaseNanos());
-            byLength.computeIfAbsent(length, key -> new ArrayDeque<>()).add(tenure);
+    private void send(List<HeldGrant> due) {
+        due.forEach(heldGrant -> heldGrant.renewing = true);
+        NavigableMap<Integer, Deque<HeldGrant>> byLength = new TreeMap<>();
+        for (HeldGrant heldGrant : due) {
+            int length = Long.SIZE - Long.numberOfLeadingZeros(heldGrant.thirdOfLeaseNanos());
+            byLength.computeIfAbsent(length, key -> new ArrayDeque<>()).add(heldGrant);
         }
         byLength.values().forEach(this::sendInBatches);
     }
 
-    private void sendInBatches(Deque<Tenure> due) {
-        List<Tenure> batch = new ArrayList<>(Math.min(due.size(), LARGEST_BATCH));
+    private void sendInBatches(Deque<HeldGrant> due) {
+        List<HeldGrant> batch = new ArrayList<>(Math.min(due.size(), LARGEST_BATCH));
         while (!due.isEmpty() && batch.size() < LARGEST_BATCH) {
-            Tenure next = due.remove();
+            HeldGrant next = due.remove();
             if (held.contains(next)) { // not released meanwhile
                 batch.add(next);
             }
@@ -143,89 +151,91 @@ final class Renewals {
     }
 
     /** Renews one lease now, on the calling thread as far as the backend blocks; the stage ends within the time-out. */
-    CompletionStage<?> renewNow(Tenure tenure) {
-        return renew(List.of(tenure), true);
+    CompletionStage<?> renewNow(HeldGrant heldGrant) {
+        return renew(List.of(heldGrant), true);
     }
 
     /** The stage tells whether the store has answered; it never fails. */
-    private CompletionStage<Boolean> renew(List<Tenure> tenures, boolean asked) {
-        List<Grant> grants = tenures.stream().map(tenure -> tenure.grant).toList();
+    private CompletionStage<Boolean> renew(List<HeldGrant> heldGrants, boolean asked) {
+        List<Grant> grants =
+                heldGrants.stream().map(heldGrant -> heldGrant.grant).toList();
         long timeout = timeoutNanos;
-        for (Tenure tenure : tenures) {
-            timeout = Math.min(timeout, tenure.thirdOfLeaseNanos());
+        for (HeldGrant heldGrant : heldGrants) {
+            timeout = Math.min(timeout, heldGrant.thirdOfLeaseNanos());
         }
         long limit = Math.max(1_000_000, timeout);
         CompletableFuture<Boolean> answered = new CompletableFuture<>();
         AtomicBoolean inTime = new AtomicBoolean(true);
-        Requests.Request request = requests.begin(limit, () -> {
+        InFlightRequests.Request request = requests.begin(limit, () -> {
             if (inTime.getAndSet(false)) {
-                unknown(tenures, "the store did not answer within " + Durations.text(limit));
+                unknown(heldGrants, "the store did not answer within " + Durations.text(limit));
                 answered.complete(false);
             }
         });
-        Sent sent = Sent.now(runtime.ticker());
+        RequestTime sent = RequestTime.now(runtime.ticker());
         Failures.call(() -> backend.renew(grants, Durations.ceilMillis(limit))).whenComplete((results, error) -> {
             request.end();
             boolean first = inTime.getAndSet(false);
-            boolean known = error == null && results.size() == tenures.size();
+            boolean known = error == null && results.size() == heldGrants.size();
             if (known) {
-                apply(tenures, results, sent, first, asked);
+                apply(heldGrants, results, sent, first, asked);
             } else if (first) {
-                unknown(tenures, error == null ? "the backend lost count" : String.valueOf(error.getMessage()));
+                unknown(heldGrants, error == null ? "the backend lost count" : String.valueOf(error.getMessage()));
             }
             answered.complete(known);
         });
         return answered;
     }
 
-    private void apply(List<Tenure> tenures, List<RenewResult> results, Sent sent, boolean first, boolean asked) {
-        for (int i = 0; i < tenures.size(); i++) {
-            Tenure tenure = tenures.get(i);
+    private void apply(
+            List<HeldGrant> heldGrants, List<RenewResult> results, RequestTime sent, boolean first, boolean asked) {
+        for (int i = 0; i < heldGrants.size(); i++) {
+            HeldGrant heldGrant = heldGrants.get(i);
             RenewResult result = results.get(i);
             if (result instanceof RenewResult.Renewed renewed) {
-                tenure.holding.confirm(tenure, sent, renewed.leaseMillis(), asked || tenure.autoRenew);
-                tenure.renewing = false;
+                heldGrant.heldLock.confirm(heldGrant, sent, renewed.leaseMillis(), asked || heldGrant.autoRenew);
+                heldGrant.renewing = false;
             } else if (result instanceof RenewResult.Lost lost) {
-                tenure.holding.revoke(tenure, lost.reason(), lost.detail());
+                heldGrant.heldLock.revoke(heldGrant, lost.reason(), lost.detail());
             } else if (first) {
-                unknown(List.of(tenure), ((RenewResult.Unknown) result).detail());
+                unknown(List.of(heldGrant), ((RenewResult.Unknown) result).detail());
             }
         }
-        lookAgain(tenures);
+        lookAgain(heldGrants);
     }
 
     /** The outcome is not known: the leases are suspect, and tried again while they are valid. */
-    private void unknown(List<Tenure> tenures, String detail) {
+    private void unknown(List<HeldGrant> heldGrants, String detail) {
         long now = runtime.ticker().nanos();
-        for (Tenure tenure : tenures) {
-            int failed = tenure.failedRenewals.incrementAndGet();
-            long most = Math.min(LONGEST_RETRY_NANOS, Math.max(1_000_000, tenure.thirdOfLeaseNanos() / 4));
+        for (HeldGrant heldGrant : heldGrants) {
+            int failed = heldGrant.failedRenewals.incrementAndGet();
+            long most = Math.min(LONGEST_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
             long delay = Math.min(most, 20_000_000L << Math.min(failed - 1, 6));
-            tenure.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);
-            tenure.renewing = false;
+            heldGrant.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);
+            heldGrant.renewing = false;
             LOG.debug(
                     "lock '{}': renewal failed {} times, {}; {}",
-                    LockName.printable(tenure.name()),
+                    LockName.printable(heldGrant.name()),
                     failed,
-                    tenure.lastConfirmed(now),
+                    heldGrant.lastConfirmed(now),
                     detail);
             if (failed == 1) {
-                tenure.holding.suspected(tenure, detail);
+                heldGrant.heldLock.suspected(heldGrant, detail);
             }
         }
-        lookAgain(tenures);
+        lookAgain(heldGrants);
     }
 
-    private void lookAgain(List<Tenure> tenures) {
+    private void lookAgain(List<HeldGrant> heldGrants) {
         long now = runtime.ticker().nanos();
-        long next = Pulse.NEVER;
-        for (Tenure tenure : tenures) {
-            if (held.contains(tenure)) {
-                next = Math.min(next, nextLookNanos(tenure, now));
+        long next = Housekeeper.NEVER;
+        for (HeldGrant heldGrant : heldGrants) {
+            if (held.contains(heldGrant)) {
+                next = Math.min(next, nextLookNanos(heldGrant, now));
             }
         }
-        if (next != Pulse.NEVER) {
-            pulse.needWithin(next);
+        if (next != Housekeeper.NEVER) {
+            housekeeper.needWithin(next);
         }
     }
 }

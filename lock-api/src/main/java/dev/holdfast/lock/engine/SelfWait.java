@@ -18,51 +18,48 @@ final class SelfWait {
     private SelfWait() {}
 
     /** Within a transition: a waiter has joined the queue. Costs a timer only if what its own thread has is in its way. */
-    static void watch(Contender contender, Waiter waiter) {
-        Possession own = contender.holding().possession();
+    static void watch(LockEntry entry, Waiter waiter) {
+        Hold own = entry.heldLock().hold();
         if (own != null && isInTheWayOf(waiter, own) && waiter.timeoutNanos > PATIENCE_NANOS) {
-            Runnable look = () -> contender.transitions().run(() -> warn(contender, waiter, own));
-            contender
-                    .transitions()
-                    .effect(() -> contender.client().runtime().timer().after(PATIENCE_NANOS, look));
+            Runnable look = () -> entry.mutex().run(() -> warn(entry, waiter, own));
+            entry.mutex().afterUnlock(() -> entry.client().runtime().timer().after(PATIENCE_NANOS, look));
         }
     }
 
-    private static boolean isInTheWayOf(Waiter waiter, Possession own) {
+    private static boolean isInTheWayOf(Waiter waiter, Hold own) {
         boolean waits = waiter.thread() != null;
         return !own.selfWaitTold
                 && own.isAskedForBy(waiter.requester)
                 && (waits ? !own.isOfThread() : !own.isAskedForAsync());
     }
 
-    private static void warn(Contender contender, Waiter waiter, Possession own) {
-        if (waiter.state != Waiter.State.WAITING || contender.holding().possession() != own || own.selfWaitTold) {
+    private static void warn(LockEntry entry, Waiter waiter, Hold own) {
+        if (waiter.state != Waiter.State.WAITING || entry.heldLock().hold() != own || own.selfWaitTold) {
             return;
         }
         own.selfWaitTold = true;
-        contender
-                .transitions()
-                .effect(
+        entry.mutex()
+                .afterUnlock(
                         own.isOfThread()
-                                ? () -> tellOfLock(contender, waiter, own)
-                                : () -> tellOfLease(contender, waiter, own));
+                                ? () -> tellOfLock(entry, waiter, own)
+                                : () -> tellOfLease(entry, waiter, own));
     }
 
-    private static void tellOfLock(Contender contender, Waiter waiter, Possession own) {
+    private static void tellOfLock(LockEntry entry, Waiter waiter, Hold own) {
         LOG.warn(
                 "lock '{}' (token {}): thread '{}' holds it by lock(), and its acquireAsync() has waited {} for that; if the"
                         + " thread waits for the result, it waits for itself: unlock first",
-                LockName.printable(contender.name()),
+                LockName.printable(entry.name()),
                 own.token,
                 waiter.requester.getName(),
                 Durations.text(PATIENCE_NANOS));
     }
 
-    private static void tellOfLease(Contender contender, Waiter waiter, Possession own) {
+    private static void tellOfLease(LockEntry entry, Waiter waiter, Hold own) {
         LOG.warn(
                 "lock '{}' (token {}): thread '{}' has waited {} for a lease that it acquired itself and that"
                         + " is still open; a lease is not re-entrant: close it first, or use lock()",
-                LockName.printable(contender.name()),
+                LockName.printable(entry.name()),
                 own.token,
                 waiter.requester.getName(),
                 Durations.text(PATIENCE_NANOS),

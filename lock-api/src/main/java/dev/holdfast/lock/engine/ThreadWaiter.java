@@ -25,14 +25,14 @@ final class ThreadWaiter extends Waiter {
      *
      * @param interruptible whether an interrupt ends the wait; otherwise the flag is set again on return
      */
-    void await(Contender contender, Ticker ticker, boolean interruptible) throws InterruptedException {
+    void await(LockEntry entry, Ticker ticker, boolean interruptible) throws InterruptedException {
         boolean interrupted = false;
         try {
             while (state == State.WAITING) {
                 if (Thread.interrupted()) {
-                    if (interruptible && contender.cancel(this)) {
+                    if (interruptible && entry.cancel(this)) {
                         throw new InterruptedException(
-                                "lock '" + LockName.printable(contender.name()) + "': interrupted while acquiring");
+                                "lock '" + LockName.printable(entry.name()) + "': interrupted while acquiring");
                     }
                     interrupted = true;
                     interruptible = false;
@@ -40,9 +40,9 @@ final class ThreadWaiter extends Waiter {
                 }
                 Runnable attempt = takeTask();
                 if (attempt != null) {
-                    run(attempt, contender);
+                    run(attempt, entry);
                 } else {
-                    park(contender, ticker);
+                    park(entry, ticker);
                 }
             }
         } finally {
@@ -52,31 +52,31 @@ final class ThreadWaiter extends Waiter {
         }
     }
 
-    private void run(Runnable attempt, Contender contender) {
+    private void run(Runnable attempt, LockEntry entry) {
         attempting = attempt;
         try {
             attempt.run();
         } catch (RuntimeException | Error e) {
-            contender.cancel(this);
+            entry.cancel(this);
             throw e;
         } finally {
             attempting = null;
         }
         if (absent) {
-            contender.comeBack(this);
+            entry.comeBack(this);
         }
     }
 
-    private void park(Contender contender, Ticker ticker) {
+    private void park(LockEntry entry, Ticker ticker) {
         if (waitsForever() || triesOnce()) {
-            LockSupport.park(contender);
+            LockSupport.park(entry);
             return;
         }
         long remaining = remainingNanos(ticker.nanos());
         if (remaining == 0) {
-            contender.timeOut(this);
+            entry.timeOut(this);
         } else {
-            LockSupport.parkNanos(contender, remaining);
+            LockSupport.parkNanos(entry, remaining);
         }
     }
 }

@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import org.jspecify.annotations.Nullable;
 
-/** The local FIFO queue of a {@link Contender}; any waiter leaves in constant time. Guarded by the contender's mutex. */
+/** The local FIFO queue of a {@link LockEntry}; any waiter leaves in constant time. Guarded by the entry's mutex. */
 final class WaitQueue {
     private @Nullable Waiter head;
     private @Nullable Waiter tail;

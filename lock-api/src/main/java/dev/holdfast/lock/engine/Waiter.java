@@ -9,14 +9,14 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller that wants a lock: a node of a {@link Contender}'s local queue. Its fields change under the contender's
+ * One caller that wants a lock: a node of a {@link LockEntry}'s local queue. Its fields change under the entry's
  * mutex only; {@link #state} may be read without it.
  */
 abstract class Waiter {
     enum State {
         /** In the queue, or about to enter it. */
         WAITING,
-        /** {@link #possession} is set. */
+        /** {@link #hold} is set. */
         GRANTED,
         /** Somebody else has the lock, and this caller does not wait any longer. */
         BUSY,
@@ -42,13 +42,13 @@ abstract class Waiter {
 
     volatile State state = State.WAITING;
 
-    @Nullable Possession possession;
+    @Nullable Hold hold;
 
     @Nullable LockException failure;
     /** Whether the listeners were told that it began, and so are to be told how it ended. */
     boolean announced;
 
-    /** Links of the queue, guarded by the contender's mutex. */
+    /** Links of the queue, guarded by the entry's mutex. */
     @Nullable Waiter before;
 
     @Nullable Waiter after;
@@ -57,7 +57,7 @@ abstract class Waiter {
 
     /** The attempt that the caller's own thread is making. */
     volatile @Nullable Runnable attempting;
-    /** That attempt does not return: until then the caller is not in the queue. Set and cleared by the {@link Contender}. */
+    /** That attempt does not return: until then the caller is not in the queue. Set and cleared by the {@link LockEntry}. */
     volatile boolean absent;
 
     /** A blocking attempt that is to be made for this caller: by its thread, or by one of the client's if it has none. */

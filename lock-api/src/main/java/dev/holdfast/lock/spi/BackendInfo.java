@@ -11,7 +11,7 @@ package dev.holdfast.lock.spi;
  * @param pollMinMillis how soon a busy lock is tried again for the first time, in milliseconds; the wait doubles, with
  *     jitter, up to {@code pollMaxMillis}, and is never longer than the holder's remaining time
  * @param pollMaxMillis the longest wait between two tries of a busy lock, in milliseconds; a backend whose
- *     {@link LockBackend#signal} is prompt sets both to the interval of its safety net
+ *     {@link LockBackend#subscribe} is prompt sets both to the interval of its safety net
  * @param ordered true if the store handles the requests about a name in the order in which they were made, but for
  *     faults: then the next attempt is made right behind a release, in one trip with it, without waiting for its answer
  * @param expiring true if whatever an acquisition leaves on the server, a grant as well as a place in a queue, ends by

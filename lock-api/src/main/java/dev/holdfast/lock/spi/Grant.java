@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param handle whatever the backend needs to find it again, or null
  */
 public record Grant(
-        Acquisition acquisition,
+        AcquisitionId acquisition,
         long token,
         long leaseMillis,
         @Nullable Object handle) {

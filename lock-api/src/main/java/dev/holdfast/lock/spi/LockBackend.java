@@ -39,21 +39,21 @@ public interface LockBackend extends AutoCloseable {
      *
      * @param observer the engine's ear; cheap, non-blocking, callable from any thread
      */
-    default void observe(GrantObserver observer) {}
+    default void setGrantListener(GrantListener observer) {}
 
     /**
      * Tries to acquire a lock for an acquisition.
      *
-     * <p>Idempotent by {@link Acquisition#owner()}: if an earlier attempt of the same acquisition was granted, although
-     * its reply was lost, this one answers {@link Attempt.Granted} with the same token and a lease counted anew.
+     * <p>Idempotent by {@link AcquisitionId#owner()}: if an earlier attempt of the same acquisition was granted, although
+     * its reply was lost, this one answers {@link AcquireResult.Granted} with the same token and a lease counted anew.
      *
-     * <p>With {@link AttemptRequest#waitMillis()} of zero, {@link Attempt.Busy} leaves nothing on the server. Otherwise
+     * <p>With {@link AcquireRequest#waitMillis()} of zero, {@link AcquireResult.Busy} leaves nothing on the server. Otherwise
      * it may leave a place in the store's queue, named by its ticket and kept until it is granted or {@link #abandon}ed.
      *
      * @param request what is asked for
      * @return granted or busy
      */
-    CompletionStage<Attempt> attempt(AttemptRequest request);
+    CompletionStage<AcquireResult> tryAcquire(AcquireRequest request);
 
     /**
      * Calls back when the lock may have become free for the ticket's acquisition. It may call too often, too late or,
@@ -62,11 +62,11 @@ public interface LockBackend extends AutoCloseable {
      * once to a ticket: as long as attempts answer with an equal one, also when its place in the queue has changed, the
      * backend sees to it that the same callback is called.
      *
-     * @param ticket from {@link Attempt.Busy}
-     * @param maybeFree cheap and non-blocking; starts the next attempt on the calling thread
+     * @param ticket from {@link AcquireResult.Busy}
+     * @param onMaybeFree cheap and non-blocking; starts the next attempt on the calling thread
      * @return to be closed by the engine when it is not interested any more
      */
-    default Subscription signal(Ticket ticket, Runnable maybeFree) {
+    default Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         return Subscription.NONE;
     }
 
@@ -79,7 +79,7 @@ public interface LockBackend extends AutoCloseable {
      * @param timeoutMillis how long the engine waits
      * @return completes when the server has confirmed it
      */
-    CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis);
+    CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis);
 
     /**
      * Renews grants to their full lease from now on, all in one trip as far as the store can.

@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,7 +16,8 @@ class BacklogTest {
     private final SimWorld world = new SimWorld(1);
     private final SimWorld.Machine machine = world.new Machine(1);
     private final EngineRuntime runtime = machine.runtime();
-    private final Requests requests = new Requests(machine, new Pulse(machine, runtime.timer(), now -> Pulse.NEVER));
+    private final InFlightRequests requests =
+            new InFlightRequests(machine, new Housekeeper(machine, runtime.timer(), now -> Housekeeper.NEVER));
 
     @Test
     void removal_thatCannotEvenBeSent_doesNotKeepTheOthersFromBeingDone() {
@@ -41,7 +42,7 @@ class BacklogTest {
     private Removal<Void> removal(String name) {
         return new Removal<>(
                 Removal.Kind.ABANDON,
-                new Acquisition(name, OwnerId.random()),
+                new AcquisitionId(name, OwnerId.random()),
                 () -> CompletableFuture.completedFuture(null),
                 ignored -> {},
                 requests,

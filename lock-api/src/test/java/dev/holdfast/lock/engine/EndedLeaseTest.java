@@ -30,11 +30,11 @@ class EndedLeaseTest {
     @Test
     void lock_whoseLeaseEndsBeforeItReturns_fails() {
         lock.lock();
-        Possession possession = virtual.client.heldBy("n", Thread.currentThread());
-        assertThat(possession).isNotNull();
+        Hold hold = virtual.client.heldBy("n", Thread.currentThread());
+        assertThat(hold).isNotNull();
         virtual.machine.jumpWallClock(20_000);
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.settle(possession, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.settle(hold, waiter)).isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
     }
 

@@ -35,7 +35,7 @@ public class EngineLincheckTest {
                 timeoutNanos,
                 System.nanoTime(),
                 Runnable::run,
-                possession -> new Simulation.SimLease(possession));
+                hold -> new Simulation.SimLease(hold));
         callers.set(caller, waiter);
         client.submit("n", waiter);
         while (waiter.state == Waiter.State.WAITING && !client.requests().isIdle()) {
@@ -64,8 +64,8 @@ public class EngineLincheckTest {
         if (waiter == null || waiter.state != Waiter.State.GRANTED) {
             return false;
         }
-        Possession possession = Objects.requireNonNull(waiter.possession);
-        possession.tenure.holding.end(possession);
+        Hold hold = Objects.requireNonNull(waiter.hold);
+        hold.heldGrant.heldLock.end(hold);
         callers.set(caller, null);
         return true;
     }
@@ -76,8 +76,8 @@ public class EngineLincheckTest {
         if (waiter == null || waiter.state == Waiter.State.GRANTED) {
             return false;
         }
-        Contender contender = client.contender("n");
-        boolean cancelled = contender != null && contender.cancel(waiter);
+        LockEntry entry = client.entry("n");
+        boolean cancelled = entry != null && entry.cancel(waiter);
         if (cancelled) {
             callers.set(caller, null);
         }

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -23,29 +23,30 @@ class EngineReviewTest {
 
     @Test
     void confirm_sentBeforeTheLatestDoubt_leavesTheDoubt() {
-        Contender contender = new Contender("n", InlineBackend.client());
-        Grant grant = new Grant(new Acquisition("n", OwnerId.random()), 1, 15_000, null);
-        Tenure tenure = new Tenure(contender.holding(), grant, LockOptions.defaults(), 0, new Sent(0, 0), false);
-        tenure.doubt(100);
-        tenure.doubt(300);
+        LockEntry entry = new LockEntry("n", InlineBackend.client());
+        Grant grant = new Grant(new AcquisitionId("n", OwnerId.random()), 1, 15_000, null);
+        HeldGrant heldGrant =
+                new HeldGrant(entry.heldLock(), grant, LockOptions.defaults(), 0, new RequestTime(0, 0), false);
+        heldGrant.doubt(100);
+        heldGrant.doubt(300);
 
-        tenure.confirm(new Sent(200, 0), 400, 15_000, true);
-        assertThat(tenure.isDoubted()).isTrue();
-        assertThat(tenure.renewDueNanos).as("asked again at once").isEqualTo(400);
+        heldGrant.confirm(new RequestTime(200, 0), 400, 15_000, true);
+        assertThat(heldGrant.isDoubted()).isTrue();
+        assertThat(heldGrant.renewDueNanos).as("asked again at once").isEqualTo(400);
 
-        tenure.confirm(new Sent(301, 0), 500, 15_000, true);
-        assertThat(tenure.isDoubted()).isFalse();
+        heldGrant.confirm(new RequestTime(301, 0), 500, 15_000, true);
+        assertThat(heldGrant.isDoubted()).isFalse();
     }
 
     @Test
     void effect_thatFails_leavesTheOthersToBeDone() {
         List<String> done = new ArrayList<>();
-        Transitions transitions = new Transitions(() -> {});
-        transitions.run(() -> {
-            transitions.effect(() -> {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
                 throw new IllegalStateException("on purpose");
             });
-            transitions.effect(() -> done.add("next"));
+            mutex.afterUnlock(() -> done.add("next"));
         });
         assertThat(done).containsExactly("next");
     }
@@ -71,8 +72,8 @@ class EngineReviewTest {
         CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
         backend.releaseAnswer = answer;
 
-        Possession possession = Objects.requireNonNull(first.possession);
-        possession.tenure.holding.end(possession);
+        Hold hold = Objects.requireNonNull(first.hold);
+        hold.heldGrant.heldLock.end(hold);
         assertThat(second.state).isEqualTo(ordered ? Waiter.State.GRANTED : Waiter.State.WAITING);
 
         answer.complete(ReleaseResult.RELEASED);
@@ -86,7 +87,7 @@ class EngineReviewTest {
         EngineClient client = InlineBackend.client(backend, ClientOptions.defaults());
         AsyncWaiter once = waiter(0);
         AsyncWaiter next = waiter();
-        CompletableFuture<Attempt> answer = new CompletableFuture<>();
+        CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
         backend.attemptAnswer = answer;
         client.submit("n", once);
         client.submit("n", next);

@@ -24,15 +24,15 @@ public final class EngineStress {
                 timeoutNanos,
                 System.nanoTime(),
                 task -> {},
-                possession -> new Simulation.SimLease(possession));
+                hold -> new Simulation.SimLease(hold));
         client.submit("n", waiter);
         return waiter;
     }
 
     static boolean close(AsyncWaiter waiter) {
-        Possession possession = Objects.requireNonNull(waiter.possession);
+        Hold hold = Objects.requireNonNull(waiter.hold);
         try {
-            possession.tenure.holding.end(possession);
+            hold.heldGrant.heldLock.end(hold);
             return true;
         } catch (LeaseLostException e) {
             return false;
@@ -53,7 +53,7 @@ public final class EngineStress {
         private final EngineClient client = InlineBackend.client();
         private final AsyncWaiter holder = submit(client, Waiter.FOREVER);
         private final AsyncWaiter waiter = submit(client, Waiter.FOREVER);
-        private final Contender contender = Objects.requireNonNull(client.contender("n"));
+        private final LockEntry entry = Objects.requireNonNull(client.entry("n"));
 
         @Actor
         public void release() {
@@ -62,7 +62,7 @@ public final class EngineStress {
 
         @Actor
         public void cancel(III_Result result) {
-            result.r1 = contender.cancel(waiter) ? 1 : 0;
+            result.r1 = entry.cancel(waiter) ? 1 : 0;
         }
 
         @Arbiter
@@ -84,8 +84,8 @@ public final class EngineStress {
 
         @Actor
         public void lose() {
-            Tenure tenure = Objects.requireNonNull(holder.possession).tenure;
-            tenure.holding.revoke(tenure, LossReason.EXPIRED, "its time has passed");
+            HeldGrant heldGrant = Objects.requireNonNull(holder.hold).heldGrant;
+            heldGrant.heldLock.revoke(heldGrant, LossReason.EXPIRED, "its time has passed");
         }
 
         @Actor
@@ -95,7 +95,7 @@ public final class EngineStress {
 
         @Arbiter
         public void after(III_Result result) {
-            result.r2 = Objects.requireNonNull(holder.possession).state.ordinal();
+            result.r2 = Objects.requireNonNull(holder.hold).state.ordinal();
             result.r3 = isIdle(client);
         }
     }

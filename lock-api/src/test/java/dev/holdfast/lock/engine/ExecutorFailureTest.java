@@ -76,9 +76,9 @@ class ExecutorFailureTest {
 
     @Test
     void release_elsewhere_isRepeated() {
-        Possession possession = Objects.requireNonNull(submit(0).possession);
+        Hold hold = Objects.requireNonNull(submit(0).hold);
         refusals.set(2);
-        possession.tenure.holding.endDropped(possession);
+        hold.heldGrant.heldLock.endDropped(hold);
         world.runUntil(world.now() + SECOND);
         assertThat(client.isIdle()).isTrue();
         assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);

@@ -22,12 +22,12 @@ class HoldEndsTest {
     void minHold_ofOneThatGotTheLockByHandOff_countsFromItsOwnHold() {
         Virtual virtual = new Virtual(
                 ClientOptions.builder().handOffTime(Duration.ofMinutes(1)).build());
-        Possession first = virtual.hold("n", LockOptions.defaults());
+        Hold first = virtual.hold("n", LockOptions.defaults());
         AsyncWaiter next = virtual.submit(
                 "n", LockOptions.builder().minHold(Duration.ofSeconds(2)).build(), Waiter.FOREVER);
         virtual.pass(3 * Virtual.SECOND);
         virtual.end(first);
-        virtual.end(Objects.requireNonNull(next.possession));
+        virtual.end(Objects.requireNonNull(next.hold));
 
         virtual.pass(19 * Virtual.SECOND / 10);
         assertThat(virtual.backend.isHeld("n")).isTrue();
@@ -38,7 +38,7 @@ class HoldEndsTest {
     @Test
     void timeOut_behindAReleaseThatHasNoAnswer_isUnavailableRatherThanBusy() {
         Virtual virtual = new Virtual();
-        Possession held = virtual.hold("n", LockOptions.defaults());
+        Hold held = virtual.hold("n", LockOptions.defaults());
         virtual.backend.silent = true;
         virtual.end(held);
         virtual.pass(Virtual.SECOND / 3);
@@ -73,7 +73,7 @@ class HoldEndsTest {
     @Test
     void renewedEvent_thatIsDeliveredAfterAHandOff_hasTheTokenOfItsTime() {
         Virtual virtual = new Virtual();
-        Possession first = virtual.hold("n", LockOptions.defaults());
+        Hold first = virtual.hold("n", LockOptions.defaults());
         AsyncWaiter next = virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER);
         List<Long> renewed = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
@@ -82,10 +82,10 @@ class HoldEndsTest {
                 renewed.add(token);
             }
         });
-        virtual.client.renewals().renewNow(first.tenure);
+        virtual.client.renewals().renewNow(first.heldGrant);
         virtual.end(first);
         virtual.pass(Virtual.SECOND);
-        assertThat(Objects.requireNonNull(next.possession).token).isGreaterThan(first.token);
+        assertThat(Objects.requireNonNull(next.hold).token).isGreaterThan(first.token);
         assertThat(renewed).containsExactly(first.token);
     }
 
@@ -119,8 +119,8 @@ class HoldEndsTest {
         DistributedLock lock = virtual.client.lock(
                 "n", LockOptions.builder().interruptOnLoss(true).build());
         lock.lock();
-        Possession held = Objects.requireNonNull(virtual.client.heldBy("n", Thread.currentThread()));
-        virtual.client.lost(held.tenure.grant, LossReason.REVOKED, "on purpose");
+        Hold held = Objects.requireNonNull(virtual.client.heldBy("n", Thread.currentThread()));
+        virtual.client.lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
 
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, 0, virtual.machine.nanos());
         assertThatThrownBy(() -> virtual.client.settle(held, waiter)).isInstanceOf(LeaseLostException.class);

@@ -3,9 +3,9 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -25,21 +25,21 @@ import org.jspecify.annotations.Nullable;
 /** One lock that nobody else wants, answered at once on the calling thread: what is left is the engine's own concurrency. */
 final class InlineBackend implements LockBackend {
     private final BackendInfo info;
-    private final AtomicReference<@Nullable Acquisition> holder = new AtomicReference<>();
+    private final AtomicReference<@Nullable AcquisitionId> holder = new AtomicReference<>();
     private final AtomicLong tokens = new AtomicLong();
 
     /** The answer to releases, if they are not answered at once. */
     @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
 
     /** The answer to attempts, likewise. */
-    @Nullable CompletableFuture<Attempt> attemptAnswer;
+    @Nullable CompletableFuture<AcquireResult> attemptAnswer;
 
     /** What happens while the thread that sends an attempt stands still just before. */
     @Nullable Runnable beforeAttempt;
 
     final List<String> calls = new ArrayList<>();
-    final List<Acquisition> attempted = new ArrayList<>();
-    final List<Acquisition> abandoned = new ArrayList<>();
+    final List<AcquisitionId> attempted = new ArrayList<>();
+    final List<AcquisitionId> abandoned = new ArrayList<>();
 
     InlineBackend(boolean ordered) {
         info = new BackendInfo("inline", false, false, 1, 1000, 1000, ordered, false);
@@ -69,7 +69,7 @@ final class InlineBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         Runnable before = beforeAttempt;
         if (before != null) {
             beforeAttempt = null;
@@ -77,23 +77,23 @@ final class InlineBackend implements LockBackend {
         }
         calls.add("attempt");
         attempted.add(request.acquisition());
-        CompletableFuture<Attempt> later = attemptAnswer;
+        CompletableFuture<AcquireResult> later = attemptAnswer;
         if (later != null) {
             return later;
         }
         boolean free = holder.compareAndSet(null, request.acquisition());
         return CompletableFuture.completedFuture(
                 free
-                        ? new Attempt.Granted(
+                        ? new AcquireResult.Granted(
                                 new Grant(request.acquisition(), tokens.incrementAndGet(), request.leaseMillis(), null))
-                        : new Attempt.Busy(-1, null));
+                        : new AcquireResult.Busy(-1, null));
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         calls.add("abandon");
         abandoned.add(acquisition);
-        Acquisition held = holder.get();
+        AcquisitionId held = holder.get();
         if (acquisition.equals(held)) {
             holder.compareAndSet(held, null);
         }
@@ -111,7 +111,7 @@ final class InlineBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        Acquisition held = holder.get();
+        AcquisitionId held = holder.get();
         boolean released = grant.acquisition().equals(held) && holder.compareAndSet(held, null);
         CompletableFuture<ReleaseResult> later = releaseAnswer;
         return later != null

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Ticket;
@@ -24,7 +24,7 @@ class LateAttemptTest {
     private final SimWorld.Machine machine = world.new Machine(1);
     private final InlineBackend backend = new InlineBackend(true);
     private final EngineClient client = new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
-    private final CompletableFuture<Attempt> answer = new CompletableFuture<>();
+    private final CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
     private final AsyncWaiter waiter = new AsyncWaiter(
             "n",
             LockOptions.defaults(),
@@ -46,22 +46,22 @@ class LateAttemptTest {
 
     @Test
     void answer_busyWithATicketForAnEndedPursuit_isAbandonedAgain() {
-        Acquisition acquisition = submitAndCancel();
-        answer.complete(new Attempt.Busy(-1, new Place(acquisition.owner())));
+        AcquisitionId acquisition = submitAndCancel();
+        answer.complete(new AcquireResult.Busy(-1, new Place(acquisition.owner())));
         assertThat(backend.abandoned).containsExactly(acquisition, acquisition);
     }
 
     @Test
     void answer_grantedForAnEndedPursuit_isAbandonedAgain() {
-        Acquisition acquisition = submitAndCancel();
-        answer.complete(new Attempt.Granted(new Grant(acquisition, 1, 15_000, null)));
+        AcquisitionId acquisition = submitAndCancel();
+        answer.complete(new AcquireResult.Granted(new Grant(acquisition, 1, 15_000, null)));
         assertThat(backend.abandoned).containsExactly(acquisition, acquisition);
     }
 
     @Test
     void answer_thatCannotHaveLeftAnything_isNotAbandonedAgain() {
-        Acquisition acquisition = submitAndCancel();
-        answer.complete(new Attempt.Busy(-1, null));
+        AcquisitionId acquisition = submitAndCancel();
+        answer.complete(new AcquireResult.Busy(-1, null));
         assertThat(backend.abandoned).containsExactly(acquisition);
     }
 
@@ -69,34 +69,34 @@ class LateAttemptTest {
     void answer_busyWithATicketAfterClose_isAbandonedAgain() {
         backend.attemptAnswer = answer;
         client.submit("n", waiter);
-        Acquisition acquisition = backend.attempted.get(0);
+        AcquisitionId acquisition = backend.attempted.get(0);
         client.beginClose();
         assertThat(backend.abandoned).containsExactly(acquisition);
 
-        answer.complete(new Attempt.Busy(-1, new Place(acquisition.owner())));
+        answer.complete(new AcquireResult.Busy(-1, new Place(acquisition.owner())));
         assertThat(backend.abandoned).containsExactly(acquisition, acquisition);
     }
 
     @Test
     void failure_afterAnAbandonmentThatFollowedTheSend_isNotAbandonedAgain() {
-        Acquisition acquisition = submitAndCancel();
+        AcquisitionId acquisition = submitAndCancel();
         answer.completeExceptionally(new LockUnavailableException("on purpose"));
         assertThat(backend.abandoned).as("the store promised it").isEqualTo(List.of(acquisition));
     }
 
-    private Acquisition submitAndCancel() {
+    private AcquisitionId submitAndCancel() {
         backend.attemptAnswer = answer;
         client.submit("n", waiter);
         cancel(waiter);
         world.runUntil(world.now() + 10 * SECOND); // until the attempt counts as unanswered
-        Acquisition acquisition = backend.attempted.get(0);
+        AcquisitionId acquisition = backend.attempted.get(0);
         assertThat(backend.abandoned).containsExactly(acquisition);
         return acquisition;
     }
 
     private void cancel(Waiter leaving) {
-        Contender contender = client.contender("n");
-        assertThat(contender).isNotNull();
-        contender.cancel(leaving);
+        LockEntry entry = client.entry("n");
+        assertThat(entry).isNotNull();
+        entry.cancel(leaving);
     }
 }

@@ -46,9 +46,9 @@ class LateThreadTest {
                 machine.nanos(),
                 machine.runtime().callbacks(),
                 Simulation.SimLease::new);
-        Contender contender = client.submit(name, waiter);
+        LockEntry entry = client.submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> contender.timeOut(waiter)));
+            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
         return waiter;
     }
@@ -106,9 +106,9 @@ class LateThreadTest {
     @Test
     void asyncWait_thatIsCancelledBeforeItsAttemptBegan_leavesItToTheNextThread() {
         AsyncWaiter waiter = submit("x", Waiter.FOREVER);
-        Contender contender = client.contender("x");
-        assertThat(contender).isNotNull();
-        contender.cancel(waiter);
+        LockEntry entry = client.entry("x");
+        assertThat(entry).isNotNull();
+        entry.cancel(waiter);
         assertThat(client.isIdle()).isTrue();
         assertThat(client.lock("x").tryLock()).isTrue();
     }

@@ -4,9 +4,9 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 class OutageBackend implements LockBackend {
     private final BackendInfo info;
     private final LongSupplier clockNanos;
-    final Map<String, Acquisition> holders = new HashMap<>();
+    final Map<String, AcquisitionId> holders = new HashMap<>();
     private final Map<Long, Integer> removalsBySecond = new HashMap<>();
 
     @Nullable Supplier<LockException> failure;
@@ -68,23 +68,23 @@ class OutageBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         attempts++;
-        Acquisition asking = request.acquisition();
+        AcquisitionId asking = request.acquisition();
         return answer(
                 () -> holders.computeIfAbsent(asking.name(), name -> asking).equals(asking)
-                        ? new Attempt.Granted(new Grant(asking, ++tokens, request.leaseMillis(), null))
-                        : new Attempt.Busy(-1, null));
+                        ? new AcquireResult.Granted(new Grant(asking, ++tokens, request.leaseMillis(), null))
+                        : new AcquireResult.Busy(-1, null));
     }
 
-    <T> CompletionStage<T> remove(Acquisition acquisition, T removed, T absent) {
+    <T> CompletionStage<T> remove(AcquisitionId acquisition, T removed, T absent) {
         removals++;
         removalsBySecond.merge(clockNanos.getAsLong() / 1_000_000_000, 1, Integer::sum);
         return answer(() -> holders.remove(acquisition.name(), acquisition) ? removed : absent);
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         return remove(acquisition, true, false).thenAccept(ignored -> {});
     }
 

@@ -6,7 +6,7 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,11 +62,11 @@ class OutageTest {
             if (i % 1000 == 0) {
                 pass(SECOND / 100);
                 assertThat(waiter.future).isCompletedExceptionally();
-                most = Math.max(most, client.leftovers().waiting());
+                most = Math.max(most, client.releaser().waiting());
             }
         }
         pass(59 * SECOND);
-        int lines = client.leftovers().warnings().lines();
+        int lines = client.releaser().warnings().lines();
 
         assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + Backlog.SMALLEST_ROUND);
         assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(100);
@@ -74,7 +74,7 @@ class OutageTest {
 
         backend.failure = null;
         pass(3 * SECOND);
-        assertThat(client.leftovers().waiting()).isZero();
+        assertThat(client.releaser().waiting()).isZero();
         AsyncWaiter after = submit(client, "job", 0);
         pass(SECOND / 10);
         assertThat(after.state).isEqualTo(Waiter.State.GRANTED);
@@ -173,12 +173,12 @@ class OutageTest {
         for (int i = 0; i < 3_000; i++) {
             last = submit(client, "job" + i, 0);
             pass(SECOND / 1000);
-            if (last.possession != null) {
+            if (last.hold != null) {
                 end(last);
             }
             pass(SECOND / 100);
         }
-        assertThat(client.leftovers().waiting()).as("removals that wait").isEqualTo(Backlog.CAPACITY);
+        assertThat(client.releaser().waiting()).as("removals that wait").isEqualTo(Backlog.CAPACITY);
         assertThat(backend.attempts).as("no request without room for its end").isEqualTo(Backlog.CAPACITY + 1);
         assertThat(last.future)
                 .isCompletedExceptionally()
@@ -198,7 +198,7 @@ class OutageTest {
 
         backend.refusesToDelete = false;
         pass(60 * SECOND);
-        assertThat(client.leftovers().waiting()).isZero();
+        assertThat(client.releaser().waiting()).isZero();
         AsyncWaiter after = submit(client, "job0", 0);
         pass(SECOND / 10);
         assertThat(after.state).isEqualTo(Waiter.State.GRANTED);
@@ -215,9 +215,9 @@ class OutageTest {
             end(waiter);
         }
         pass(SECOND / 100);
-        assertThat(client.leftovers().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
+        assertThat(client.releaser().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
         pass(60 * SECOND);
-        assertThat(client.leftovers().waiting()).isZero();
+        assertThat(client.releaser().waiting()).isZero();
     }
 
     /** What was released during an outage counts as well: together with what is given up it is bounded. */
@@ -239,12 +239,12 @@ class OutageTest {
         }
         pass(SECOND);
         assertThat(backend.attempts).isEqualTo(attempts);
-        assertThat(client.leftovers().waiting()).isEqualTo(Backlog.CAPACITY);
+        assertThat(client.releaser().waiting()).isEqualTo(Backlog.CAPACITY);
 
         backend.failure = null;
         pass(3 * SECOND);
         assertThat(submit(client, "held0", 0).future).isNotCompletedExceptionally();
-        assertThat(client.leftovers().waiting()).isZero();
+        assertThat(client.releaser().waiting()).isZero();
     }
 
     /** Attempts are granted, releases and abandonments are refused. */
@@ -256,7 +256,7 @@ class OutageTest {
         }
 
         @Override
-        <T> CompletionStage<T> remove(Acquisition acquisition, T removed, T absent) {
+        <T> CompletionStage<T> remove(AcquisitionId acquisition, T removed, T absent) {
             failure = refusesToDelete ? OutageBackend::noPermission : null;
             CompletionStage<T> answer = super.remove(acquisition, removed, absent);
             failure = null;
@@ -265,8 +265,8 @@ class OutageTest {
     }
 
     private void end(AsyncWaiter holder) {
-        Possession possession = Objects.requireNonNull(holder.possession);
-        possession.tenure.holding.end(possession);
+        Hold hold = Objects.requireNonNull(holder.hold);
+        hold.heldGrant.heldLock.end(hold);
     }
 
     private RefusingToDelete refusingToDelete(boolean expiring) {
@@ -314,7 +314,7 @@ class OutageTest {
         }
         pass(90 * SECOND);
         assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
-        assertThat(client.leftovers().warnings().lines()).as("warnings in 90 s").isBetween(1, 10);
+        assertThat(client.releaser().warnings().lines()).as("warnings in 90 s").isBetween(1, 10);
         assertThat(client.losses().lines()).as("warnings in 90 s").isBetween(1, 3);
     }
 
@@ -323,7 +323,7 @@ class OutageTest {
         List<String> abandoned = new ArrayList<>();
         OutageBackend backend = new OutageBackend(false, true, world::now) {
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 abandoned.add(acquisition.name());
                 return acquisition.name().startsWith("dead")
                         ? CompletableFuture.failedFuture(unreachable())
@@ -337,7 +337,7 @@ class OutageTest {
             submit(client, "well" + i, 0);
         }
         pass(SECOND / 15);
-        assertThat(client.leftovers().waiting()).as("after the first round").isEqualTo(4);
+        assertThat(client.releaser().waiting()).as("after the first round").isEqualTo(4);
 
         submit(client, "well", 0);
         pass(SECOND / 1000);

@@ -16,7 +16,7 @@ class RefusalTest {
     @Test
     void refusal_ofThousandsOfWaiters_isToldToAll_andTheNameLives() {
         Virtual virtual = new Virtual(ClientOptions.builder().handOffLimit(0).build());
-        Possession held = virtual.hold("n", LockOptions.defaults());
+        Hold held = virtual.hold("n", LockOptions.defaults());
         List<CompletableFuture<Lease>> waits = new ArrayList<>();
         for (int i = 0; i < 20_000; i++) {
             waits.add(virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER).future);
@@ -33,6 +33,6 @@ class RefusalTest {
         virtual.backend.failure = null;
         virtual.pass(60 * Virtual.SECOND);
         assertThat(virtual.client.isIdle()).isTrue();
-        assertThat(virtual.hold("n", LockOptions.defaults()).state).isEqualTo(Possession.State.HELD);
+        assertThat(virtual.hold("n", LockOptions.defaults()).state).isEqualTo(Hold.State.HELD);
     }
 }

@@ -56,9 +56,9 @@ class RenewalBatchesTest {
         world.runUntil(world.now() + 60 * Virtual.SECOND);
 
         assertThat(all)
-                .allMatch(waiter -> waiter.possession != null
-                        && waiter.possession.state == Possession.State.HELD
-                        && waiter.possession.tenure.failedRenewals.get() == 0);
+                .allMatch(waiter -> waiter.hold != null
+                        && waiter.hold.state == Hold.State.HELD
+                        && waiter.hold.heldGrant.failedRenewals.get() == 0);
         assertThat(requests).allSatisfy(request -> {
             assertThat(request).hasSizeLessThanOrEqualTo(1_000);
             assertThat(request.stream().map(Grant::leaseMillis).distinct()).hasSize(1);

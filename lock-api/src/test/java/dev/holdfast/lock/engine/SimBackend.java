@@ -4,12 +4,12 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -40,7 +40,7 @@ final class SimBackend implements LockBackend {
     /** When the doubt of a grant was reported; gone once a renewal that was sent later has been answered. */
     final Map<OwnerId, Long> doubts = new HashMap<>();
 
-    private @Nullable GrantObserver observer;
+    private @Nullable GrantListener observer;
     /** Set when the run is to come to an end. */
     boolean calm;
 
@@ -130,14 +130,14 @@ final class SimBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         if (!reachesTheNetwork()) {
             return new CompletableFuture<>();
         }
         long sent = store.nextRequest();
-        CompletionStage<Attempt> reply = call(false, () -> {
-            Attempt answer = store.attempt(request, machine, sent);
-            if (answer instanceof Attempt.Granted now) {
+        CompletionStage<AcquireResult> reply = call(false, () -> {
+            AcquireResult answer = store.tryAcquire(request, machine, sent);
+            if (answer instanceof AcquireResult.Granted now) {
                 granted.put(request.acquisition().owner(), now.grant());
             }
             return answer;
@@ -152,11 +152,11 @@ final class SimBackend implements LockBackend {
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         SimStore.SimTicket place = (SimStore.SimTicket) ticket;
         Runnable deliver = () -> {
             if (calm || !world.chance(faults)) {
-                world.after(machine, 500_000, maybeFree);
+                world.after(machine, 500_000, onMaybeFree);
             }
         };
         if (store.listen(place, deliver)) {
@@ -166,7 +166,7 @@ final class SimBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         if (!reachesTheNetwork()) {
             return new CompletableFuture<>();
         }
@@ -193,7 +193,7 @@ final class SimBackend implements LockBackend {
     }
 
     @Override
-    public void observe(GrantObserver told) {
+    public void setGrantListener(GrantListener told) {
         observer = told;
     }
 
@@ -210,7 +210,7 @@ final class SimBackend implements LockBackend {
     /** Reports the end of a grant that an administrator has deleted, after a while. */
     void reportLost(OwnerId owner) {
         Grant grant = granted.get(owner);
-        GrantObserver told = observer;
+        GrantListener told = observer;
         if (grant != null && told != null) {
             world.after(machine, world.millis(0, 50), () -> told.lost(grant, LossReason.REVOKED, "deleted"));
         }

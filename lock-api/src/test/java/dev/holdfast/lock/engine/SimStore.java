@@ -1,9 +1,9 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -96,12 +96,12 @@ final class SimStore {
         return ++requests;
     }
 
-    Attempt attempt(AttemptRequest request, SimWorld.Machine machine, long sent) {
-        Acquisition acquisition = request.acquisition();
+    AcquireResult tryAcquire(AcquireRequest request, SimWorld.Machine machine, long sent) {
+        AcquisitionId acquisition = request.acquisition();
         OwnerId owner = acquisition.owner();
         Lock lock = lock(acquisition.name());
         if (abandoned.getOrDefault(owner, 0L) > sent && fault != Fault.IGNORES_ABANDON) {
-            return new Attempt.Busy(-1, null);
+            return new AcquireResult.Busy(-1, null);
         }
         boolean mine = owner.equals(lock.holder) && fault != Fault.FORGETS_OWNER_ON_RETRY;
         boolean first =
@@ -117,14 +117,14 @@ final class SimStore {
             lock.holder = owner;
             lock.holderMachine = machine;
             lock.expiresNanos = world.now() + request.leaseMillis() * 1_000_000;
-            return new Attempt.Granted(new Grant(acquisition, lock.token, request.leaseMillis(), null));
+            return new AcquireResult.Granted(new Grant(acquisition, lock.token, request.leaseMillis(), null));
         }
         boolean queued = queues && request.waitMillis() > 0;
         if (queued) {
             lock.queue.putIfAbsent(owner, machine);
         }
         long remaining = sticky || lock.holder == null ? -1 : (lock.expiresNanos - world.now()) / 1_000_000;
-        return new Attempt.Busy(remaining, queued ? new SimTicket(acquisition.name(), owner) : null);
+        return new AcquireResult.Busy(remaining, queued ? new SimTicket(acquisition.name(), owner) : null);
     }
 
     boolean listen(SimTicket ticket, @Nullable Runnable listener) {
@@ -137,7 +137,7 @@ final class SimStore {
         return lock.holder == null;
     }
 
-    boolean abandon(Acquisition acquisition, long sent) {
+    boolean abandon(AcquisitionId acquisition, long sent) {
         abandoned.merge(acquisition.owner(), sent, Math::max);
         Lock lock = lock(acquisition.name());
         boolean head =

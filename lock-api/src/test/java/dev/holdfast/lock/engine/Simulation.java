@@ -55,16 +55,16 @@ final class Simulation {
     int closes;
     int stops;
 
-    /** Only carries the fact of the grant: the simulation releases by possession, since closing a lease waits. */
-    record SimLease(Possession possession) implements Lease {
+    /** Only carries the fact of the grant: the simulation releases by hold, since closing a lease waits. */
+    record SimLease(Hold hold) implements Lease {
         @Override
         public String name() {
-            return possession.tenure.name();
+            return hold.heldGrant.name();
         }
 
         @Override
         public long token() {
-            return possession.token;
+            return hold.token;
         }
 
         @Override
@@ -91,23 +91,23 @@ final class Simulation {
         @Override
         public void close() {
             try {
-                possession.tenure.holding.end(possession);
+                hold.heldGrant.heldLock.end(hold);
             } catch (LeaseLostException tooLate) {
                 // lost and cancelled: nothing more to do
             }
         }
     }
 
-    private record Claim(Client client, Possession possession, OwnerId owner) {
+    private record Claim(Client client, Hold hold, OwnerId owner) {
         boolean isDoubted() {
             return client.backend.doubts.containsKey(owner);
         }
 
         boolean isValid() {
-            Tenure tenure = possession.tenure;
-            return possession.state == Possession.State.HELD
-                    && !tenure.isDoubted()
-                    && tenure.remainingNanos(client.machine) > 0;
+            HeldGrant heldGrant = hold.heldGrant;
+            return hold.state == Hold.State.HELD
+                    && !heldGrant.isDoubted()
+                    && heldGrant.remainingNanos(client.machine) > 0;
         }
     }
 
@@ -245,7 +245,7 @@ final class Simulation {
         claims.values()
                 .forEach(all -> all.forEach(claim -> check(
                         !claim.isDoubted() || !claim.isValid(),
-                        "token " + claim.possession.token + " counts as valid though it is in doubt")));
+                        "token " + claim.hold.token + " counts as valid though it is in doubt")));
     }
 
     /** As {@link EngineClient#close} does, which waits for the store; then the process is gone. */
@@ -296,29 +296,29 @@ final class Simulation {
         long pausedBefore = client.machine.pausedNanos;
         AsyncWaiter waiter = new AsyncWaiter(
                 name, options.build(), timeout, since, client.machine.runtime().callbacks(), SimLease::new);
-        Contender contender = client.engine.submit(name, waiter);
+        LockEntry entry = client.engine.submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(client.machine.runtime().timer().after(timeout, () -> contender.timeOut(waiter)));
+            waiter.timeout(client.machine.runtime().timer().after(timeout, () -> entry.timeOut(waiter)));
         }
         waiting.put(waiter, name + " on client " + clients.indexOf(client) + " " + waiter.options + " for " + timeout);
         waiter.future.whenComplete((lease, error) -> {
             waiting.remove(waiter);
-            contender.cancel(waiter);
+            entry.cancel(waiter);
             long patience = Math.max(timeout, client.engine.requestTimeoutNanos());
             long late = client.machine.nanos() - since - patience;
             boolean bounded = !waiter.triesOnce() && !waiter.waitsForever();
             check(
                     !bounded || late <= 5_000_000 + 2 * (client.machine.pausedNanos - pausedBefore),
                     "deadline overrun by " + late);
-            Possession possession = waiter.possession;
-            if (lease == null || possession == null) {
+            Hold hold = waiter.hold;
+            if (lease == null || hold == null) {
                 begin(client, rounds - 1);
                 return;
             }
-            claimed(client, name, possession);
-            long hold = world.chance(0.5) ? world.millis(0, 20) : world.millis(0, 3000);
-            world.after(client.machine, hold, () -> {
-                release(contender, possession);
+            claimed(client, name, hold);
+            long holdMillis = world.chance(0.5) ? world.millis(0, 20) : world.millis(0, 3000);
+            world.after(client.machine, holdMillis, () -> {
+                release(entry, hold);
                 begin(client, rounds - 1);
             });
         });
@@ -328,26 +328,23 @@ final class Simulation {
     }
 
     /** A caller that hears of its grant only after its lease has ended may well hear of it after a later one. */
-    private void claimed(Client client, String name, Possession possession) {
-        Claim claim = new Claim(
-                client, possession, possession.tenure.grant.acquisition().owner());
+    private void claimed(Client client, String name, Hold hold) {
+        Claim claim = new Claim(client, hold, hold.heldGrant.grant.acquisition().owner());
         List<Claim> earlier = claims.computeIfAbsent(name, key -> new ArrayList<>());
         for (Claim other : earlier) {
             check(
-                    other.possession.token < possession.token
-                            || !claim.isValid()
-                            || store.revoked.contains(claim.owner),
-                    "token " + possession.token + " after " + other.possession.token);
+                    other.hold.token < hold.token || !claim.isValid() || store.revoked.contains(claim.owner),
+                    "token " + hold.token + " after " + other.hold.token);
         }
         earlier.add(claim);
     }
 
-    private void release(Contender contender, Possession possession) {
+    private void release(LockEntry entry, Hold hold) {
         checkDoubts();
         try {
-            possession.tenure.holding.end(possession);
+            hold.heldGrant.heldLock.end(hold);
         } catch (LeaseLostException expected) {
-            check(possession.state == Possession.State.LOST, "reported lost while " + possession.state);
+            check(hold.state == Hold.State.LOST, "reported lost while " + hold.state);
         }
     }
 
@@ -356,8 +353,8 @@ final class Simulation {
             if (!claim.owner.equals(grantedTo) && !store.revoked.contains(claim.owner)) {
                 check(
                         !claim.isValid(),
-                        "granted to another while token " + claim.possession.token + " is valid for "
-                                + claim.possession.tenure.remainingNanos(claim.client.machine) + " ns");
+                        "granted to another while token " + claim.hold.token + " is valid for "
+                                + claim.hold.heldGrant.remainingNanos(claim.client.machine) + " ns");
             }
         }
     }
@@ -369,7 +366,7 @@ final class Simulation {
                 .sum();
         check(
                 unfinished == 0,
-                unfinished + " callers are still waiting or holding: " + waiting.values() + "; " + store);
+                unfinished + " callers are still waiting or heldLock: " + waiting.values() + "; " + store);
         for (String name : List.of("a", "b")) {
             check(!store.isHeldOrAwaited(name), "left on the server: " + store);
         }

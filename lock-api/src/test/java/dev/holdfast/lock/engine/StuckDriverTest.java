@@ -9,9 +9,9 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
@@ -119,16 +119,16 @@ class StuckDriverTest {
     @Test
     void name_whoseReleaseFindsNoThread_isNotBlockedHere() throws Exception {
         Lease dropped = lock.acquire();
-        Possession possession = backendHold();
+        Hold hold = backendHold();
         backend.toBeStuck.set(Integer.MAX_VALUE);
         client.lock("a").acquireAsync(Duration.ZERO);
         client.lock("b").acquireAsync(Duration.ZERO);
         await(() -> backend.stuck.get() == 2);
         backend.toBeStuck.set(0);
-        possession.tenure.holding.endDropped(possession);
+        hold.heldGrant.heldLock.endDropped(hold);
         assertThat(dropped.isValid()).isFalse();
 
-        await(() -> client.leftovers().waiting() > 0);
+        await(() -> client.releaser().waiting() > 0);
         backend.forget("n");
         assertThat(lock.tryLock(10, SECONDS)).isTrue();
         lock.unlock();
@@ -142,19 +142,19 @@ class StuckDriverTest {
         Future<?> inDriver = first.submit(lock::lock);
         client.lock("a").acquireAsync(Duration.ofMinutes(1));
         await(() -> backend.stuck.get() == 2);
-        await(() -> client.contender("n") != null && backend.removed.get() > 0);
+        await(() -> client.entry("n") != null && backend.removed.get() > 0);
 
         second.submit(client::close).get(10, SECONDS);
         backend.returns.countDown();
         assertThatThrownBy(() -> inDriver.get(10, SECONDS)).hasCauseInstanceOf(LockClosedException.class);
     }
 
-    private Possession backendHold() {
-        Contender contender = client.contender("n");
-        assertThat(contender).isNotNull();
-        Possession possession = contender.holding().possession();
-        assertThat(possession).isNotNull();
-        return possession;
+    private Hold backendHold() {
+        LockEntry entry = client.entry("n");
+        assertThat(entry).isNotNull();
+        Hold hold = entry.heldLock().hold();
+        assertThat(hold).isNotNull();
+        return hold;
     }
 
     private static void await(java.util.concurrent.Callable<Boolean> condition) {
@@ -176,7 +176,7 @@ class StuckDriverTest {
         }
 
         @Override
-        public CompletionStage<Attempt> attempt(AttemptRequest request) {
+        public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
             if (toBeStuck.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
                 stuck.incrementAndGet();
                 boolean back = false;
@@ -191,14 +191,14 @@ class StuckDriverTest {
             }
             mutex.lock();
             try {
-                return super.attempt(request);
+                return super.tryAcquire(request);
             } finally {
                 mutex.unlock();
             }
         }
 
         @Override
-        <T> CompletionStage<T> remove(Acquisition acquisition, T gone, T absent) {
+        <T> CompletionStage<T> remove(AcquisitionId acquisition, T gone, T absent) {
             mutex.lock();
             try {
                 removed.incrementAndGet();

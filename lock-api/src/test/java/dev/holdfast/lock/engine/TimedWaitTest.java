@@ -9,7 +9,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Subscription;
 import java.time.Duration;
@@ -30,18 +30,18 @@ class TimedWaitTest {
     private final Clock clock = new Clock();
     private final InlineBackend backend = new InlineBackend(false);
     private final EngineClient client = client();
-    private final CompletableFuture<Attempt> answer = new CompletableFuture<>();
+    private final CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
     private final List<AttemptOutcome> outcomes = new ArrayList<>();
 
     @Test
     void timeOut_firstAnswerIsOut_waitsForIt() {
         AsyncWaiter waiter = submit(10);
         clock.nanos += 10 * MILLI;
-        contender().timeOut(waiter);
+        entry().timeOut(waiter);
         assertThat(waiter.state).as("at its time").isEqualTo(Waiter.State.WAITING);
 
         clock.nanos += 10 * MILLI;
-        answer.complete(new Attempt.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+        answer.complete(new AcquireResult.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
 
         assertThat(waiter.state).as("at the answer").isEqualTo(Waiter.State.GRANTED);
         assertThat(backend.abandoned).isEmpty();
@@ -52,11 +52,11 @@ class TimedWaitTest {
         AsyncWaiter head = submit(10);
         AsyncWaiter behind = submit(5);
         clock.nanos += 10 * MILLI;
-        contender().timeOut(behind);
-        contender().timeOut(head);
+        entry().timeOut(behind);
+        entry().timeOut(head);
         clock.nanos += 10 * MILLI;
 
-        answer.complete(new Attempt.Busy(-1, null));
+        answer.complete(new AcquireResult.Busy(-1, null));
 
         assertThat(head.state).isEqualTo(Waiter.State.BUSY);
         assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
@@ -69,10 +69,10 @@ class TimedWaitTest {
         AsyncWaiter patient = submit(60_000);
         AsyncWaiter behind = submit(5);
         clock.nanos += 5 * MILLI;
-        contender().timeOut(behind);
+        entry().timeOut(behind);
         assertThat(behind.state).isEqualTo(Waiter.State.WAITING);
 
-        answer.complete(new Attempt.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+        answer.complete(new AcquireResult.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
 
         assertThat(patient.state).isEqualTo(Waiter.State.GRANTED);
         assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
@@ -82,16 +82,16 @@ class TimedWaitTest {
     void timeOut_storeSilent_isUnavailableAfterTheRequestTimeout() {
         AsyncWaiter waiter = submit(10);
         clock.nanos += 2_999 * MILLI;
-        contender().timeOut(waiter);
+        entry().timeOut(waiter);
         assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
 
         clock.nanos += MILLI;
-        contender().timeOut(waiter);
+        entry().timeOut(waiter);
 
         assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
         assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class).hasMessageContaining("3.0 s");
         assertThat(outcomes).containsExactly(AttemptOutcome.UNAVAILABLE);
-        answer.complete(new Attempt.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+        answer.complete(new AcquireResult.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
         assertThat(backend.abandoned).as("a grant that comes too late").containsExactly(backend.attempted.get(0));
     }
 
@@ -101,7 +101,7 @@ class TimedWaitTest {
         answer.completeExceptionally(new LockUnavailableException("connection refused"));
         clock.nanos += 10 * MILLI;
 
-        contender().timeOut(waiter);
+        entry().timeOut(waiter);
 
         assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
         assertThat(waiter.failure).hasMessageContaining("connection refused");
@@ -186,8 +186,8 @@ class TimedWaitTest {
         return waiter;
     }
 
-    private Contender contender() {
-        return Objects.requireNonNull(client.contender("n"));
+    private LockEntry entry() {
+        return Objects.requireNonNull(client.entry("n"));
     }
 
     private EngineClient client() {

@@ -38,28 +38,28 @@ final class Virtual {
                 timeoutNanos,
                 machine.nanos(),
                 machine.runtime().callbacks(),
-                possession -> new EngineLease(client, possession, true));
-        Contender contender = client.submit(name, waiter);
+                hold -> new EngineLease(client, hold, true));
+        LockEntry entry = client.submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> contender.timeOut(waiter)));
+            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
         return waiter;
     }
 
     /** A hold that was granted to an asynchronous caller. */
-    Possession hold(String name, LockOptions options) {
+    Hold hold(String name, LockOptions options) {
         AsyncWaiter waiter = submit(name, options, 0);
         pass(1_000_000);
-        return Objects.requireNonNull(waiter.possession);
+        return Objects.requireNonNull(waiter.hold);
     }
 
-    void end(Possession possession) {
-        possession.tenure.holding.end(possession);
+    void end(Hold hold) {
+        hold.heldGrant.heldLock.end(hold);
     }
 
     /** What the calling thread holds by {@code lock}. */
     Grant grantHere(String name) {
-        return Objects.requireNonNull(client.heldBy(name, Thread.currentThread())).tenure.grant;
+        return Objects.requireNonNull(client.heldBy(name, Thread.currentThread())).heldGrant.grant;
     }
 
     static boolean isUnavailable(CompletableFuture<Lease> future) {

@@ -80,7 +80,7 @@ final class Authentication implements ClientInterceptor {
                         new SimpleForwardingClientCallListener<>(listener) {
                             @Override
                             public void onClose(Status status, Metadata trailers) {
-                                if (EtcdErrors.isTokenRefused(status.asRuntimeException())) {
+                                if (EtcdFailures.isTokenRefused(status.asRuntimeException())) {
                                     token.forget();
                                 }
                                 super.onClose(status, trailers);

@@ -32,21 +32,21 @@ import java.util.stream.Stream;
  *       back. Its own revision is new, so nothing on its way can expect it. A grant rests on an acknowledged write alone,
  *       never on what a read or a refusal told, and so on the lease of that write.
  *   <li><b>What was sent since and has no answer</b> expects the present revision: the key is on the lease of the last
- *       acknowledged write, or on that of one of those. {@link EtcdPlace#mayBeOn} knows them all; all are renewed, and a
+ *       acknowledged write, or on that of one of those. {@link EtcdAcquisition#mayBeOn} knows them all; all are renewed, and a
  *       holder is promised no more than the one that ends first. The next acknowledged write settles it (2), and one that is
  *       refused tells where the key is, which settles it too: that revision is one that nobody has expected yet.
  *   <li><b>Creation</b> expects no key, a state that does come back. While the acquisition goes on, its own next write
- *       meets whatever came late, and a refusal makes it look again. When it ends, {@link EtcdBurial} leaves a tombstone on
+ *       meets whatever came late, and a refusal makes it look again. When it ends, {@link EtcdRemoval} leaves a tombstone on
  *       each lease for which a creation is open: it came before and is deleted, or comes later and is refused, by the
  *       tombstone or, after the lease's end, by etcd, which puts no key on a lease that is not there.
  *   <li><b>Removal</b> while the acquisition goes on expects the revision seen, too. When it ends, the key is deleted by its
  *       value, which is unique to the acquisition, or whatever it holds, and then its number is never used again unless
  *       that deletion was answered ({@link QueueSlots}). Moves cannot come after that: they expect a key.
  *   <li><b>Lost answers</b> cost one more request each: it is refused, tells how the key is, and is repeated. Answers that
- *       come late are used by their revision: older news never replaces newer ({@link EtcdPlace#saw}).
+ *       come late are used by their revision: older news never replaces newer ({@link EtcdAcquisition#saw}).
  * </ol>
  *
- * The same holds for {@link EtcdMode#SINGLE_KEY}, where the contenders' creations compete for one key.
+ * The same holds for {@link EtcdMode#SINGLE_KEY}, where the acquisitions' creations compete for one key.
  *
  * <p>The write goes through Raft, and what it reads is never stale, unlike a read, even a "linearizable" one, on a paused
  * and resumed leader (etcd-io/etcd#20418). See also etcd-io/etcd#11456, #11457 and jepsen.io/analyses/etcd-3.4.3.
@@ -85,8 +85,9 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
      *
      * @param alsoRead makes what is to be read by the same transaction
      */
-    CompletableFuture<Result> send(EtcdPlace place, SharedLease lease, Function<EtcdPlace.Write, List<Op>> alsoRead) {
-        EtcdPlace.Write write = place.sent(lease);
+    CompletableFuture<Result> send(
+            EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> alsoRead) {
+        EtcdAcquisition.Write write = place.sent(lease);
         if (place.isEnding()) {
             place.settled(write);
             return CompletableFuture.completedFuture(new Result.Ended());
@@ -106,10 +107,10 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                 .commit());
         return call.handle((reply, failure) -> {
                     if (failure != null) {
-                        if (EtcdErrors.isRefusal(failure)) {
+                        if (EtcdFailures.isRefusal(failure)) {
                             place.settled(write);
                         }
-                        return CompletableFuture.<Result>failedFuture(EtcdErrors.unwrap(failure));
+                        return CompletableFuture.<Result>failedFuture(EtcdFailures.unwrap(failure));
                     }
                     calls.seen(reply);
                     Result result = result(place, write, reply);
@@ -119,7 +120,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                 .thenCompose(result -> result);
     }
 
-    private Result result(EtcdPlace place, EtcdPlace.Write write, TxnResponse reply) {
+    private Result result(EtcdAcquisition place, EtcdAcquisition.Write write, TxnResponse reply) {
         long at = reply.getHeader().getRevision();
         if (reply.isSucceeded()) {
             long created = write.expected() == 0 ? at : write.created();
@@ -148,7 +149,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
     }
 
     /** Deletes the key if it is as last seen. Completes with whether it was, or was not there already. */
-    CompletableFuture<Boolean> removeAsSeen(EtcdPlace place) {
+    CompletableFuture<Boolean> removeAsSeen(EtcdAcquisition place) {
         KeyState seen = place.seen();
         if (seen.modified() == 0) {
             return CompletableFuture.completedFuture(true);

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -26,11 +26,12 @@ record EtcdAttempts(
         SharedLeases leases,
         ConditionalWrite writes,
         QueueSlots slots,
-        Consumer<EtcdPlace> forget) {
+        Consumer<EtcdAcquisition> forget) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
     /** Makes one; {@code again}: if etcd does not know the lease any more, on another one. */
-    CompletableFuture<Attempt> attempt(EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
+    CompletableFuture<AcquireResult> tryAcquire(
+            EtcdAcquisition place, AcquireRequest request, Deadline deadline, boolean again) {
         boolean called = place.takeCall();
         if (!called && place.isWaiting() && request.ticket() instanceof EtcdTicket ticket && isKept(place)) {
             return look(place, ticket, request, deadline);
@@ -39,22 +40,22 @@ record EtcdAttempts(
     }
 
     /** Whether the place in the queue, if there is one, needs no move to another lease. */
-    private boolean isKept(EtcdPlace place) {
+    private boolean isKept(EtcdAcquisition place) {
         SharedLease lease = place.lease();
         return !protocol.queues() || lease != null && leases.isGood(lease);
     }
 
     /** A poll: nothing is written while nothing has changed. */
-    private CompletableFuture<Attempt> look(
-            EtcdPlace place, EtcdTicket ticket, AttemptRequest request, Deadline deadline) {
+    private CompletableFuture<AcquireResult> look(
+            EtcdAcquisition place, EtcdTicket ticket, AcquireRequest request, Deadline deadline) {
         return calls.bounded(new WaiterLook(calls, protocol).isUnchanged(ticket), deadline.leftMillis())
                 .thenCompose(unchanged -> unchanged
-                        ? CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket))
+                        ? CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket))
                         : write(place, request, deadline, true));
     }
 
-    private CompletableFuture<Attempt> write(
-            EtcdPlace place, AttemptRequest request, Deadline deadline, boolean again) {
+    private CompletableFuture<AcquireResult> write(
+            EtcdAcquisition place, AcquireRequest request, Deadline deadline, boolean again) {
         SharedLease present = place.lease();
         if (present != null && leases.isGood(present)) {
             return write(place, present, request, deadline, again);
@@ -63,30 +64,30 @@ record EtcdAttempts(
                 .thenCompose(lease -> write(place, lease, request, deadline, again));
     }
 
-    private CompletableFuture<Attempt> write(
-            EtcdPlace place, SharedLease lease, AttemptRequest request, Deadline deadline, boolean again) {
+    private CompletableFuture<AcquireResult> write(
+            EtcdAcquisition place, SharedLease lease, AcquireRequest request, Deadline deadline, boolean again) {
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
         return calls.bounded(writes.send(place, lease, write -> protocol.alsoRead(place, write)), deadline.leftMillis())
                 .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
                 .exceptionallyCompose(failure -> {
-                    if (EtcdErrors.isLeaseGone(failure) && again) {
+                    if (EtcdFailures.isLeaseGone(failure) && again) {
                         leases.gone(lease, "etcd refused to put a key on it");
-                        return attempt(place, request, deadline, false);
+                        return tryAcquire(place, request, deadline, false);
                     }
                     return CompletableFuture.failedFuture(failure);
                 });
     }
 
-    private static LockUnavailableException ended(EtcdPlace place) {
+    private static LockUnavailableException ended(EtcdAcquisition place) {
         return new LockUnavailableException(
                 "lock '" + place.acquisition().name() + "': the acquisition was abandoned before this attempt");
     }
 
-    private CompletableFuture<Attempt> finish(
-            EtcdPlace place,
-            AttemptRequest request,
+    private CompletableFuture<AcquireResult> finish(
+            EtcdAcquisition place,
+            AcquireRequest request,
             Deadline deadline,
             CompletableFuture<Void> fresh,
             Outcome outcome) {
@@ -101,25 +102,25 @@ record EtcdAttempts(
         }
         if (!(outcome instanceof Outcome.Queued)) {
             place.called();
-            return attempt(place, request, deadline, true);
+            return tryAcquire(place, request, deadline, true);
         }
         EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
         if (request.waitMillis() == 0) {
-            return leave(place, deadline).thenApply(gone -> new Attempt.Busy(-1, null));
+            return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
         place.waiting();
         SharedLease lease = place.lease();
         if (lease != null) {
             leases.lookAfter(lease);
         }
-        return CompletableFuture.completedFuture(new Attempt.Busy(-1, ticket));
+        return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket));
     }
 
     /**
      * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
      * deleted, and not used again.
      */
-    private void move(EtcdPlace place, KeyValue present) {
+    private void move(EtcdAcquisition place, KeyValue present) {
         ByteSequence key = place.key();
         String name = place.acquisition().name();
         QueueSlots.Slot slot = slots.take(name);
@@ -135,8 +136,12 @@ record EtcdAttempts(
      * Reports no more of the shared lease than what is certain. The keep-alive that was sent beside the transaction makes
      * that nearly all of it; it usually answers first, and is waited for longer only if the rest is short.
      */
-    private CompletableFuture<Attempt> granted(
-            EtcdPlace place, AttemptRequest request, Deadline deadline, CompletableFuture<Void> fresh, long revision) {
+    private CompletableFuture<AcquireResult> granted(
+            EtcdAcquisition place,
+            AcquireRequest request,
+            Deadline deadline,
+            CompletableFuture<Void> fresh,
+            long revision) {
         if (fresh.isDone()) {
             return CompletableFuture.completedFuture(grant(place, request, deadline, revision));
         }
@@ -145,12 +150,13 @@ record EtcdAttempts(
         return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, revision));
     }
 
-    private static long certainMillis(EtcdPlace place, AttemptRequest request, Deadline deadline) {
+    private static long certainMillis(EtcdAcquisition place, AcquireRequest request, Deadline deadline) {
         long certain = place.certainNanos(deadline.startNanos());
         return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
     }
 
-    private static Attempt grant(EtcdPlace place, AttemptRequest request, Deadline deadline, long revision) {
+    private static AcquireResult grant(
+            EtcdAcquisition place, AcquireRequest request, Deadline deadline, long revision) {
         long certain = certainMillis(place, request, deadline);
         if (certain < 1) {
             throw new LockUnavailableException("lock '" + request.acquisition().name() + "': " + place.lease()
@@ -158,11 +164,11 @@ record EtcdAttempts(
         }
         Grant grant = new Grant(request.acquisition(), revision, certain, place);
         place.held(grant, request.leaseMillis());
-        return new Attempt.Granted(grant);
+        return new AcquireResult.Granted(grant);
     }
 
     /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
-    private CompletableFuture<?> leave(EtcdPlace place, Deadline deadline) {
+    private CompletableFuture<?> leave(EtcdAcquisition place, Deadline deadline) {
         CompletableFuture<Boolean> left = protocol.queues()
                 ? calls.bounded(writes.removeAsSeen(place), deadline.leftMillis())
                 : CompletableFuture.completedFuture(true);

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.Deadlines;
+import dev.holdfast.lock.spi.Timeouts;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
@@ -35,7 +35,7 @@ final class EtcdCalls {
     private final Client client;
     private final ScheduledExecutorService executor;
     private final AtomicLong latestTerm = new AtomicLong();
-    private final Deadlines deadlines = new Deadlines();
+    private final Timeouts timeouts = new Timeouts();
 
     EtcdCalls(Client client, ScheduledExecutorService executor) {
         this.client = client;
@@ -96,13 +96,13 @@ final class EtcdCalls {
      */
     <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
         CompletableFuture<T> result = new CompletableFuture<>();
-        deadlines.end(result, Math.max(1, timeoutMillis));
+        timeouts.start(result, Math.max(1, timeoutMillis));
         call.whenComplete((value, failure) -> {
-            deadlines.ended(result);
+            timeouts.cancel(result);
             if (failure == null) {
                 result.complete(value);
             } else {
-                result.completeExceptionally(EtcdErrors.unwrap(failure));
+                result.completeExceptionally(EtcdFailures.unwrap(failure));
             }
         });
         return result;
@@ -114,9 +114,9 @@ final class EtcdCalls {
      */
     static <T> CompletableFuture<T> guarded(Callable<CompletableFuture<T>> call) {
         return once(call)
-                .exceptionallyCompose(failure -> EtcdErrors.isTokenRefused(failure)
+                .exceptionallyCompose(failure -> EtcdFailures.isTokenRefused(failure)
                         ? once(call)
-                        : CompletableFuture.failedFuture(EtcdErrors.unwrap(failure)));
+                        : CompletableFuture.failedFuture(EtcdFailures.unwrap(failure)));
     }
 
     private static <T> CompletableFuture<T> once(Callable<CompletableFuture<T>> call) {

@@ -10,7 +10,7 @@ import java.nio.charset.StandardCharsets;
  *
  * <pre>
  * prefix name                        the one key of a name in {@link EtcdMode#SINGLE_KEY}
- * prefix ~queue/ name / number       the keys of a name's contenders in {@link EtcdMode#QUEUE}
+ * prefix ~queue/ name / number       the keys of a name's acquisitions in {@link EtcdMode#QUEUE}
  * prefix ~gone/ owner /~ lease       tombstones
  * </pre>
  *
@@ -34,12 +34,12 @@ record EtcdKeys(String prefix) {
         }
     }
 
-    /** What the keys of a name's contenders begin with. */
+    /** What the keys of a name's acquisitions begin with. */
     ByteSequence queue(String name) {
         return bytes(prefix + "~queue/" + LockName.percentEncoded(name) + "/");
     }
 
-    /** The key of one contender. */
+    /** The key of one acquisition. */
     ByteSequence place(String name, QueueSlots.Slot slot) {
         return bytes(prefix + "~queue/" + LockName.percentEncoded(name) + "/" + slot);
     }

@@ -2,12 +2,12 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Locks on etcd, as the engine uses them: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdPlace}. */
+/** Locks on etcd, as the engine uses them: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
 final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
     private static final BackendInfo QUEUE_INFO = new BackendInfo("etcd", false, true, 2_000, 5_000, 5_000);
@@ -49,8 +49,8 @@ final class EtcdLockBackend implements LockBackend {
     private final EtcdRenewal renewal;
     private final Withdrawals withdrawals;
     private final QueueSlots slots = new QueueSlots();
-    private final ConcurrentMap<OwnerId, EtcdPlace> places = new ConcurrentHashMap<>();
-    private volatile @Nullable GrantObserver observer;
+    private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
+    private volatile @Nullable GrantListener observer;
 
     EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode, Duration requestTimeout) {
         this.closeMillis = Math.min(LONGEST_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
@@ -68,7 +68,7 @@ final class EtcdLockBackend implements LockBackend {
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
         this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
-        this.withdrawals = new Withdrawals(calls, new EtcdBurial(calls, protocol, keys, leases), this::forget);
+        this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::forget);
     }
 
     @Override
@@ -77,36 +77,36 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     @Override
-    public void observe(GrantObserver observer) {
+    public void setGrantListener(GrantListener observer) {
         this.observer = observer;
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        EtcdPlace place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
-        return translated(request.acquisition(), attempts.attempt(place, request, deadline, true));
+        return translated(request.acquisition(), attempts.tryAcquire(place, request, deadline, true));
     }
 
-    private EtcdPlace newPlace(AttemptRequest request) {
+    private EtcdAcquisition newPlace(AcquireRequest request) {
         String name = request.acquisition().name();
         QueueSlots.Slot slot = slots.take(name);
-        return new EtcdPlace(request.acquisition(), slot, protocol.key(name, slot), request.identity());
+        return new EtcdAcquisition(request.acquisition(), slot, protocol.key(name, slot), request.identity());
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
-        EtcdPlace place = ours.place();
+        EtcdAcquisition place = ours.place();
         DeletionWatch watch = new DeletionWatch(calls, ours, () -> {
             place.called();
-            maybeFree.run();
+            onMaybeFree.run();
         });
-        // An object of its own: the same maybeFree may come with several tickets.
+        // An object of its own: the same onMaybeFree may come with several tickets.
         Runnable wake = new Runnable() {
             @Override
             public void run() {
-                maybeFree.run();
+                onMaybeFree.run();
             }
         };
         place.onWake(wake);
@@ -122,8 +122,8 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        EtcdPlace place = places.get(acquisition.owner());
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        EtcdAcquisition place = places.get(acquisition.owner());
         if (place == null) {
             return CompletableFuture.completedFuture(null);
         }
@@ -133,7 +133,7 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        EtcdPlace place = EtcdPlace.of(grant);
+        EtcdAcquisition place = EtcdAcquisition.of(grant);
         if (place == null) {
             return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
         }
@@ -150,7 +150,7 @@ final class EtcdLockBackend implements LockBackend {
         return places.size() + slots.names();
     }
 
-    private void forget(EtcdPlace place) {
+    private void forget(EtcdAcquisition place) {
         List<SharedLease> on = place.mayBeOn();
         place.ended();
         if (places.remove(place.acquisition().owner(), place)) {
@@ -164,14 +164,14 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /** A grant has ended on the server. If something of it may still arrive there, that is kept out. */
-    private void lost(EtcdPlace place) {
+    private void lost(EtcdAcquisition place) {
         if (place.openCreations().isEmpty() && place.mayBeOn().size() <= 1) {
             forget(place);
             return;
         }
         Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
         withdrawals.withdraw(place, 0, deadline).whenComplete((there, failure) -> {
-            if (failure != null && !EtcdErrors.isRefusal(failure)) {
+            if (failure != null && !EtcdFailures.isRefusal(failure)) {
                 LOG.debug("{}: left to the end of its leases", place.key(), failure);
                 place.mayBeOn().forEach(SharedLease::condemn);
                 place.openCreations().forEach(SharedLease::condemn);
@@ -186,7 +186,7 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /** Called for each place that has to do with a lease that has ended on the server. */
-    private void leaseGone(EtcdPlace place, String detail) {
+    private void leaseGone(EtcdAcquisition place, String detail) {
         Grant grant = place.grant();
         if (place.isEnding()) {
             if (place.openCreations().isEmpty() && place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
@@ -196,7 +196,7 @@ final class EtcdLockBackend implements LockBackend {
             place.wake();
         } else if (place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
             lost(place);
-            GrantObserver ear = observer;
+            GrantListener ear = observer;
             if (ear != null) {
                 ear.lost(grant, LossReason.REVOKED, detail);
             }
@@ -208,13 +208,13 @@ final class EtcdLockBackend implements LockBackend {
         var call = calls.get(protocol.holderKey(name), protocol.holderOption());
         return calls.bounded(call, timeoutMillis)
                 .thenApply(reply -> reply.getKvs().stream().findFirst().map(EtcdValue::holder))
-                .exceptionallyCompose(failure ->
-                        CompletableFuture.failedFuture(EtcdErrors.translate("holder of lock '" + name + "'", failure)));
+                .exceptionallyCompose(failure -> CompletableFuture.failedFuture(
+                        EtcdFailures.translate("holder of lock '" + name + "'", failure)));
     }
 
-    private static <T> CompletableFuture<T> translated(Acquisition acquisition, CompletableFuture<T> stage) {
+    private static <T> CompletableFuture<T> translated(AcquisitionId acquisition, CompletableFuture<T> stage) {
         return stage.exceptionallyCompose(failure ->
-                CompletableFuture.failedFuture(EtcdErrors.translate("lock '" + acquisition.name() + "'", failure)));
+                CompletableFuture.failedFuture(EtcdFailures.translate("lock '" + acquisition.name() + "'", failure)));
     }
 
     /**
@@ -230,7 +230,7 @@ final class EtcdLockBackend implements LockBackend {
         places.values().stream()
                 .filter(place -> place.isHeld() && !place.isEnding())
                 .forEach(place -> lingering.addAll(place.mayBeOn()));
-        boolean unanswered = places.values().stream().anyMatch(EtcdPlace::isEnding);
+        boolean unanswered = places.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
         Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");
         closing.setDaemon(true);

@@ -109,8 +109,8 @@ public final class EtcdLockProvider implements LockProvider {
                 loaded = true;
                 return;
             } catch (ExecutionException | TimeoutException e) {
-                if (left == 0 || !EtcdErrors.isTimeout(e)) {
-                    throw EtcdErrors.translate("connecting to " + address, e);
+                if (left == 0 || !EtcdFailures.isTimeout(e)) {
+                    throw EtcdFailures.translate("connecting to " + address, e);
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

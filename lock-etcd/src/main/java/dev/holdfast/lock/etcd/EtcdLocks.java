@@ -65,7 +65,7 @@ public final class EtcdLocks {
     }
 
     static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
-        return settings(builder).interceptor(new CallDeadlines(callTimeout));
+        return settings(builder).interceptor(new GrpcDeadlineInterceptor(callTimeout));
     }
 
     private static ClientBuilder settings(ClientBuilder builder) {
@@ -100,11 +100,11 @@ public final class EtcdLocks {
         return builder.interceptor(new Authentication(Objects.requireNonNull(credentials, "credentials")));
     }
 
-    /** The same, for a client that serves locks only: see {@link OnArrival} and {@link SharedCallDeadlines}. */
+    /** The same, for a client that serves locks only: see {@link DirectExecutorInterceptor} and {@link DeadlineInterceptor}. */
     static ClientBuilder dedicated(ClientBuilder builder, Duration callTimeout) {
         return settings(builder)
-                .interceptor(new SharedCallDeadlines(callTimeout))
-                .interceptor(new OnArrival())
+                .interceptor(new DeadlineInterceptor(callTimeout))
+                .interceptor(new DirectExecutorInterceptor())
                 .executorService(MoreExecutors.newDirectExecutorService());
     }
 
@@ -125,7 +125,7 @@ public final class EtcdLocks {
      */
     public static Cmp ownership(Lease lease) {
         Grant grant = LockEngine.grant(lease);
-        EtcdPlace place = EtcdPlace.of(grant);
+        EtcdAcquisition place = EtcdAcquisition.of(grant);
         if (place == null) {
             throw new IllegalArgumentException("lock '" + lease.name() + "' is not held in etcd");
         }

@@ -13,17 +13,17 @@ interface EtcdProtocol {
     ByteSequence key(String name, QueueSlots.Slot slot);
 
     /** What an attempt reads beside its write, and by the same transaction. */
-    List<Op> alsoRead(EtcdPlace place, EtcdPlace.Write write);
+    List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write);
 
     /** What the write's result means. */
-    Outcome outcome(EtcdPlace place, ConditionalWrite.Result result);
+    Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result);
 
     /**
      * Removes the acquisition's key, if it is there, and does the rest in any case.
      *
      * @return whether the key was there with that create revision
      */
-    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest);
+    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest);
 
     /** The key or range whose first entry is the holder's. */
     ByteSequence holderKey(String name);

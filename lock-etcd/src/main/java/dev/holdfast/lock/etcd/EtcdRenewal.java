@@ -35,11 +35,11 @@ final class EtcdRenewal {
     private final EtcdCalls calls;
     private final SharedLeases leases;
     private final ConditionalWrite writes;
-    private final Consumer<EtcdPlace> onLost;
+    private final Consumer<EtcdAcquisition> onLost;
     /** The last look at each lease. */
     private final Map<SharedLease, Check> checks = new ConcurrentHashMap<>();
 
-    EtcdRenewal(EtcdCalls calls, SharedLeases leases, ConditionalWrite writes, Consumer<EtcdPlace> onLost) {
+    EtcdRenewal(EtcdCalls calls, SharedLeases leases, ConditionalWrite writes, Consumer<EtcdAcquisition> onLost) {
         this.calls = calls;
         this.leases = leases;
         this.writes = writes;
@@ -51,7 +51,7 @@ final class EtcdRenewal {
         checks.entrySet().removeIf(check -> !check.getValue().isRecent(check.getKey(), deadline.startNanos()));
         List<CompletableFuture<RenewResult>> results = new ArrayList<>(grants.size());
         for (Grant grant : grants) {
-            EtcdPlace place = EtcdPlace.of(grant);
+            EtcdAcquisition place = EtcdAcquisition.of(grant);
             if (place == null) {
                 results.add(CompletableFuture.completedFuture(
                         new RenewResult.Lost(LossReason.REVOKED, "held by another acquisition")));
@@ -113,7 +113,7 @@ final class EtcdRenewal {
         }
     }
 
-    private CompletableFuture<Checked> check(SharedLease lease, EtcdPlace place, Deadline deadline) {
+    private CompletableFuture<Checked> check(SharedLease lease, EtcdAcquisition place, Deadline deadline) {
         if (lease.isGone()) {
             return CompletableFuture.completedFuture(Checked.NOTHING);
         }
@@ -149,7 +149,7 @@ final class EtcdRenewal {
                 : reply.getKeys().stream().map(EtcdKeys::ending).collect(Collectors.toSet());
     }
 
-    private CompletableFuture<RenewResult> result(EtcdPlace place, Checked checked, Deadline deadline) {
+    private CompletableFuture<RenewResult> result(EtcdAcquisition place, Checked checked, Deadline deadline) {
         List<SharedLease> on = place.mayBeOn();
         if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
             return CompletableFuture.completedFuture(lost(place, on + " has ended on the server"));
@@ -171,7 +171,8 @@ final class EtcdRenewal {
     }
 
     /** A lease that may be promised on, and that is confirmed no earlier than the present one. */
-    private CompletableFuture<SharedLease> target(EtcdPlace place, @Nullable SharedLease present, Deadline deadline) {
+    private CompletableFuture<SharedLease> target(
+            EtcdAcquisition place, @Nullable SharedLease present, Deadline deadline) {
         if (present != null && leases.isGood(present)) {
             return CompletableFuture.completedFuture(present);
         }
@@ -187,11 +188,12 @@ final class EtcdRenewal {
     }
 
     /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
-    private CompletableFuture<RenewResult> write(EtcdPlace place, SharedLease lease, Deadline deadline, boolean again) {
+    private CompletableFuture<RenewResult> write(
+            EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
         long token = Objects.requireNonNull(place.grant()).token();
         return calls.bounded(writes.send(place, lease, write -> List.of()), deadline.leftMillis())
                 .whenComplete((result, failure) -> {
-                    if (failure != null && EtcdErrors.isLeaseGone(failure)) {
+                    if (failure != null && EtcdFailures.isLeaseGone(failure)) {
                         leases.gone(lease, "etcd refused to put a key on it");
                     }
                 })
@@ -206,7 +208,7 @@ final class EtcdRenewal {
                 });
     }
 
-    private static RenewResult renewed(EtcdPlace place, Deadline deadline) {
+    private static RenewResult renewed(EtcdAcquisition place, Deadline deadline) {
         long certain = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(deadline.startNanos()));
         long millis = Math.min(place.requestedMillis(), certain);
         return millis < 1
@@ -214,7 +216,7 @@ final class EtcdRenewal {
                 : new RenewResult.Renewed(millis);
     }
 
-    private RenewResult lost(EtcdPlace place, String detail) {
+    private RenewResult lost(EtcdAcquisition place, String detail) {
         onLost.accept(place);
         return new RenewResult.Lost(LossReason.REVOKED, detail);
     }

@@ -11,7 +11,7 @@ import io.etcd.jetcd.ByteSequence;
  * @param created that key's create revision: one with another is not the one that is waited for
  * @param revision the store's revision at which that key was there
  */
-record EtcdTicket(EtcdPlace place, ByteSequence before, long created, long revision) implements Ticket {
+record EtcdTicket(EtcdAcquisition place, ByteSequence before, long created, long revision) implements Ticket {
     @Override
     public boolean equals(Object other) {
         return other instanceof EtcdTicket that

@@ -8,7 +8,7 @@ import io.etcd.jetcd.KeyValue;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 
-/** What a contender's key holds: its owner, the time by the contender's own clock, and who it is. For people. */
+/** What an acquisition's key holds: its owner, the time by the acquisition's own clock, and who it is. For people. */
 final class EtcdValue {
 
     private EtcdValue() {}

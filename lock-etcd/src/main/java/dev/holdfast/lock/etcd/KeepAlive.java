@@ -76,7 +76,7 @@ final class KeepAlive {
             calls.seen(reply);
             lease.confirmed(sent);
             done.complete(null);
-        } else if (failure != null && EtcdErrors.isLeaseGone(failure)) {
+        } else if (failure != null && EtcdFailures.isLeaseGone(failure)) {
             done.completeExceptionally(failure);
         } else {
             lastFailure = failure;

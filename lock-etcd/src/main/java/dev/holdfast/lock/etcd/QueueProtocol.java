@@ -49,7 +49,7 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public List<Op> alsoRead(EtcdPlace place, EtcdPlace.Write write) {
+    public List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write) {
         return List.of(Op.get(keys.queue(place.acquisition().name()), upTo(write.created())));
     }
 
@@ -67,7 +67,7 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public Outcome outcome(EtcdPlace place, ConditionalWrite.Result result) {
+    public Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result) {
         if (result instanceof ConditionalWrite.Result.Written written) {
             return queued(place, written);
         }
@@ -77,7 +77,7 @@ final class QueueProtocol implements EtcdProtocol {
         return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
-    private static Outcome queued(EtcdPlace place, ConditionalWrite.Result.Written written) {
+    private static Outcome queued(EtcdAcquisition place, ConditionalWrite.Result.Written written) {
         List<KeyValue> last = written.reply().getGetResponses().get(0).getKvs();
         if (last.size() == 1) {
             return new Outcome.Held(written.created());
@@ -91,14 +91,14 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest) {
+    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
         return revision != 0 && rest.isEmpty() && place.mayDelete()
                 ? delete(calls, place, revision)
                 : deleteOwn(calls, place, revision, rest);
     }
 
     /** Of a lock that was granted. jetcd does not send a deletion again but if etcd has refused it. */
-    private static CompletableFuture<Boolean> delete(EtcdCalls calls, EtcdPlace place, long revision) {
+    private static CompletableFuture<Boolean> delete(EtcdCalls calls, EtcdAcquisition place, long revision) {
         return calls.delete(place.key(), WITH_PREVIOUS).thenApply(deleted -> {
             place.deleted();
             return isThere(deleted, revision);
@@ -106,7 +106,7 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     private static CompletableFuture<Boolean> deleteOwn(
-            EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest) {
+            EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
         ops.add(Op.delete(place.key(), WITH_PREVIOUS));
         Txn conditional = calls.txn()

@@ -27,7 +27,7 @@ final class SharedLease {
     private final long ttlNanos;
     private final long term;
     private final AtomicLong confirmedNanos;
-    private final Set<EtcdPlace> members = ConcurrentHashMap.newKeySet();
+    private final Set<EtcdAcquisition> members = ConcurrentHashMap.newKeySet();
     private final AtomicLong keyBytes = new AtomicLong();
     private final AtomicInteger tombstones = new AtomicInteger();
     private final AtomicBoolean upkeep = new AtomicBoolean();
@@ -54,17 +54,17 @@ final class SharedLease {
         return term;
     }
 
-    Set<EtcdPlace> members() {
+    Set<EtcdAcquisition> members() {
         return members;
     }
 
-    void join(EtcdPlace place) {
+    void join(EtcdAcquisition place) {
         if (members.add(place)) {
             keyBytes.addAndGet(place.key().size());
         }
     }
 
-    void leave(EtcdPlace place) {
+    void leave(EtcdAcquisition place) {
         if (members.remove(place)) {
             keyBytes.addAndGet(-place.key().size());
         }
@@ -106,7 +106,7 @@ final class SharedLease {
         return news;
     }
 
-    void buried() {
+    void tombstoned() {
         tombstones.incrementAndGet();
     }
 

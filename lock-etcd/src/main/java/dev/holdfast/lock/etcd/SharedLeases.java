@@ -32,13 +32,13 @@ final class SharedLeases {
     private static final Logger LOG = LoggerFactory.getLogger(SharedLeases.class);
 
     private final EtcdCalls calls;
-    private final BiConsumer<EtcdPlace, String> onGone;
+    private final BiConsumer<EtcdAcquisition, String> onGone;
     private final ConcurrentMap<Long, CompletableFuture<SharedLease>> current = new ConcurrentHashMap<>();
     private final ConcurrentMap<SharedLease, CompletableFuture<Void>> renewals = new ConcurrentHashMap<>();
     private final Set<SharedLease> all = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    SharedLeases(EtcdCalls calls, BiConsumer<EtcdPlace, String> onGone) {
+    SharedLeases(EtcdCalls calls, BiConsumer<EtcdAcquisition, String> onGone) {
         this.calls = calls;
         this.onGone = onGone;
     }
@@ -132,7 +132,7 @@ final class SharedLeases {
             if (failure == null) {
                 result.complete(null);
             } else {
-                if (EtcdErrors.isLeaseGone(failure)) {
+                if (EtcdFailures.isLeaseGone(failure)) {
                     gone(lease, "etcd does not know the lease any more: expired or revoked");
                 }
                 result.completeExceptionally(failure);
@@ -186,7 +186,7 @@ final class SharedLeases {
     }
 
     private static boolean isWaitedOn(SharedLease lease) {
-        return lease.members().stream().anyMatch(EtcdPlace::isWaiting);
+        return lease.members().stream().anyMatch(EtcdAcquisition::isWaiting);
     }
 
     private static long third(SharedLease lease) {

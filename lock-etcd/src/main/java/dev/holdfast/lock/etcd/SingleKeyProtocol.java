@@ -30,12 +30,12 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public List<Op> alsoRead(EtcdPlace place, EtcdPlace.Write write) {
+    public List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write) {
         return List.of();
     }
 
     @Override
-    public Outcome outcome(EtcdPlace place, ConditionalWrite.Result result) {
+    public Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result) {
         if (result instanceof ConditionalWrite.Result.Written written) {
             return new Outcome.Held(written.created());
         }
@@ -47,7 +47,7 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdPlace place, long revision, List<Op> rest) {
+    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
         ops.add(Op.delete(place.key(), DeleteOption.DEFAULT));
         Txn conditional = calls.txn()

@@ -18,7 +18,7 @@ record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
 
     /** Completes with whether the waiter is still where its ticket says. */
     CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
-        EtcdPlace place = ticket.place();
+        EtcdAcquisition place = ticket.place();
         Op own = Op.get(place.key(), KEY_ONLY);
         Op before = Op.get(ticket.before(), KEY_ONLY);
         return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Ends acquisitions on the server, by {@link EtcdBurial}. The engine asks no more for a removal that etcd has refused, or
+ * Ends acquisitions on the server, by {@link EtcdRemoval}. The engine asks no more for a removal that etcd has refused, or
  * has not answered for as long as a lease, because what is left ends with its lease. Here other locks may keep that lease
  * alive. So a removal that has failed is repeated until it is done or the lease has run out: one removal at a time, with a
  * pause that doubles while they fail. Nobody else on the lease is concerned.
@@ -23,15 +23,15 @@ final class Withdrawals {
     private static final long TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
-    private final EtcdBurial burial;
-    private final Consumer<EtcdPlace> forget;
-    private final Set<EtcdPlace> failed = new LinkedHashSet<>();
+    private final EtcdRemoval removal;
+    private final Consumer<EtcdAcquisition> forget;
+    private final Set<EtcdAcquisition> failed = new LinkedHashSet<>();
     private boolean planned;
     private long pauseMillis = FIRST_PAUSE_MILLIS;
 
-    Withdrawals(EtcdCalls calls, EtcdBurial burial, Consumer<EtcdPlace> forget) {
+    Withdrawals(EtcdCalls calls, EtcdRemoval removal, Consumer<EtcdAcquisition> forget) {
         this.calls = calls;
-        this.burial = burial;
+        this.removal = removal;
         this.forget = forget;
     }
 
@@ -39,37 +39,37 @@ final class Withdrawals {
      * Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. Completes
      * with whether the key was there with that create revision.
      */
-    CompletableFuture<Boolean> withdraw(EtcdPlace place, long revision, Deadline deadline) {
+    CompletableFuture<Boolean> withdraw(EtcdAcquisition place, long revision, Deadline deadline) {
         return once(place, revision, deadline).exceptionallyCompose(failure -> {
             onExecutor(() -> keep(place), 0);
             return CompletableFuture.failedFuture(
-                    EtcdErrors.isLoginRefused(failure) ? untilLogin(place, failure) : failure);
+                    EtcdFailures.isLoginRefused(failure) ? untilLogin(place, failure) : failure);
         });
     }
 
     /** Right credentials make it pass, so the engine is to ask again. */
-    private static LockUnavailableException untilLogin(EtcdPlace place, Throwable failure) {
-        Throwable cause = EtcdErrors.unwrap(failure);
+    private static LockUnavailableException untilLogin(EtcdAcquisition place, Throwable failure) {
+        Throwable cause = EtcdFailures.unwrap(failure);
         return new LockUnavailableException(
                 "lock '" + place.acquisition().name() + "': etcd says '" + cause.getMessage()
                         + "'; check user and password",
                 cause);
     }
 
-    private CompletableFuture<Boolean> once(EtcdPlace place, long revision, Deadline deadline) {
+    private CompletableFuture<Boolean> once(EtcdAcquisition place, long revision, Deadline deadline) {
         place.ending();
         if (place.isNowhere()) {
             forget.accept(place);
             return CompletableFuture.completedFuture(false);
         }
-        return burial.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
-            place.buried();
+        return removal.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
+            place.tombstoned();
             forget.accept(place);
             return there;
         });
     }
 
-    private void keep(EtcdPlace place) {
+    private void keep(EtcdAcquisition place) {
         if (!place.isEnded() && failed.add(place)) {
             plan(pauseMillis);
         }
@@ -85,19 +85,19 @@ final class Withdrawals {
     private void next() {
         planned = false;
         failed.removeIf(place -> place.isEnded() || hasRunOut(place));
-        Iterator<EtcdPlace> oldest = failed.iterator();
+        Iterator<EtcdAcquisition> oldest = failed.iterator();
         if (!oldest.hasNext()) {
             pauseMillis = FIRST_PAUSE_MILLIS;
             return;
         }
-        EtcdPlace place = oldest.next();
+        EtcdAcquisition place = oldest.next();
         oldest.remove();
         planned = true;
         once(place, 0, new Deadline(System.nanoTime(), TIMEOUT_MILLIS))
                 .whenComplete((there, failure) -> onExecutor(() -> answered(place, failure == null), 0));
     }
 
-    private void answered(EtcdPlace place, boolean done) {
+    private void answered(EtcdAcquisition place, boolean done) {
         planned = false;
         pauseMillis = done ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, 2 * pauseMillis);
         if (!done) {
@@ -107,7 +107,7 @@ final class Withdrawals {
     }
 
     /** No lease that it may be on was renewed for twice its length: nothing of it is there any more. */
-    private boolean hasRunOut(EtcdPlace place) {
+    private boolean hasRunOut(EtcdAcquisition place) {
         long now = System.nanoTime();
         boolean over = java.util.stream.Stream.concat(place.mayBeOn().stream(), place.openCreations().stream())
                 .allMatch(lease -> lease.isGone() || lease.certainNanos(now) < -lease.ttlNanos());

@@ -8,8 +8,8 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Subscription;
@@ -151,17 +151,17 @@ final class EtcdCountingTest {
         try (LockBackend first = fixture.newBackend();
                 LockBackend second = fixture.newBackend()) {
             Grant held = Spi.grant(first, name, 120_000);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             Ticket ticket = Spi.queueUp(second, waiter, 120_000);
             AtomicInteger calls = new AtomicInteger();
-            Subscription signal = second.signal(ticket, calls::incrementAndGet);
+            Subscription signal = second.subscribe(ticket, calls::incrementAndGet);
             await().atMost(PATIENCE).until(() -> watches() == 1);
             long entries = fixture.server().sum("etcd_server_proposals_committed_total", "");
             long txns = calls("Txn");
             long streams = calls("Watch");
 
             for (int i = 0; i < 20; i++) {
-                Attempt.Busy busy = (Attempt.Busy) Spi.again(second, waiter, 120_000, ticket);
+                AcquireResult.Busy busy = (AcquireResult.Busy) Spi.again(second, waiter, 120_000, ticket);
                 assertThat(busy.ticket())
                         .as("equal, so that the engine keeps its watch")
                         .isEqualTo(ticket);
@@ -175,7 +175,7 @@ final class EtcdCountingTest {
             assertThat(calls).hasValue(0);
             Spi.answer(first.release(held, Spi.TIMEOUT_MILLIS));
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
-            assertThat(Spi.again(second, waiter, 120_000, ticket)).isInstanceOf(Attempt.Granted.class);
+            assertThat(Spi.again(second, waiter, 120_000, ticket)).isInstanceOf(AcquireResult.Granted.class);
             signal.close();
         }
     }
@@ -280,10 +280,10 @@ final class EtcdCountingTest {
             Grant held = Spi.grant(backends.get(0), name, 30_000);
             for (int i = 0; i < 200; i++) {
                 LockBackend backend = backends.get(i % 8);
-                Acquisition waiter = Spi.acquisition(name);
+                AcquisitionId waiter = Spi.acquisition(name);
                 Ticket ticket = Spi.queueUp(backend, waiter, 30_000);
                 AtomicInteger mine = i == 0 ? firstWoken : new AtomicInteger();
-                signals.add(backend.signal(ticket, () -> {
+                signals.add(backend.subscribe(ticket, () -> {
                     woken.incrementAndGet();
                     mine.incrementAndGet();
                 }));

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -49,17 +49,17 @@ final class EtcdKeyReuseTest {
     }
 
     private static ByteSequence keyOf(Grant grant) {
-        return Objects.requireNonNull(EtcdPlace.of(grant)).key();
+        return Objects.requireNonNull(EtcdAcquisition.of(grant)).key();
     }
 
     /** Asks for a new acquisition, again and again where there is no answer, or the lock is not free yet. */
     private static Grant eventuallyGranted(LockBackend backend, String name) {
-        Acquisition acquisition = Spi.acquisition(name);
+        AcquisitionId acquisition = Spi.acquisition(name);
         AtomicReference<Grant> grant = new AtomicReference<>();
         await().atMost(PATIENCE).until(() -> {
             try {
                 var request = Spi.request(acquisition, LEASE, 0, null, SHORT_TIMEOUT);
-                if (Spi.answer(backend.attempt(request)) instanceof Attempt.Granted granted) {
+                if (Spi.answer(backend.tryAcquire(request)) instanceof AcquireResult.Granted granted) {
                     grant.set(granted.grant());
                 }
             } catch (LockUnavailableException e) {

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -88,18 +88,18 @@ final class EtcdLateRequestTest {
                 LockBackend others = fixture.newBackend();
                 LockBackend waiters = behind(proxy, PATIENCE)) {
             Grant held = eventually(() -> Spi.grant(others, name, LEASE));
-            Acquisition between = Spi.acquisition(name);
+            AcquisitionId between = Spi.acquisition(name);
             Spi.queueUp(others, between, LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             Ticket ticket = Spi.queueUp(waiters, waiter, LEASE);
             AtomicInteger calls = new AtomicInteger();
-            Subscription signal = waiters.signal(ticket, calls::incrementAndGet);
+            Subscription signal = waiters.subscribe(ticket, calls::incrementAndGet);
             Spi.answer(others.abandon(between, Spi.TIMEOUT_MILLIS));
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             long firstLease = keyAt(name, 1).getLease();
 
             LateBytes late = proxy.keepBack(Direction.TO_SERVER);
-            var stuck = waiters.attempt(Spi.request(waiter, LEASE, Spi.WAIT_MILLIS, ticket, SHORT_TIMEOUT));
+            var stuck = waiters.tryAcquire(Spi.request(waiter, LEASE, Spi.WAIT_MILLIS, ticket, SHORT_TIMEOUT));
             assertThat(late.awaitSome(PATIENCE)).isTrue();
             late.cutOff();
             late.dropClients();
@@ -112,7 +112,8 @@ final class EtcdLateRequestTest {
             eventually(() -> Spi.answer(others.release(held, Spi.TIMEOUT_MILLIS)));
             AtomicReference<Grant> granted = new AtomicReference<>();
             await().atMost(PATIENCE).until(() -> {
-                if (eventually(() -> Spi.again(waiters, waiter, LEASE, ticket)) instanceof Attempt.Granted answer) {
+                if (eventually(() -> Spi.again(waiters, waiter, LEASE, ticket))
+                        instanceof AcquireResult.Granted answer) {
                     granted.set(answer.grant());
                 }
                 return granted.get() != null;
@@ -141,14 +142,15 @@ final class EtcdLateRequestTest {
                         "127.0.0.1", fixture.server().nodes().get(0).port());
                 LockBackend backend = behind(proxy, Duration.ofSeconds(1))) {
             eventually(() -> Spi.grant(backend, newName(), LEASE));
-            Acquisition acquisition = Spi.acquisition(name);
+            AcquisitionId acquisition = Spi.acquisition(name);
             LateBytes late = proxy.keepBack(Direction.TO_SERVER);
-            var stuck = backend.attempt(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, SHORT_TIMEOUT));
+            var stuck = backend.tryAcquire(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, SHORT_TIMEOUT));
             assertThat(late.awaitSome(PATIENCE)).isTrue();
             late.cutOff();
             assertThat(catchThrowable(() -> Spi.answer(stuck))).isInstanceOf(LockUnavailableException.class);
             late.dropClients();
-            Grant grant = eventually(() -> ((Attempt.Granted) Spi.attempt(backend, acquisition, LEASE, 1_000)).grant());
+            Grant grant = eventually(
+                    () -> ((AcquireResult.Granted) Spi.tryAcquire(backend, acquisition, LEASE, 1_000)).grant());
             KeyValue before = keyAt(name, 0);
             long served = fixture.server().calls("Txn");
 

@@ -2,8 +2,8 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -56,14 +56,14 @@ final class EtcdManyLocksTest {
     private static List<Grant> grants(LockBackend backend, int count, String names, long lease) throws Exception {
         List<Grant> grants = new ArrayList<>(count);
         for (int done = 0; done < count; done += AT_A_TIME) {
-            List<CompletableFuture<Attempt>> some = new ArrayList<>();
+            List<CompletableFuture<AcquireResult>> some = new ArrayList<>();
             for (int i = 0; i < Math.min(AT_A_TIME, count - done); i++) {
-                Acquisition acquisition = Spi.acquisition(names + (done + i));
-                some.add(backend.attempt(Spi.request(acquisition, lease, 0, null, Spi.TIMEOUT_MILLIS))
+                AcquisitionId acquisition = Spi.acquisition(names + (done + i));
+                some.add(backend.tryAcquire(Spi.request(acquisition, lease, 0, null, Spi.TIMEOUT_MILLIS))
                         .toCompletableFuture());
             }
-            for (CompletableFuture<Attempt> attempt : some) {
-                grants.add(((Attempt.Granted) attempt.get(1, TimeUnit.MINUTES)).grant());
+            for (CompletableFuture<AcquireResult> attempt : some) {
+                grants.add(((AcquireResult.Granted) attempt.get(1, TimeUnit.MINUTES)).grant());
             }
             if (grants.size() % (5 * AT_A_TIME) == 0) {
                 renewed(backend, oneOfEachLease(grants)); // full ones are not renewed by acquisitions
@@ -116,8 +116,8 @@ final class EtcdManyLocksTest {
         return Duration.ofNanos(System.nanoTime() - startNanos);
     }
 
-    private static EtcdPlace place(Grant grant) {
-        return Objects.requireNonNull(EtcdPlace.of(grant));
+    private static EtcdAcquisition place(Grant grant) {
+        return Objects.requireNonNull(EtcdAcquisition.of(grant));
     }
 
     private static List<RenewResult> renewed(LockBackend backend, List<Grant> grants) throws Exception {

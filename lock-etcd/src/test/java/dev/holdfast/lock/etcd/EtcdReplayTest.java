@@ -3,8 +3,8 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -108,10 +108,10 @@ final class EtcdReplayTest {
         try (LockBackend others = recorded(new Recorder(), mode);
                 LockBackend ours = recorded(recorder, mode)) {
             Grant held = Spi.grant(others, name, LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             Ticket ticket = Spi.queueUp(ours, waiter, LEASE);
             AtomicInteger calls = new AtomicInteger();
-            Subscription signal = ours.signal(ticket, calls::incrementAndGet);
+            Subscription signal = ours.subscribe(ticket, calls::incrementAndGet);
             replayed(recorder);
             Spi.again(ours, waiter, LEASE, ticket);
             replayed(recorder);
@@ -121,12 +121,12 @@ final class EtcdReplayTest {
             }
             Spi.answer(others.release(held, Spi.TIMEOUT_MILLIS));
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
-            Grant grant = ((Attempt.Granted) Spi.again(ours, waiter, LEASE, ticket)).grant();
+            Grant grant = ((AcquireResult.Granted) Spi.again(ours, waiter, LEASE, ticket)).grant();
             signal.close();
 
             KeyValue granted = replayed(recorder).get(0);
             assertThat(granted.getCreateRevision()).isEqualTo(grant.token());
-            EtcdPlace place = Objects.requireNonNull(EtcdPlace.of(grant));
+            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
             assertThat(granted.getLease())
                     .isEqualTo(Objects.requireNonNull(place.lease()).id());
             Objects.requireNonNull(place.lease()).condemn();
@@ -141,7 +141,7 @@ final class EtcdReplayTest {
     }
 
     /** A waiter's key moves to another lease with its next look, if its own is to end. */
-    private void onAnotherLease(LockBackend backend, Acquisition waiter, Ticket ticket) throws Exception {
+    private void onAnotherLease(LockBackend backend, AcquisitionId waiter, Ticket ticket) throws Exception {
         SharedLease before =
                 Objects.requireNonNull(((EtcdTicket) ticket).place().lease());
         before.condemn();
@@ -154,13 +154,13 @@ final class EtcdReplayTest {
     void moveWithoutAnswer_boundsThePromiseByBothLeases() throws Exception {
         try (LockBackend backend = recorded(new Recorder(), EtcdMode.QUEUE)) {
             Grant grant = Spi.grant(backend, "replayed-" + NAMES.incrementAndGet(), LEASE);
-            EtcdPlace place = Objects.requireNonNull(EtcdPlace.of(grant));
+            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
             SharedLease present = Objects.requireNonNull(place.lease());
             long now = System.nanoTime();
             SharedLease older = new SharedLease(
                     4_711, LEASE / 1_000, now - Duration.ofSeconds(100).toNanos(), present.term());
 
-            EtcdPlace.Write open = place.sent(older);
+            EtcdAcquisition.Write open = place.sent(older);
 
             assertThat(place.mayBeOn()).containsExactly(present, older);
             assertThat(place.certainNanos(now)).isEqualTo(Duration.ofSeconds(20).toNanos());

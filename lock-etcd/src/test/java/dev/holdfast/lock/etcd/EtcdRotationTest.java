@@ -9,7 +9,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -177,8 +177,8 @@ final class EtcdRotationTest {
                 EtcdLockBackend backend =
                         (EtcdLockBackend) EtcdLocks.builder(etcd).prefix(PREFIX).backend()) {
             for (int i = 0; i < 20; i++) {
-                Acquisition acquisition = Spi.acquisition("refused-" + i % 2);
-                assertThat(catchThrowable(() -> Spi.attempt(backend, acquisition, LEASE.toMillis(), 0)))
+                AcquisitionId acquisition = Spi.acquisition("refused-" + i % 2);
+                assertThat(catchThrowable(() -> Spi.tryAcquire(backend, acquisition, LEASE.toMillis(), 0)))
                         .isInstanceOf(LockConfigurationException.class);
                 catchThrowable(() -> Spi.answer(backend.abandon(acquisition, Spi.TIMEOUT_MILLIS)));
             }

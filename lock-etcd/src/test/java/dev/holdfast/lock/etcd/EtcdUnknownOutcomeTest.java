@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -65,7 +65,7 @@ final class EtcdUnknownOutcomeTest {
     }
 
     /** All keys that have something to do with one of these acquisitions, tombstones among them. */
-    private List<KeyValue> everythingOf(List<Acquisition> acquisitions) throws Exception {
+    private List<KeyValue> everythingOf(List<AcquisitionId> acquisitions) throws Exception {
         return fixture.everything().stream()
                 .filter(entry -> acquisitions.stream().anyMatch(acquisition -> {
                     String text = entry.getKey().toString(StandardCharsets.UTF_8)
@@ -94,16 +94,17 @@ final class EtcdUnknownOutcomeTest {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
             warmUp(backend);
-            Acquisition acquisition = Spi.acquisition(name);
+            AcquisitionId acquisition = Spi.acquisition(name);
             fixture.proxy().blackHole(Direction.TO_CLIENT);
             assertThat(catchThrowable(
-                            () -> Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, 1_000, null, 500)))))
+                            () -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, LEASE, 1_000, null, 500)))))
                     .isInstanceOf(LockUnavailableException.class);
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
             long revision = fixture.find(name, 1).get(0).getCreateRevision();
             fixture.heal();
 
-            Grant grant = ((Attempt.Granted) eventually(() -> Spi.attempt(backend, acquisition, LEASE, 0))).grant();
+            Grant grant =
+                    ((AcquireResult.Granted) eventually(() -> Spi.tryAcquire(backend, acquisition, LEASE, 0))).grant();
 
             assertThat(grant.token()).isEqualTo(revision);
             assertThat(fixture.entries(name)).isEqualTo(1);
@@ -123,18 +124,18 @@ final class EtcdUnknownOutcomeTest {
                     catchThrowable(() -> client.getKVClient().get(key).get(3, TimeUnit.MINUTES));
 
             assertThat(failure).isInstanceOf(ExecutionException.class);
-            assertThat(EtcdErrors.isTimeout(failure)).as("%s", failure).isTrue();
+            assertThat(EtcdFailures.isTimeout(failure)).as("%s", failure).isTrue();
         }
     }
 
     @Test
     void abandon_afterReplyDroppedAfterCommit_leavesNoOrphan() throws Exception {
         String name = newName();
-        Acquisition acquisition = Spi.acquisition(name);
+        AcquisitionId acquisition = Spi.acquisition(name);
         try (LockBackend backend = fixture.newBackend()) {
             warmUp(backend);
             fixture.proxy().blackHole(Direction.TO_CLIENT);
-            catchThrowable(() -> Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, 1_000, null, 500))));
+            catchThrowable(() -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, LEASE, 1_000, null, 500))));
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
             fixture.heal();
 
@@ -148,7 +149,7 @@ final class EtcdUnknownOutcomeTest {
     @Test
     void attempt_thatArrivesAfterItsAbandonment_leavesNoOrphan() throws Exception {
         String name = newName();
-        List<Acquisition> late = new ArrayList<>();
+        List<AcquisitionId> late = new ArrayList<>();
         int port = fixture.server().nodes().get(0).port();
         try (FaultProxy slow = FaultProxy.to("127.0.0.1", port);
                 FaultProxy fast = FaultProxy.to("127.0.0.1", port);
@@ -161,9 +162,9 @@ final class EtcdUnknownOutcomeTest {
             });
             slow.hold(Direction.TO_SERVER);
             for (int i = 0; i < 50 && late.size() < 2; i++) {
-                Acquisition acquisition = Spi.acquisition(name);
+                AcquisitionId acquisition = Spi.acquisition(name);
                 Throwable failure = catchThrowable(() ->
-                        Spi.answer(backend.attempt(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, 3_000))));
+                        Spi.answer(backend.tryAcquire(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, 3_000))));
                 if (failure == null) {
                     eventually(() -> Spi.answer(backend.abandon(acquisition, 3_000)));
                 } else {
@@ -171,7 +172,7 @@ final class EtcdUnknownOutcomeTest {
                 }
             }
             assertThat(late).as("attempts held back by the proxy").isNotEmpty();
-            for (Acquisition acquisition : late) {
+            for (AcquisitionId acquisition : late) {
                 eventually(() -> Spi.answer(backend.abandon(acquisition, 3_000)));
             }
             long txns = fixture.server().calls("Txn");
@@ -193,7 +194,7 @@ final class EtcdUnknownOutcomeTest {
                 EtcdLockBackend backend = (EtcdLockBackend) fixture.newBackend()) {
             Spi.grant(holder, name, LEASE);
             Grant beside = Spi.grant(backend, newName(), LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             Spi.queueUp(backend, waiter, LEASE);
             fixture.proxy().blackHole(Direction.TO_SERVER);
             assertThat(catchThrowable(() -> Spi.answer(backend.abandon(waiter, 500))))
@@ -218,8 +219,8 @@ final class EtcdUnknownOutcomeTest {
             catchThrowable(() -> Spi.answer(backend.release(first, 500)));
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
             fixture.heal();
-            Acquisition next = Spi.acquisition(name);
-            Grant second = ((Attempt.Granted) eventually(() -> Spi.attempt(backend, next, LEASE, 0))).grant();
+            AcquisitionId next = Spi.acquisition(name);
+            Grant second = ((AcquireResult.Granted) eventually(() -> Spi.tryAcquire(backend, next, LEASE, 0))).grant();
 
             assertThat(Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.NOT_HELD);
 
@@ -235,21 +236,21 @@ final class EtcdUnknownOutcomeTest {
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend()) {
             Grant held = Spi.grant(holder, name, LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             var ticket = Spi.queueUp(other, waiter, 9_000);
             long before = fixture.find(name, 0).get(1).getCreateRevision();
             AtomicInteger calls = new AtomicInteger();
-            var signal = other.signal(ticket, calls::incrementAndGet);
+            var signal = other.subscribe(ticket, calls::incrementAndGet);
 
             revoke(fixture.find(name, 0).get(1).getLease());
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             assertThat(fixture.entries(name)).isEqualTo(1);
-            Attempt again = Spi.again(other, waiter, 9_000, ticket);
+            AcquireResult again = Spi.again(other, waiter, 9_000, ticket);
             signal.close();
 
-            assertThat(again).isInstanceOf(Attempt.Busy.class);
+            assertThat(again).isInstanceOf(AcquireResult.Busy.class);
             Spi.answer(holder.release(held, Spi.TIMEOUT_MILLIS));
-            Grant grant = ((Attempt.Granted) Spi.again(other, waiter, 9_000, ticket)).grant();
+            Grant grant = ((AcquireResult.Granted) Spi.again(other, waiter, 9_000, ticket)).grant();
             assertThat(grant.token()).isGreaterThan(before);
             assertThat(fixture.find(name, 0).get(0).getCreateRevision()).isEqualTo(grant.token());
         }
@@ -261,12 +262,12 @@ final class EtcdUnknownOutcomeTest {
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend()) {
             Spi.grant(holder, name, LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             var ticket = Spi.queueUp(other, waiter, 9_000);
             AtomicInteger calls = new AtomicInteger();
             Runnable call = calls::incrementAndGet;
-            var before = other.signal(ticket, call);
-            var signal = other.signal(ticket, call);
+            var before = other.subscribe(ticket, call);
+            var signal = other.subscribe(ticket, call);
             before.close();
 
             revoke(fixture.find(name, 0).get(1).getLease());
@@ -283,13 +284,13 @@ final class EtcdUnknownOutcomeTest {
                 LockBackend other = fixture.newBackend();
                 LockBackend third = fixture.newBackend()) {
             Grant held = Spi.grant(holder, name, LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             var ticket = Spi.queueUp(other, waiter, LEASE);
             revoke(fixture.find(name, 0).get(1).getLease());
             Spi.answer(holder.release(held, Spi.TIMEOUT_MILLIS));
             Grant rival = Spi.grant(third, name, LEASE);
 
-            assertThat(Spi.again(other, waiter, LEASE, ticket)).isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.again(other, waiter, LEASE, ticket)).isInstanceOf(AcquireResult.Busy.class);
 
             assertThat(Spi.renew(third, rival)).isInstanceOf(RenewResult.Renewed.class);
         }
@@ -307,8 +308,8 @@ final class EtcdUnknownOutcomeTest {
                 .backend()) {
             Grant shorter = Spi.grant(backend, "a", LEASE);
             Grant longer = Spi.grant(backend, "b/b/a", LEASE);
-            ByteSequence key =
-                    java.util.Objects.requireNonNull(EtcdPlace.of(shorter)).key();
+            ByteSequence key = java.util.Objects.requireNonNull(EtcdAcquisition.of(shorter))
+                    .key();
             client.getKVClient().delete(key).get(3, TimeUnit.MINUTES);
 
             assertThat(Spi.renew(backend, shorter)).isInstanceOf(RenewResult.Lost.class);
@@ -323,7 +324,7 @@ final class EtcdUnknownOutcomeTest {
             Grant one = Spi.grant(backend, name, LEASE);
             Grant two = Spi.grant(backend, newName(), LEASE);
             List<Grant> told = new ArrayList<>();
-            backend.observe(new dev.holdfast.lock.spi.GrantObserver() {
+            backend.setGrantListener(new dev.holdfast.lock.spi.GrantListener() {
                 @Override
                 public void suspect(Grant grant, String detail) {}
 
@@ -414,7 +415,7 @@ final class EtcdUnknownOutcomeTest {
         LockBackend backend = fixture.newBackend();
         LockBackend other = fixture.newBackend();
         Grant grant = Spi.grant(backend, held, LEASE);
-        Acquisition waiter = Spi.acquisition(held);
+        AcquisitionId waiter = Spi.acquisition(held);
         Spi.queueUp(other, waiter, LEASE);
         Spi.queueUp(backend, Spi.acquisition(held), 2 * LEASE);
         assertThat(fixture.find(held, 0)).hasSize(3);

@@ -3,8 +3,8 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Subscription;
@@ -47,7 +47,7 @@ final class EtcdWatchTest {
         final String name = "watched-" + NAMES.incrementAndGet();
         final LockBackend holder = fixture.newBackend();
         final LockBackend waiter = fixture.newBackend();
-        final Acquisition acquisition = Spi.acquisition(name);
+        final AcquisitionId acquisition = Spi.acquisition(name);
         final AtomicInteger calls = new AtomicInteger();
         final Grant held = Spi.grant(holder, name, LEASE);
         final Ticket ticket = Spi.queueUp(waiter, acquisition, LEASE);
@@ -55,7 +55,7 @@ final class EtcdWatchTest {
 
         Waiting() throws Exception {
             await().atMost(PATIENCE).until(() -> watches() == 0);
-            signal = waiter.signal(ticket, calls::incrementAndGet);
+            signal = waiter.subscribe(ticket, calls::incrementAndGet);
             await().atMost(PATIENCE).until(() -> watches() == 1);
         }
 
@@ -69,7 +69,7 @@ final class EtcdWatchTest {
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             await().atMost(PATIENCE).until(() -> {
                 try {
-                    return Spi.again(waiter, acquisition, LEASE, ticket) instanceof Attempt.Granted;
+                    return Spi.again(waiter, acquisition, LEASE, ticket) instanceof AcquireResult.Granted;
                 } catch (dev.holdfast.lock.LockUnavailableException e) {
                     return false;
                 }
@@ -149,11 +149,11 @@ final class EtcdWatchTest {
         try (LockBackend holder = fixture.newBackend();
                 LockBackend waiter = fixture.newBackend()) {
             Spi.grant(holder, name, LEASE);
-            Acquisition acquisition = Spi.acquisition(name);
+            AcquisitionId acquisition = Spi.acquisition(name);
             AtomicInteger calls = new AtomicInteger();
             Context.CancellableContext context = Context.current().withCancellation();
             Ticket ticket = context.call(() -> Spi.queueUp(waiter, acquisition, LEASE));
-            Subscription signal = context.call(() -> waiter.signal(ticket, calls::incrementAndGet));
+            Subscription signal = context.call(() -> waiter.subscribe(ticket, calls::incrementAndGet));
             await().atMost(PATIENCE).until(() -> watches() == 1);
             context.cancel(null);
             fixture.expire(name);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -72,7 +72,7 @@ final class EtcdWithdrawalTest {
         try (LockBackend holder = backend(etcd.newUser("holding", "password"));
                 EtcdLockBackend waiting = backend(user)) {
             Spi.grant(holder, name, 300_000);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             Spi.queueUp(waiting, waiter, LEASE);
             etcd.forbid(user);
 
@@ -93,9 +93,10 @@ final class EtcdWithdrawalTest {
                 EtcdLockBackend sharing = backend(user)) {
             Spi.grant(rival, name, 300_000);
             Grant grant = Spi.grant(sharing, held, LEASE);
-            Acquisition waiter = Spi.acquisition(name);
+            AcquisitionId waiter = Spi.acquisition(name);
             Spi.queueUp(sharing, waiter, LEASE);
-            SharedLease lease = Objects.requireNonNull(EtcdPlace.of(grant)).lease();
+            SharedLease lease =
+                    Objects.requireNonNull(EtcdAcquisition.of(grant)).lease();
             assertThat(entries(name).stream().map(KeyValue::getLease))
                     .as("both keys are on one lease")
                     .contains(Objects.requireNonNull(lease).id());

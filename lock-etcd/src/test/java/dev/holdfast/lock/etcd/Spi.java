@@ -1,8 +1,8 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -24,32 +24,32 @@ final class Spi {
 
     private Spi() {}
 
-    static Acquisition acquisition(String name) {
-        return new Acquisition(name, OwnerId.random());
+    static AcquisitionId acquisition(String name) {
+        return new AcquisitionId(name, OwnerId.random());
     }
 
-    static AttemptRequest request(
-            Acquisition acquisition, long leaseMillis, long waitMillis, @Nullable Ticket ticket, long timeoutMillis) {
-        return new AttemptRequest(acquisition, leaseMillis, waitMillis, true, ticket, timeoutMillis, IDENTITY);
+    static AcquireRequest request(
+            AcquisitionId acquisition, long leaseMillis, long waitMillis, @Nullable Ticket ticket, long timeoutMillis) {
+        return new AcquireRequest(acquisition, leaseMillis, waitMillis, true, ticket, timeoutMillis, IDENTITY);
     }
 
-    static Attempt attempt(LockBackend backend, Acquisition acquisition, long leaseMillis, long waitMillis)
+    static AcquireResult tryAcquire(LockBackend backend, AcquisitionId acquisition, long leaseMillis, long waitMillis)
             throws Exception {
-        return answer(backend.attempt(request(acquisition, leaseMillis, waitMillis, null, TIMEOUT_MILLIS)));
+        return answer(backend.tryAcquire(request(acquisition, leaseMillis, waitMillis, null, TIMEOUT_MILLIS)));
     }
 
     static Grant grant(LockBackend backend, String name, long leaseMillis) throws Exception {
-        return ((Attempt.Granted) attempt(backend, acquisition(name), leaseMillis, 0)).grant();
+        return ((AcquireResult.Granted) tryAcquire(backend, acquisition(name), leaseMillis, 0)).grant();
     }
 
-    static Ticket queueUp(LockBackend backend, Acquisition acquisition, long leaseMillis) throws Exception {
-        Attempt.Busy busy = (Attempt.Busy) attempt(backend, acquisition, leaseMillis, WAIT_MILLIS);
+    static Ticket queueUp(LockBackend backend, AcquisitionId acquisition, long leaseMillis) throws Exception {
+        AcquireResult.Busy busy = (AcquireResult.Busy) tryAcquire(backend, acquisition, leaseMillis, WAIT_MILLIS);
         return java.util.Objects.requireNonNull(busy.ticket());
     }
 
-    static Attempt again(LockBackend backend, Acquisition acquisition, long leaseMillis, Ticket ticket)
+    static AcquireResult again(LockBackend backend, AcquisitionId acquisition, long leaseMillis, Ticket ticket)
             throws Exception {
-        return answer(backend.attempt(request(acquisition, leaseMillis, WAIT_MILLIS, ticket, TIMEOUT_MILLIS)));
+        return answer(backend.tryAcquire(request(acquisition, leaseMillis, WAIT_MILLIS, ticket, TIMEOUT_MILLIS)));
     }
 
     static RenewResult renew(LockBackend backend, Grant grant) throws Exception {

@@ -44,7 +44,7 @@ final class BoundedConnection implements InvocationHandler {
             throw new SQLTransientConnectionException("no time is left for another statement", "08000");
         }
         if (begins || SETTINGS.contains(name)) {
-            connection.setNetworkTimeout(Runnable::run, Session.millisLeft(deadlineNanos));
+            connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
         }
         Object result = call(method, arguments);
         if (!(result instanceof Statement)) {

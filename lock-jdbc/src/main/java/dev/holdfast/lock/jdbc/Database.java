@@ -3,7 +3,7 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.Identity;
 import java.nio.charset.StandardCharsets;
 import java.sql.ResultSet;
@@ -27,7 +27,7 @@ final class Database implements AutoCloseable {
     private static final String USER = "<the user>";
 
     private final Connections connections;
-    private final Worker worker;
+    private final BoundedExecutor worker;
     private final Schema schema;
     private final long timeoutMillis;
     private final Runnable closeDataSource;
@@ -36,7 +36,7 @@ final class Database implements AutoCloseable {
 
     private Database(Connections connections, Schema schema, long timeoutMillis, Runnable closeDataSource) {
         this.connections = connections;
-        this.worker = new Worker(connections, schema.dialect());
+        this.worker = new BoundedExecutor(connections, schema.dialect());
         this.schema = schema;
         this.timeoutMillis = timeoutMillis;
         this.closeDataSource = closeDataSource;
@@ -56,7 +56,7 @@ final class Database implements AutoCloseable {
     static Database open(Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         Dialect dialect;
         // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
-        try (Worker first = new Worker(connections, Dialect.H2)) {
+        try (BoundedExecutor first = new BoundedExecutor(connections, Dialect.H2)) {
             dialect = first.run(timeoutMillis, connection -> {
                 Dialect found = Dialect.of(connection.getMetaData());
                 ServerCheck.require(connection, found, request.strategy());
@@ -81,10 +81,10 @@ final class Database implements AutoCloseable {
         try {
             run(timeoutMillis, schema::probe);
         } catch (SQLException e) {
-            if (Failure.of(e) == Failure.NO_TABLE) {
+            if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
                 requireNoOtherTable(e, timeoutMillis);
             }
-            if (!create || Failure.of(e) != Failure.NO_TABLE) {
+            if (!create || JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
                 throw unfit(e, timeoutMillis);
             }
             createTable(timeoutMillis);
@@ -118,10 +118,10 @@ final class Database implements AutoCloseable {
             run(timeoutMillis, schema::probe);
         } catch (SQLException e) {
             SQLException reason = failed == null ? e : failed;
-            if (Failure.of(e) != Failure.NO_TABLE) {
+            if (JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
                 throw unfit(e, timeoutMillis);
             }
-            throw reason instanceof SQLTransientConnectionException || Failure.isTimeOut(reason)
+            throw reason instanceof SQLTransientConnectionException || JdbcFailure.isTimeOut(reason)
                     ? explained("lock table '" + schema.table() + "' creation", reason)
                     : schema.notCreated(reason);
         }
@@ -129,7 +129,7 @@ final class Database implements AutoCloseable {
 
     private LockException unfit(SQLException e, long timeoutMillis) {
         String what = "lock table '" + schema.table() + "'";
-        if (Failure.of(e) != Failure.NO_PERMISSION) {
+        if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
             return explained(what, e);
         }
         try {
@@ -153,12 +153,12 @@ final class Database implements AutoCloseable {
     }
 
     /** The request with an identity that the database's encoding can hold: who has the lock is for people only. */
-    AttemptRequest storable(AttemptRequest request) {
+    AcquireRequest storable(AcquireRequest request) {
         if (utf8) {
             return request;
         }
         Identity identity = request.identity();
-        return new AttemptRequest(
+        return new AcquireRequest(
                 request.acquisition(),
                 request.leaseMillis(),
                 request.waitMillis(),
@@ -177,7 +177,7 @@ final class Database implements AutoCloseable {
     }
 
     /** As {@link #run}, for somebody who has to know when the transaction has ended. */
-    <T> T run(long timeoutMillis, Worker.Around<T> around, SqlWork<T> work) throws SQLException {
+    <T> T run(long timeoutMillis, BoundedExecutor.Around<T> around, SqlWork<T> work) throws SQLException {
         return noted(() -> worker.run(timeoutMillis, around, work));
     }
 
@@ -187,13 +187,13 @@ final class Database implements AutoCloseable {
     }
 
     /** Whether the database answers decides how long {@link #close()} waits for it. */
-    <T> T noted(Worker.SqlCall<T> call) throws SQLException {
+    <T> T noted(BoundedExecutor.SqlCall<T> call) throws SQLException {
         try {
             T answer = call.run();
             silent = false;
             return answer;
         } catch (SQLException e) {
-            silent = Failure.of(e) == Failure.UNAVAILABLE;
+            silent = JdbcFailure.of(e) == JdbcFailure.UNAVAILABLE;
             throw e;
         }
     }
@@ -221,7 +221,7 @@ final class Database implements AutoCloseable {
 
     private static LockException explained(String what, Schema schema, SQLException e) {
         String title = schema.dialect().title();
-        return switch (Failure.of(e)) {
+        return switch (JdbcFailure.of(e)) {
             case NO_TABLE -> schema.missing(e);
             case NO_PERMISSION -> schema.denied(what, USER, e);
             default -> explained(what, title, e);
@@ -230,7 +230,7 @@ final class Database implements AutoCloseable {
 
     static LockException explained(String what, String database, SQLException e) {
         String seen = " (" + e.getMessage() + ")";
-        return switch (Failure.of(e)) {
+        return switch (JdbcFailure.of(e)) {
             case NO_ACCESS ->
                 new LockConfigurationException(
                         what + ": " + database + " refuses the connection" + seen

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Array;
@@ -43,8 +43,8 @@ final class H2Version implements VersionStatements {
     }
 
     @Override
-    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
-        Attempt first = update(connection, request);
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+        AcquireResult first = update(connection, request);
         if (first != null) {
             return first;
         }
@@ -52,7 +52,7 @@ final class H2Version implements VersionStatements {
             bind(statement, request);
             try (ResultSet rows = statement.executeQuery()) {
                 if (rows.next()) {
-                    return Rows.granted(request, rows.getLong(1));
+                    return ExpiryRows.granted(request, rows.getLong(1));
                 }
             }
         } catch (SQLException e) {
@@ -60,12 +60,12 @@ final class H2Version implements VersionStatements {
                 throw e;
             }
         }
-        Attempt second = update(connection, request);
-        return second == null ? Rows.busy(-1) : second;
+        AcquireResult second = update(connection, request);
+        return second == null ? ExpiryRows.busy(-1) : second;
     }
 
     /** Null if there is no row. */
-    private @Nullable Attempt update(Connection connection, AttemptRequest request) throws SQLException {
+    private @Nullable AcquireResult update(Connection connection, AcquireRequest request) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(attempt)) {
             bind(statement, request);
             try (ResultSet rows = statement.executeQuery()) {
@@ -73,13 +73,13 @@ final class H2Version implements VersionStatements {
                     return null;
                 }
                 long token = rows.getLong(1);
-                return rows.wasNull() ? Rows.busy(rows.getLong(2)) : Rows.granted(request, token);
+                return rows.wasNull() ? ExpiryRows.busy(rows.getLong(2)) : ExpiryRows.granted(request, token);
             }
         }
     }
 
-    private static void bind(PreparedStatement statement, AttemptRequest request) throws SQLException {
-        Acquisition wanted = request.acquisition();
+    private static void bind(PreparedStatement statement, AcquireRequest request) throws SQLException {
+        AcquisitionId wanted = request.acquisition();
         new Bind(statement)
                 .owner(wanted.owner())
                 .number(request.leaseMillis())
@@ -89,13 +89,13 @@ final class H2Version implements VersionStatements {
 
     @Override
     public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
-        Array names = connection.createArrayOf("VARBINARY", Rows.names(grants));
-        Array owners = connection.createArrayOf("VARCHAR", Rows.owners(grants));
+        Array names = connection.createArrayOf("VARBINARY", ExpiryRows.names(grants));
+        Array owners = connection.createArrayOf("VARCHAR", ExpiryRows.owners(grants));
         try (PreparedStatement statement = connection.prepareStatement(renew)) {
             statement.setArray(1, names);
             statement.setArray(2, owners);
             try (ResultSet rows = statement.executeQuery()) {
-                return Rows.owners(rows, grants);
+                return ExpiryRows.owners(rows, grants);
             }
         }
     }

@@ -211,7 +211,7 @@ public final class JdbcLocks {
             if (kind != JdbcStrategy.ROW_LOCK) {
                 Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
-                return JdbcLockBackend.of(
+                return ExpiringRowBackend.of(
                         kind,
                         database,
                         called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null,
@@ -219,7 +219,7 @@ public final class JdbcLocks {
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
             Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
-            return RowLockBackend.of(database, limit, timeoutMillis);
+            return LockedRowBackend.of(database, limit, timeoutMillis);
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

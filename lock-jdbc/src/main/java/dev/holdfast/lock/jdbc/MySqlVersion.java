@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
@@ -62,8 +62,8 @@ final class MySqlVersion implements VersionStatements {
     }
 
     @Override
-    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
-        Acquisition wanted = request.acquisition();
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+        AcquisitionId wanted = request.acquisition();
         if (!insertFirst) {
             try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
                 assign(new Bind(statement), request).name(wanted.name());
@@ -85,7 +85,7 @@ final class MySqlVersion implements VersionStatements {
         }
     }
 
-    private static Bind assign(Bind bind, AttemptRequest request) throws SQLException {
+    private static Bind assign(Bind bind, AcquireRequest request) throws SQLException {
         OwnerId owner = request.acquisition().owner();
         return bind.owner(owner)
                 .owner(owner)
@@ -102,17 +102,17 @@ final class MySqlVersion implements VersionStatements {
     }
 
     /** No key comes back where a user's driver counts changed rows only, and then nothing was changed. */
-    private static Attempt answer(PreparedStatement statement, AttemptRequest request) throws SQLException {
+    private static AcquireResult answer(PreparedStatement statement, AcquireRequest request) throws SQLException {
         try (ResultSet keys = statement.getGeneratedKeys()) {
             long key = keys.next() ? keys.getLong(1) : BUSY;
-            return key >= BUSY ? Rows.busy(key - BUSY) : Rows.granted(request, key);
+            return key >= BUSY ? ExpiryRows.busy(key - BUSY) : ExpiryRows.granted(request, key);
         }
     }
 
     @Override
     public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
         Set<OwnerId> renewed = new HashSet<>();
-        for (List<Grant> chunk : Rows.chunks(grants, MOST_AT_ONCE)) {
+        for (List<Grant> chunk : ExpiryRows.chunks(grants, MOST_AT_ONCE)) {
             renewed.addAll(renewChunk(connection, chunk));
         }
         return renewed;
@@ -122,8 +122,8 @@ final class MySqlVersion implements VersionStatements {
     private Set<OwnerId> renewChunk(Connection connection, List<Grant> grants) throws SQLException {
         String marks = String.join(", ", Collections.nCopies(grants.size(), "?"));
         String held = " WHERE name IN (" + marks + ") AND owner IN (" + marks + ") AND expires > " + dialect.now();
-        String renew =
-                Rows.PASSING + "UPDATE " + table + " SET expires = " + dialect.nowPlusMillis("lease_millis") + held;
+        String renew = ExpiryRows.PASSING + "UPDATE " + table + " SET expires = "
+                + dialect.nowPlusMillis("lease_millis") + held;
         try (PreparedStatement statement = connection.prepareStatement(renew)) {
             bind(statement, grants);
             if (statement.executeUpdate() == grants.size()) {
@@ -133,10 +133,10 @@ final class MySqlVersion implements VersionStatements {
             }
         }
         try (PreparedStatement statement =
-                connection.prepareStatement(Rows.PASSING + "SELECT owner FROM " + table + held)) {
+                connection.prepareStatement(ExpiryRows.PASSING + "SELECT owner FROM " + table + held)) {
             bind(statement, grants);
             try (ResultSet rows = statement.executeQuery()) {
-                return Rows.owners(rows, grants);
+                return ExpiryRows.owners(rows, grants);
             }
         }
     }

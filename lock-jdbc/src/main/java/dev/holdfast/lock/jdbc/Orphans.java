@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import java.sql.SQLException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
@@ -29,13 +29,13 @@ final class Orphans {
     }
 
     /** Begins at once, in the background. */
-    void remove(Acquisition acquisition) {
+    void remove(AcquisitionId acquisition) {
         if (places.tryAcquire()) {
             later(acquisition, System.nanoTime() + WHILE_NANOS, 0);
         }
     }
 
-    private void later(Acquisition acquisition, long untilNanos, long delayNanos) {
+    private void later(AcquisitionId acquisition, long untilNanos, long delayNanos) {
         CompletableFuture.delayedExecutor(delayNanos, TimeUnit.NANOSECONDS, database::inBackground)
                 .execute(() -> {
                     abandon(acquisition);
@@ -48,7 +48,7 @@ final class Orphans {
                 });
     }
 
-    private void abandon(Acquisition acquisition) {
+    private void abandon(AcquisitionId acquisition) {
         try {
             database.run(TIMEOUT_MILLIS, connection -> {
                 strategy.abandon(connection, acquisition);

@@ -43,11 +43,11 @@ final class OwnPool implements AutoCloseable {
     }
 
     /** What was opened in time; what opens later is closed by whoever comes second, its thread or its caller. */
-    static <T extends AutoCloseable> T inTime(long timeoutMillis, Worker.SqlCall<T> open) throws SQLException {
+    static <T extends AutoCloseable> T inTime(long timeoutMillis, BoundedExecutor.SqlCall<T> open) throws SQLException {
         ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-connect-");
         CompletableFuture<T> handedOver = new CompletableFuture<>();
         try {
-            return Worker.await(executor, timeoutMillis, () -> {
+            return BoundedExecutor.await(executor, timeoutMillis, () -> {
                 T opened = open.run();
                 if (!handedOver.complete(opened)) {
                     close(opened);

@@ -85,7 +85,8 @@ final class PostgresListener implements AutoCloseable {
 
     /** The driver is another one, or the pool hides it. */
     private static boolean cannot(SQLException e) {
-        return e.getMessage() != null && e.getMessage().contains("unwrap") || Failure.of(e) == Failure.NO_ACCESS;
+        return e.getMessage() != null && e.getMessage().contains("unwrap")
+                || JdbcFailure.of(e) == JdbcFailure.NO_ACCESS;
     }
 
     /** Listens until nobody needs it; false if nothing is to be heard. */

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Array;
@@ -66,8 +66,8 @@ final class PostgresVersion implements VersionStatements {
     }
 
     @Override
-    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
-        Acquisition wanted = request.acquisition();
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+        AcquisitionId wanted = request.acquisition();
         String name = wanted.name();
         OwnerId owner = wanted.owner();
         long lease = request.leaseMillis();
@@ -90,23 +90,23 @@ final class PostgresVersion implements VersionStatements {
                     .name(name);
             try (ResultSet rows = statement.executeQuery()) {
                 if (!rows.next()) {
-                    return Rows.busy(-1);
+                    return ExpiryRows.busy(-1);
                 }
                 long token = rows.getLong(1);
-                return rows.wasNull() ? Rows.busy(rows.getLong(2)) : Rows.granted(request, token);
+                return rows.wasNull() ? ExpiryRows.busy(rows.getLong(2)) : ExpiryRows.granted(request, token);
             }
         }
     }
 
     @Override
     public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
-        Array names = connection.createArrayOf("bytea", Rows.names(grants));
-        Array owners = connection.createArrayOf("text", Rows.owners(grants));
+        Array names = connection.createArrayOf("bytea", ExpiryRows.names(grants));
+        Array owners = connection.createArrayOf("text", ExpiryRows.owners(grants));
         try (PreparedStatement statement = connection.prepareStatement(renew)) {
             statement.setArray(1, names);
             statement.setArray(2, owners);
             try (ResultSet rows = statement.executeQuery()) {
-                return Rows.owners(rows, grants);
+                return ExpiryRows.owners(rows, grants);
             }
         }
     }

@@ -84,9 +84,9 @@ final class PostgresWakeups implements AutoCloseable {
         return ticket;
     }
 
-    Subscription listen(Ticket ticket, Runnable maybeFree) {
+    Subscription listen(Ticket ticket, Runnable onMaybeFree) {
         WaitTicket waiter = (WaitTicket) ticket;
-        waiter.listener(maybeFree);
+        waiter.listener(onMaybeFree);
         waiting.add(waiter);
         if (live) {
             announceLater(waiter);

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
@@ -24,7 +24,7 @@ final class RowLocks implements AutoCloseable {
     private final ExecutorService executor;
     private final RowSessions sessions;
     private final long timeoutMillis;
-    private final ConcurrentHashMap<OwnerId, RowHold> holds = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<OwnerId, RowAcquisition> holds = new ConcurrentHashMap<>();
     private volatile boolean readOnlyDefault;
 
     RowLocks(Database database, RowStatements sql, RowSessions sessions, ExecutorService executor, long timeoutMillis) {
@@ -47,15 +47,15 @@ final class RowLocks implements AutoCloseable {
         return (int) Math.min(timeoutMillis, Integer.MAX_VALUE);
     }
 
-    RowHold holdFor(Acquisition acquisition) {
-        return holds.computeIfAbsent(acquisition.owner(), owner -> new RowHold(this, acquisition));
+    RowAcquisition holdFor(AcquisitionId acquisition) {
+        return holds.computeIfAbsent(acquisition.owner(), owner -> new RowAcquisition(this, acquisition));
     }
 
-    @Nullable RowHold hold(OwnerId owner) {
+    @Nullable RowAcquisition hold(OwnerId owner) {
         return holds.get(owner);
     }
 
-    void forget(OwnerId owner, RowHold hold) {
+    void forget(OwnerId owner, RowAcquisition hold) {
         holds.remove(owner, hold);
     }
 
@@ -66,20 +66,20 @@ final class RowLocks implements AutoCloseable {
             session.liftReadOnly();
         }
         try {
-            return session.tryLock(name, leaseMillis, Session.millisLeft(deadlineNanos));
+            return session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
         } catch (SQLException e) {
-            if (readOnlyDefault || Failure.of(e) != Failure.READ_ONLY) {
+            if (readOnlyDefault || JdbcFailure.of(e) != JdbcFailure.READ_ONLY) {
                 throw e;
             }
         }
         readOnlyDefault = true;
         session.liftReadOnly();
-        return session.tryLock(name, leaseMillis, Session.millisLeft(deadlineNanos));
+        return session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
     }
 
     /** Makes a name's rows. */
     void insert(byte[] name, long deadlineNanos) throws SQLException {
-        database.run(Session.millisLeft(deadlineNanos), connection -> {
+        database.run(TransactionRunner.millisLeft(deadlineNanos), connection -> {
             try (PreparedStatement statement = connection.prepareStatement(sql.insert())) {
                 statement.setBytes(1, name);
                 statement.setBytes(2, name);
@@ -91,12 +91,12 @@ final class RowLocks implements AutoCloseable {
     /** Counts a token, durably, whatever becomes of the transaction that has the row locked. */
     long mint(byte[] name, long session, Identity identity, long deadlineNanos) throws SQLException {
         return database.run(
-                Session.millisLeft(deadlineNanos), connection -> count(connection, name, session, identity));
+                TransactionRunner.millisLeft(deadlineNanos), connection -> count(connection, name, session, identity));
     }
 
     /** Counts a token if nobody has counted one since the row was locked; false if somebody has. */
     boolean mintNext(byte[] name, long session, Identity identity, long seen, long deadlineNanos) throws SQLException {
-        return database.run(Session.millisLeft(deadlineNanos), connection -> {
+        return database.run(TransactionRunner.millisLeft(deadlineNanos), connection -> {
             try (PreparedStatement statement = connection.prepareStatement(sql.mintNext())) {
                 new Bind(statement)
                         .number(session)
@@ -134,7 +134,8 @@ final class RowLocks implements AutoCloseable {
 
     /** The last holder, unless the row can be locked: that does it for a moment. */
     Optional<HolderInfo> holder(String name, long timeout) throws SQLException {
-        Optional<HolderInfo> last = database.run(timeout, connection -> Rows.holder(connection, sql.info(), name));
+        Optional<HolderInfo> last =
+                database.run(timeout, connection -> ExpiryRows.holder(connection, sql.info(), name));
         return last.isPresent() && isFree(name, timeout) ? Optional.empty() : last;
     }
 
@@ -153,7 +154,7 @@ final class RowLocks implements AutoCloseable {
     @Override
     public void close() {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        for (RowHold hold : List.copyOf(holds.values())) {
+        for (RowAcquisition hold : List.copyOf(holds.values())) {
             try {
                 hold.abandon(deadlineNanos);
             } catch (SQLException e) {

@@ -148,7 +148,7 @@ final class RowSession {
             seenToken = rows.wasNull() ? OptionalLong.empty() : OptionalLong.of(seen);
             return Outcome.LOCKED;
         } catch (SQLException e) {
-            if (Failure.of(e) != Failure.CONFLICT) {
+            if (JdbcFailure.of(e) != JdbcFailure.CONFLICT) {
                 throw e;
             }
             if (dialect == Dialect.POSTGRESQL) {
@@ -262,7 +262,7 @@ final class RowSession {
     }
 
     private void patience(long deadlineNanos) throws SQLException {
-        connection.setNetworkTimeout(Runnable::run, Session.millisLeft(deadlineNanos));
+        connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
     }
 
     /** Ends the connection, whatever state it is in; its pool makes another one. */

@@ -8,7 +8,7 @@ import java.util.concurrent.Executor;
 
 /** A waiter's place in the database's queue for a row, and who is to be told when its turn has come. Thread-safe. */
 final class RowTicket implements Ticket {
-    private record Listener(Runnable maybeFree) {}
+    private record Listener(Runnable onMaybeFree) {}
 
     private final Executor executor;
     private final Set<Listener> listeners = ConcurrentHashMap.newKeySet();
@@ -21,14 +21,14 @@ final class RowTicket implements Ticket {
     /** Its turn may have come: now, or before anybody listened. */
     void call() {
         called = true;
-        listeners.forEach(listener -> listener.maybeFree().run());
+        listeners.forEach(listener -> listener.onMaybeFree().run());
     }
 
-    Subscription listen(Runnable maybeFree) {
-        Listener listener = new Listener(maybeFree);
+    Subscription listen(Runnable onMaybeFree) {
+        Listener listener = new Listener(onMaybeFree);
         listeners.add(listener);
         if (called) {
-            executor.execute(maybeFree);
+            executor.execute(onMaybeFree);
         }
         return () -> listeners.remove(listener);
     }

@@ -81,7 +81,7 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
         try {
             return execute(connection, "SELECT " + column + " FROM " + table + " WHERE FALSE");
         } catch (SQLException e) {
-            if (Failure.of(e) == Failure.NO_TABLE) {
+            if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
                 return false;
             }
             throw e;

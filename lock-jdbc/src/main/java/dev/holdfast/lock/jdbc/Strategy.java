@@ -1,9 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Connection;
@@ -17,9 +17,9 @@ import java.util.Set;
  * conflict. Immutable.
  */
 interface Strategy {
-    Attempt attempt(Connection connection, AttemptRequest request) throws SQLException;
+    AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 
-    void abandon(Connection connection, Acquisition acquisition) throws SQLException;
+    void abandon(Connection connection, AcquisitionId acquisition) throws SQLException;
 
     /** Returns the owners that were renewed. */
     Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;

@@ -104,7 +104,7 @@ final class Sweeper {
         Dialect dialect = database.dialect();
         boolean array = dialect == Dialect.POSTGRESQL;
         String marks = array ? "ANY (?)" : "(" + String.join(", ", Collections.nCopies(names.size(), "?")) + ")";
-        String delete = Rows.PASSING + "DELETE FROM " + database.table() + " WHERE name "
+        String delete = ExpiryRows.PASSING + "DELETE FROM " + database.table() + " WHERE name "
                 + (array ? dialect.operator("=") : "IN") + " " + marks + " AND "
                 + older(dialect.mysqlFamily() ? "expires + INTERVAL 0 SECOND" : "expires", before);
         try (PreparedStatement statement = connection.prepareStatement(delete)) {

@@ -244,14 +244,14 @@ final class TransactionLock {
 
     private static LockException explained(String name, Duration wait, Dialect dialect, SQLException e) {
         String lock = "lock '" + LockName.printable(name) + "': ";
-        Failure failure = Failure.of(e);
-        if (failure == Failure.CONFLICT && isTimeOut(e)) {
+        JdbcFailure failure = JdbcFailure.of(e);
+        if (failure == JdbcFailure.CONFLICT && isTimeOut(e)) {
             return new LockTimeoutException(
                     lock + "another transaction has held it for the whole wait of " + wait
                             + "; roll this transaction back, or wait longer",
                     e);
         }
-        if (failure == Failure.NO_TABLE) {
+        if (failure == JdbcFailure.NO_TABLE) {
             return new LockConfigurationException(
                     lock + "table '" + TABLE + "' is missing on " + dialect.title() + "; run: "
                             + String.join(";\n", Schema.statements("transaction", dialect)) + ";",
@@ -265,7 +265,7 @@ final class TransactionLock {
                             + "); roll it back and repeat it with the lock before its first read, or at READ COMMITTED",
                     e);
         }
-        return failure == Failure.CONFLICT
+        return failure == JdbcFailure.CONFLICT
                 ? new LockUnavailableException(
                         lock + dialect.title() + " has chosen this transaction to be tried again (" + e.getMessage()
                                 + "); roll it back and repeat it",

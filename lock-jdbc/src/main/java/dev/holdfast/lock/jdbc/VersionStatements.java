@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Connection;
@@ -13,7 +13,7 @@ import java.util.Set;
 interface VersionStatements {
 
     /** Grants, or tells the holder's remaining time: one statement, two if the name is new on MySQL, MariaDB and H2. */
-    Attempt attempt(Connection connection, AttemptRequest request) throws SQLException;
+    AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 
     /** Renews what is held and not expired, whatever the number; returns the owners that were renewed. */
     Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;

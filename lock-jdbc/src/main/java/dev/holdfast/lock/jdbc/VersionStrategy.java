@@ -1,9 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Connection;
@@ -93,8 +93,8 @@ final class VersionStrategy implements Strategy {
     }
 
     @Override
-    public Attempt attempt(Connection connection, AttemptRequest request) throws SQLException {
-        return statements.attempt(connection, request);
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+        return statements.tryAcquire(connection, request);
     }
 
     @Override
@@ -103,7 +103,7 @@ final class VersionStrategy implements Strategy {
     }
 
     @Override
-    public void abandon(Connection connection, Acquisition acquisition) throws SQLException {
+    public void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
         free(connection, abandon, silentAbandon, acquisition);
     }
 
@@ -113,14 +113,14 @@ final class VersionStrategy implements Strategy {
     }
 
     /** Without the right to notify, the waiters are left to their polls: the session tries again what is in conflict. */
-    private Released free(Connection connection, String loud, String silent, Acquisition held) throws SQLException {
+    private Released free(Connection connection, String loud, String silent, AcquisitionId held) throws SQLException {
         if (!notifies) {
             return free(connection, silent, held);
         }
         try {
             return free(connection, loud, held);
         } catch (SQLException e) {
-            if (!postgres || Failure.of(e) != Failure.NO_PERMISSION) {
+            if (!postgres || JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
                 throw e;
             }
             notifies = false;
@@ -129,7 +129,7 @@ final class VersionStrategy implements Strategy {
         }
     }
 
-    private Released free(Connection connection, String sql, Acquisition held) throws SQLException {
+    private Released free(Connection connection, String sql, AcquisitionId held) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new Bind(statement).name(held.name()).owner(held.owner());
             if (!postgres) {
@@ -146,6 +146,6 @@ final class VersionStrategy implements Strategy {
 
     @Override
     public Optional<HolderInfo> holder(Connection connection, String name) throws SQLException {
-        return Rows.holder(connection, holder, name);
+        return ExpiryRows.holder(connection, holder, name);
     }
 }

@@ -17,7 +17,7 @@ final class WaitTicket implements Ticket {
 
     private final String name;
     private final String payload;
-    private volatile @Nullable Runnable maybeFree;
+    private volatile @Nullable Runnable onMaybeFree;
     private volatile long announcedNanos;
     private final AtomicInteger polls = new AtomicInteger();
 
@@ -44,17 +44,17 @@ final class WaitTicket implements Ticket {
         }
     }
 
-    void listener(@Nullable Runnable maybeFree) {
-        this.maybeFree = maybeFree;
+    void listener(@Nullable Runnable onMaybeFree) {
+        this.onMaybeFree = onMaybeFree;
     }
 
     boolean isListening() {
-        return maybeFree != null;
+        return onMaybeFree != null;
     }
 
     /** Its turn may have come. */
     void call() {
-        Runnable listener = maybeFree;
+        Runnable listener = onMaybeFree;
         if (listener != null) {
             listener.run();
         }

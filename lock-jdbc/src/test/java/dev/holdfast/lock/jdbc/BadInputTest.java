@@ -9,7 +9,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -64,7 +64,7 @@ final class BadInputTest {
                 db.execute(message.substring(message.indexOf("CREATE TABLE IF NOT EXISTS")));
             }
             LockBackend backend = JdbcLocks.builder(pool).table(table).backend(TWO_SECONDS);
-            assertThat(Spi.attempt(backend, "x")).isInstanceOf(Attempt.Granted.class);
+            assertThat(Spi.tryAcquire(backend, "x")).isInstanceOf(AcquireResult.Granted.class);
             backend.close();
         }
     }
@@ -141,7 +141,7 @@ final class BadInputTest {
             LockBackend backend =
                     JdbcLocks.builder(pool).table(table).createTable(true).backend(TWO_SECONDS);
             db.execute("DROP TABLE " + table);
-            assertThatThrownBy(() -> Spi.attempt(backend, "x"))
+            assertThatThrownBy(() -> Spi.tryAcquire(backend, "x"))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("CREATE TABLE IF NOT EXISTS " + table);
             backend.close();
@@ -346,10 +346,10 @@ final class BadInputTest {
                         .createTable(true)
                         .backend(TWO_SECONDS);
                 Thread.currentThread().interrupt();
-                Attempt attempt = Spi.attempt(backend, "x");
+                AcquireResult attempt = Spi.tryAcquire(backend, "x");
                 assertThat(Thread.interrupted()).as("interrupt flag").isTrue();
-                assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-                assertThat(Spi.attempt(backend, "y")).isInstanceOf(Attempt.Granted.class);
+                assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
+                assertThat(Spi.tryAcquire(backend, "y")).isInstanceOf(AcquireResult.Granted.class);
                 backend.close();
             }
         }

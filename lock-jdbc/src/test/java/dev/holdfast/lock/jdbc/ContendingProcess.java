@@ -3,7 +3,7 @@ package dev.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import java.time.Duration;
 
@@ -30,7 +30,7 @@ final class ContendingProcess {
             int attempts = Integer.parseInt(args[4]);
             for (int i = 0; i < attempts; i++) {
                 try {
-                    if (Spi.attempt(backend, "contended") instanceof Attempt.Granted granted) {
+                    if (Spi.tryAcquire(backend, "contended") instanceof AcquireResult.Granted granted) {
                         long from = System.nanoTime();
                         long token = granted.grant().token();
                         Thread.yield();

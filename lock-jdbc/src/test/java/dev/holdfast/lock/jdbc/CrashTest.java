@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import java.util.List;
@@ -24,12 +24,12 @@ final class CrashTest {
             Spi.release(row, Spi.granted(row, "a")); // its rows are there
             db.execute("CHECKPOINT");
             Grant onVersion = killedAfter(db, () -> Spi.granted(version, "a"));
-            assertThat(Spi.attempt(version, "a")).as("version").isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.tryAcquire(version, "a")).as("version").isInstanceOf(AcquireResult.Busy.class);
             assertThat(db.number("SELECT token FROM holdfast_lock WHERE name = 'a'"))
                     .isEqualTo(onVersion.token());
 
             Grant onUnique = killedAfter(db, () -> Spi.granted(unique, "a"));
-            assertThat(Spi.attempt(unique, "a")).as("unique index").isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.tryAcquire(unique, "a")).as("unique index").isInstanceOf(AcquireResult.Busy.class);
             assertThat(Spi.granted(unique, "b").token()).isGreaterThan(onUnique.token());
 
             Grant onRow = killedAfter(db, () -> Spi.granted(row, "a"));

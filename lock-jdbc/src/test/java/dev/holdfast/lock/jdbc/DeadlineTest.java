@@ -9,7 +9,7 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -106,10 +106,10 @@ final class DeadlineTest {
             db.process().pause();
             try {
                 for (int i = 0; i < 3; i++) {
-                    AttemptRequest request = new AttemptRequest(
+                    AcquireRequest request = new AcquireRequest(
                             Spi.acquisition("short"), 60_000, 50, false, null, 50, Identity.ofThisProcess("a test"));
                     long startNanos = System.nanoTime();
-                    assertThatThrownBy(() -> Spi.answer(backend.attempt(request)))
+                    assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request)))
                             .isInstanceOf(LockUnavailableException.class);
                     bestNanos = Math.min(bestNanos, System.nanoTime() - startNanos);
                 }

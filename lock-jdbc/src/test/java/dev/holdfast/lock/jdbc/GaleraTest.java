@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
@@ -133,7 +133,7 @@ final class GaleraTest {
                 Grant grant = granted(mine, "a");
                 assertThat(grant.token()).isGreaterThan(last);
                 last = grant.token();
-                assertThat(Spi.attempt(others, "a")).isInstanceOf(Attempt.Busy.class);
+                assertThat(Spi.tryAcquire(others, "a")).isInstanceOf(AcquireResult.Busy.class);
                 Spi.release(mine, grant);
             }
             for (LockBackend backend : List.of(first, second)) {
@@ -146,7 +146,9 @@ final class GaleraTest {
     private static Grant granted(LockBackend backend, String name) {
         return await().atMost(Duration.ofMinutes(1))
                 .until(
-                        () -> Spi.attempt(backend, name) instanceof Attempt.Granted granted ? granted.grant() : null,
+                        () -> Spi.tryAcquire(backend, name) instanceof AcquireResult.Granted granted
+                                ? granted.grant()
+                                : null,
                         java.util.Objects::nonNull);
     }
 

@@ -8,7 +8,7 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -183,7 +183,7 @@ final class HostileNeighbourTest {
         try (HikariDataSource pool = appsPool()) {
             LockBackend backend = builder(pool, strategy).backend(ClientOptions.defaults());
             Grant first = Spi.granted(backend, "paid out");
-            assertThat(Spi.attempt(backend, "paid out")).isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.tryAcquire(backend, "paid out")).isInstanceOf(AcquireResult.Busy.class);
             assertThat(Spi.renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
             assertThat(Spi.answer(backend.holder("paid out", 5_000))).isPresent();
             assertThat(Spi.release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
@@ -233,7 +233,7 @@ final class HostileNeighbourTest {
         var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table(JdbcStrategy.UNIQUE_INDEX), false);
         try (HikariDataSource pool = appsPool();
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = JdbcLockBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
             Spi.release(backend, Spi.granted(backend, "used once"));
             assertThat(new Sweeper(database).sweep(Duration.ofMillis(-50))).isPositive();
         }

@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
@@ -33,14 +33,14 @@ final class LateAttemptTest {
                     .notifications(false)
                     .backend(ClientOptions.defaults());
             Spi.release(backend, Spi.granted(backend, "late"));
-            Acquisition late = Spi.acquisition("late");
+            AcquisitionId late = Spi.acquisition("late");
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
-                AttemptRequest request =
-                        new AttemptRequest(late, 60_000, 50, false, null, 50, Identity.ofThisProcess("a test"));
-                assertThatThrownBy(() -> Spi.answer(backend.attempt(request)))
+                AcquireRequest request =
+                        new AcquireRequest(late, 60_000, 50, false, null, 50, Identity.ofThisProcess("a test"));
+                assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request)))
                         .isInstanceOf(LockUnavailableException.class);
                 Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
                 other.rollback();
@@ -66,15 +66,15 @@ final class LateAttemptTest {
                     .notifications(false)
                     .backend(ClientOptions.defaults());
             Spi.release(backend, Spi.granted(backend, "cut off"));
-            Acquisition late = Spi.acquisition("cut off");
+            AcquisitionId late = Spi.acquisition("cut off");
             String granted = "SELECT count(*) FROM " + table + " WHERE owner = '" + late.owner() + "'";
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
-                AttemptRequest request = new AttemptRequest(
+                AcquireRequest request = new AcquireRequest(
                         late, 60_000, timeoutMillis, false, null, timeoutMillis, Identity.ofThisProcess("a test"));
-                assertThatThrownBy(() -> Spi.answer(backend.attempt(request)))
+                assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request)))
                         .isInstanceOf(LockUnavailableException.class);
                 Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);

@@ -58,8 +58,8 @@ final class LeastPrivilegeTest {
             var request = new Database.SchemaRequest(strategy, table, false);
             try (Database database = Database.open(pool, request, 5_000, () -> {})) {
                 LockBackend backend = strategy == JdbcStrategy.ROW_LOCK
-                        ? RowLockBackend.of(database, 3, 5_000)
-                        : JdbcLockBackend.of(strategy, database);
+                        ? LockedRowBackend.of(database, 3, 5_000)
+                        : ExpiringRowBackend.of(strategy, database);
                 Grant grant = Spi.granted(backend, "a");
                 assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
                 assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -64,7 +64,7 @@ final class PoolSettingsTest {
             assertThat(shared.db().number("SELECT count(*) FROM " + table + " WHERE owner IS NOT NULL"))
                     .as("locks that others can see")
                     .isEqualTo(1);
-            assertThat(Spi.attempt(backend, "a")).isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.tryAcquire(backend, "a")).isInstanceOf(AcquireResult.Busy.class);
             assertThat(Spi.renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
             assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
             assertThat(Spi.release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
@@ -112,7 +112,7 @@ final class PoolSettingsTest {
                 Grant grant = Spi.granted(backend, "a");
                 assertThat(grant.token()).isGreaterThan(last);
                 last = grant.token();
-                assertThat(Spi.attempt(backend, "a")).isInstanceOf(Attempt.Busy.class);
+                assertThat(Spi.tryAcquire(backend, "a")).isInstanceOf(AcquireResult.Busy.class);
                 assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
                 assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
                 assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
@@ -156,7 +156,7 @@ final class PoolSettingsTest {
             for (int t = 0; t < threads; t++) {
                 running.add(executor.submit(() -> {
                     for (int done = 0; done < rounds; ) {
-                        if (Spi.attempt(backend, "hot") instanceof Attempt.Granted granted) {
+                        if (Spi.tryAcquire(backend, "hot") instanceof AcquireResult.Granted granted) {
                             tokens.add(granted.grant().token());
                             Spi.release(backend, granted.grant());
                             done++;

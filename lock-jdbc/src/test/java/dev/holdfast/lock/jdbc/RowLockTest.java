@@ -10,9 +10,9 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -96,8 +96,8 @@ final class RowLockTest {
             Grant held = Spi.granted(backend, "abandoned");
             long longestMillis = 0;
             for (int i = 0; i < 60; i++) {
-                Acquisition waiter = Spi.acquisition("abandoned");
-                assertThat(Spi.queueUp(backend, waiter)).isInstanceOf(Attempt.Busy.class);
+                AcquisitionId waiter = Spi.acquisition("abandoned");
+                assertThat(Spi.queueUp(backend, waiter)).isInstanceOf(AcquireResult.Busy.class);
                 LockSupport.parkNanos(i * 20_000);
                 long startNanos = System.nanoTime();
                 backend.abandon(waiter, 10_000).toCompletableFuture().get(1, TimeUnit.MINUTES);
@@ -139,13 +139,13 @@ final class RowLockTest {
                 grants.add(Spi.granted(backend, "name/" + i));
             }
 
-            assertThatThrownBy(() -> Spi.attempt(backend, "name/3"))
+            assertThatThrownBy(() -> Spi.tryAcquire(backend, "name/3"))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining("all 3 connections for row locks are in use")
                     .hasMessageContaining("enlarge the pool");
 
             Spi.release(backend, grants.get(0));
-            assertThat(Spi.attempt(backend, "name/3")).isInstanceOf(Attempt.Granted.class);
+            assertThat(Spi.tryAcquire(backend, "name/3")).isInstanceOf(AcquireResult.Granted.class);
             backend.close();
         }
     }
@@ -220,18 +220,20 @@ final class RowLockTest {
             Spi.release(other, Spi.granted(other, "x"));
             LockBackend backend = builder(slow, table).backend(ClientOptions.defaults());
             connections.set(0);
-            CompletableFuture<Attempt> attempt =
-                    CompletableFuture.supplyAsync(() -> Spi.answer(backend.attempt(new AttemptRequest(
+            CompletableFuture<AcquireResult> attempt =
+                    CompletableFuture.supplyAsync(() -> Spi.answer(backend.tryAcquire(new AcquireRequest(
                             Spi.acquisition("x"), 60_000, 0, false, null, 60_000, Identity.ofThisProcess("")))));
             counting.await();
             kill(db, table);
             Grant rightful = await().atMost(java.time.Duration.ofSeconds(60))
                     .until(
-                            () -> Spi.attempt(other, "x") instanceof Attempt.Granted granted ? granted.grant() : null,
+                            () -> Spi.tryAcquire(other, "x") instanceof AcquireResult.Granted granted
+                                    ? granted.grant()
+                                    : null,
                             java.util.Objects::nonNull);
             lost.countDown();
 
-            assertThat(attempt.get(60, TimeUnit.SECONDS)).isInstanceOf(Attempt.Busy.class);
+            assertThat(attempt.get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Busy.class);
             assertThat(Spi.renew(other, List.of(rightful))).hasOnlyElementsOfType(RenewResult.Renewed.class);
             Spi.release(other, rightful);
             assertThat(Spi.granted(backend, "x").token()).isGreaterThan(rightful.token());

@@ -12,8 +12,8 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -69,10 +69,10 @@ abstract class ServerFaults {
 
         db.process().restart();
 
-        Attempt busy = await().atMost(PATIENCE)
+        AcquireResult busy = await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> Spi.attempt(backend, "restart/hold"), answer -> true);
-        assertThat(busy).isInstanceOf(Attempt.Busy.class);
+                .until(() -> Spi.tryAcquire(backend, "restart/hold"), answer -> true);
+        assertThat(busy).isInstanceOf(AcquireResult.Busy.class);
         assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
         assertThat(Spi.granted(backend, "restart/hold").token()).isGreaterThan(grant.token());
         backend.close();
@@ -185,12 +185,12 @@ abstract class ServerFaults {
         LockBackend backend = builder(strategy).backend(short1);
         Grant before = Spi.granted(backend, "reply");
         Spi.release(backend, before);
-        Acquisition acquisition = Spi.acquisition("reply");
+        AcquisitionId acquisition = Spi.acquisition("reply");
 
         db.proxy().dropRepliesAfter(0);
         CompletableFuture<Throwable> failed = CompletableFuture.supplyAsync(() -> {
             try {
-                Spi.answer(backend.attempt(Spi.request(acquisition, 60_000)));
+                Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000)));
                 return new AssertionError("the attempt was answered");
             } catch (LockUnavailableException e) {
                 return e;
@@ -205,13 +205,13 @@ abstract class ServerFaults {
                     throw failed.get();
                 })
                 .hasMessageContaining("outcome is unknown");
-        Attempt again = await().atMost(PATIENCE)
+        AcquireResult again = await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> Spi.answer(backend.attempt(Spi.request(acquisition, 60_000))), answer -> true);
-        assertThat(again).isInstanceOf(Attempt.Granted.class);
-        assertThat(Spi.attempt(backend, "reply")).isInstanceOf(Attempt.Busy.class);
-        assertThat(((Attempt.Granted) again).grant().token()).isGreaterThan(before.token());
-        Spi.release(backend, ((Attempt.Granted) again).grant());
+                .until(() -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000))), answer -> true);
+        assertThat(again).isInstanceOf(AcquireResult.Granted.class);
+        assertThat(Spi.tryAcquire(backend, "reply")).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(((AcquireResult.Granted) again).grant().token()).isGreaterThan(before.token());
+        Spi.release(backend, ((AcquireResult.Granted) again).grant());
         backend.close();
     }
 
@@ -224,24 +224,24 @@ abstract class ServerFaults {
                         .build());
         Grant before = Spi.granted(backend, "reply/row");
         Spi.release(backend, before);
-        Acquisition acquisition = Spi.acquisition("reply/row");
+        AcquisitionId acquisition = Spi.acquisition("reply/row");
 
         db.proxy().dropRepliesAfter(0);
-        CompletableFuture<Attempt> attempt =
-                CompletableFuture.supplyAsync(() -> Spi.answer(backend.attempt(Spi.request(acquisition, 60_000))));
+        CompletableFuture<AcquireResult> attempt =
+                CompletableFuture.supplyAsync(() -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000))));
         assertThat(db.proxy().awaitDropped(PATIENCE)).as("a reply was dropped").isTrue();
         db.proxy().resetAll();
         db.proxy().pass();
         attempt.handle((answer, error) -> null).get(60, TimeUnit.SECONDS);
 
-        Attempt again = await().atMost(PATIENCE)
+        AcquireResult again = await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
                 .until(
-                        () -> Spi.answer(backend.attempt(Spi.request(acquisition, 60_000))),
-                        Attempt.Granted.class::isInstance);
-        assertThat(((Attempt.Granted) again).grant().token()).isGreaterThan(before.token());
-        assertThat(Spi.attempt(backend, "reply/row")).isInstanceOf(Attempt.Busy.class);
-        Spi.release(backend, ((Attempt.Granted) again).grant());
+                        () -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000))),
+                        AcquireResult.Granted.class::isInstance);
+        assertThat(((AcquireResult.Granted) again).grant().token()).isGreaterThan(before.token());
+        assertThat(Spi.tryAcquire(backend, "reply/row")).isInstanceOf(AcquireResult.Busy.class);
+        Spi.release(backend, ((AcquireResult.Granted) again).grant());
         backend.close();
     }
 
@@ -261,10 +261,11 @@ abstract class ServerFaults {
                 try (HikariDataSource west = db.pool(config -> {})) {
                     LockBackend western =
                             JdbcLocks.builder(west).strategy(strategy).backend(ClientOptions.defaults());
-                    Attempt attempt = Spi.attempt(western, "zones");
-                    assertThat(attempt).isInstanceOf(Attempt.Busy.class);
+                    AcquireResult attempt = Spi.tryAcquire(western, "zones");
+                    assertThat(attempt).isInstanceOf(AcquireResult.Busy.class);
                     if (strategy != JdbcStrategy.ROW_LOCK) {
-                        assertThat(((Attempt.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+                        assertThat(((AcquireResult.Busy) attempt).remainingMillis())
+                                .isBetween(1L, 60_000L);
                     }
                     Duration age = Duration.between(
                             Spi.answer(western.holder("zones", 5_000))

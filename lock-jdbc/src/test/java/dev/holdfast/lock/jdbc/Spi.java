@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -19,28 +19,28 @@ final class Spi {
 
     private Spi() {}
 
-    static AttemptRequest request(Acquisition acquisition, long leaseMillis) {
-        return new AttemptRequest(
+    static AcquireRequest request(AcquisitionId acquisition, long leaseMillis) {
+        return new AcquireRequest(
                 acquisition, leaseMillis, 0, false, null, TIMEOUT_MILLIS, Identity.ofThisProcess("a test"));
     }
 
     /** Announces to wait for as long as it takes. */
-    static Attempt queueUp(LockBackend backend, Acquisition acquisition) {
-        return answer(backend.attempt(new AttemptRequest(
+    static AcquireResult queueUp(LockBackend backend, AcquisitionId acquisition) {
+        return answer(backend.tryAcquire(new AcquireRequest(
                 acquisition, 60_000, 60_000, false, null, TIMEOUT_MILLIS, Identity.ofThisProcess("a test"))));
     }
 
-    static Acquisition acquisition(String name) {
-        return new Acquisition(name, OwnerId.random());
+    static AcquisitionId acquisition(String name) {
+        return new AcquisitionId(name, OwnerId.random());
     }
 
-    static Attempt attempt(LockBackend backend, String name) {
-        return answer(backend.attempt(request(acquisition(name), 60_000)));
+    static AcquireResult tryAcquire(LockBackend backend, String name) {
+        return answer(backend.tryAcquire(request(acquisition(name), 60_000)));
     }
 
     static Grant granted(LockBackend backend, String name) {
-        Attempt attempt = attempt(backend, name);
-        if (attempt instanceof Attempt.Granted granted) {
+        AcquireResult attempt = tryAcquire(backend, name);
+        if (attempt instanceof AcquireResult.Granted granted) {
             return granted.grant();
         }
         throw new AssertionError("'" + name + "' was not granted: " + attempt);

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
 import java.time.Duration;
@@ -53,7 +53,7 @@ final class SpringTransactionTest {
         @Transactional
         public void leaseAndFail(LockBackend backend) {
             jdbc.update("UPDATE account SET balance = 0");
-            assertThat(Spi.attempt(backend, "leased")).isInstanceOf(Attempt.Granted.class);
+            assertThat(Spi.tryAcquire(backend, "leased")).isInstanceOf(AcquireResult.Granted.class);
             throw new IllegalStateException("roll back");
         }
     }
@@ -101,7 +101,7 @@ final class SpringTransactionTest {
             assertThat(db.number("SELECT balance FROM account"))
                     .as("rolled back")
                     .isEqualTo(100);
-            assertThat(Spi.attempt(backend, "leased")).as("still held").isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.tryAcquire(backend, "leased")).as("still held").isInstanceOf(AcquireResult.Busy.class);
             backend.close();
         }
     }

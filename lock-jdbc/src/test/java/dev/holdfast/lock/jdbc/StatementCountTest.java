@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -45,10 +45,10 @@ final class StatementCountTest {
             Spi.granted(counted.backend, "busy");
 
             long before = counted.statements();
-            Attempt attempt = Spi.attempt(counted.backend, "busy");
+            AcquireResult attempt = Spi.tryAcquire(counted.backend, "busy");
 
-            assertThat(attempt).isInstanceOf(Attempt.Busy.class);
-            assertThat(((Attempt.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+            assertThat(attempt).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(((AcquireResult.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
             assertThat(counted.statements() - before).isEqualTo(1);
         }
     }

@@ -28,7 +28,7 @@ final class SweeperTest {
         var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
-            LockBackend backend = JdbcLockBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
+            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
             Grant held = Spi.granted(backend, "held");
             Grant released = Spi.granted(backend, "released");
             Spi.release(backend, released);

@@ -3,8 +3,8 @@ package dev.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
@@ -24,7 +24,7 @@ final class TurnTakingTest {
     private final AtomicLong statements = new AtomicLong();
 
     private LockBackend backend(Database database) {
-        return JdbcLockBackend.of(JdbcStrategy.VERSION, database, null, nanos::get);
+        return ExpiringRowBackend.of(JdbcStrategy.VERSION, database, null, nanos::get);
     }
 
     private static Database database(Db db, HikariDataSource pool, AtomicLong statements, TableName table) {
@@ -32,10 +32,10 @@ final class TurnTakingTest {
         return Database.open(new CountingDataSource(pool, statements), request, Spi.TIMEOUT_MILLIS, () -> {});
     }
 
-    private static Grant waited(LockBackend backend, Acquisition acquisition) {
-        Attempt attempt = Spi.queueUp(backend, acquisition);
-        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-        return ((Attempt.Granted) attempt).grant();
+    private static Grant waited(LockBackend backend, AcquisitionId acquisition) {
+        AcquireResult attempt = Spi.queueUp(backend, acquisition);
+        assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
+        return ((AcquireResult.Granted) attempt).grant();
     }
 
     private void turn() {
@@ -51,21 +51,21 @@ final class TurnTakingTest {
             LockBackend holder = backend(database);
             LockBackend waiter = backend(database);
             Grant first = Spi.granted(waiter, NAME);
-            Acquisition acquisition = Spi.acquisition(NAME);
-            assertThat(Spi.queueUp(holder, acquisition)).isInstanceOf(Attempt.Busy.class);
+            AcquisitionId acquisition = Spi.acquisition(NAME);
+            assertThat(Spi.queueUp(holder, acquisition)).isInstanceOf(AcquireResult.Busy.class);
             Spi.release(waiter, first);
-            Acquisition waiting = Spi.acquisition(NAME);
+            AcquisitionId waiting = Spi.acquisition(NAME);
             for (int round = 0; round < ROUNDS; round++) {
                 Grant grant = waited(holder, acquisition);
-                assertThat(Spi.queueUp(waiter, waiting)).isInstanceOf(Attempt.Busy.class);
+                assertThat(Spi.queueUp(waiter, waiting)).isInstanceOf(AcquireResult.Busy.class);
                 turn();
                 Spi.release(holder, grant);
 
-                Acquisition again = Spi.acquisition(NAME);
+                AcquisitionId again = Spi.acquisition(NAME);
                 long before = statements.get();
                 assertThat(Spi.queueUp(holder, again))
                         .as("who asks again at once, in round " + round)
-                        .isInstanceOf(Attempt.Busy.class);
+                        .isInstanceOf(AcquireResult.Busy.class);
                 assertThat(statements.get() - before).as("statements").isZero();
                 turn();
 
@@ -107,8 +107,8 @@ final class TurnTakingTest {
             }
             Spi.release(backend, grant);
 
-            Acquisition again = Spi.acquisition(NAME);
-            assertThat(Spi.queueUp(backend, again)).isInstanceOf(Attempt.Busy.class);
+            AcquisitionId again = Spi.acquisition(NAME);
+            assertThat(Spi.queueUp(backend, again)).isInstanceOf(AcquireResult.Busy.class);
             assertThat(Spi.granted(backend, NAME).token())
                     .as("by whoever does not wait")
                     .isEqualTo(grant.token() + 1);

@@ -42,7 +42,7 @@ final class ChannelSignals implements RedisSignals {
     private final String channel;
     private final boolean countsAll;
     private final RedisWaiters waiters;
-    private final RedisSource source;
+    private final ConnectionFactory source;
     private final AtomicReference<CompletableFuture<StatefulRedisPubSubConnection<String, String>>> connection =
             new AtomicReference<>();
     private final AtomicBoolean warned = new AtomicBoolean();
@@ -60,7 +60,7 @@ final class ChannelSignals implements RedisSignals {
      * @param waiters who is called
      * @param source connects, on a thread of its own
      */
-    ChannelSignals(String prefix, boolean countsAll, RedisWaiters waiters, RedisSource source) {
+    ChannelSignals(String prefix, boolean countsAll, RedisWaiters waiters, ConnectionFactory source) {
         this.channel = prefix + ":c:" + inbox;
         this.countsAll = countsAll;
         this.waiters = waiters;

@@ -42,11 +42,11 @@ final class LinkKeeper {
     private static final long LONGEST_PAUSE_NANOS = 5_000_000_000L;
     private static final long LAST_REPLIES_MILLIS = 3_000;
 
-    private final RedisSource source;
+    private final ConnectionFactory source;
     private final Map<String, Silence> servers = new ConcurrentHashMap<>();
     private final AtomicBoolean connecting = new AtomicBoolean();
     private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
-    private volatile RedisSource.Link link;
+    private volatile ConnectionFactory.Link link;
     private volatile boolean down;
     private volatile long downNanos;
     private volatile long triedNanos;
@@ -55,17 +55,17 @@ final class LinkKeeper {
     private volatile boolean closed;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    LinkKeeper(RedisSource source) {
+    LinkKeeper(ConnectionFactory source) {
         this.source = source;
         this.link = source.connect();
     }
 
-    RedisSource.Link link() {
+    ConnectionFactory.Link link() {
         return link;
     }
 
     /** A command for a server has ended; null if it has worked. */
-    void ended(RedisSource.Link used, String server, @Nullable Throwable failure) {
+    void ended(ConnectionFactory.Link used, String server, @Nullable Throwable failure) {
         if (failure == null || failure instanceof RedisCommandExecutionException) {
             answered(server);
         } else if (failure instanceof TimeoutException || failure instanceof RedisCommandTimeoutException) {
@@ -91,7 +91,7 @@ final class LinkKeeper {
         }
     }
 
-    private void disconnected(RedisSource.Link used) {
+    private void disconnected(ConnectionFactory.Link used) {
         if (used != link || used.closed().getAsBoolean()) {
             return;
         }
@@ -105,7 +105,7 @@ final class LinkKeeper {
     }
 
     /** What its caller is told of a failure: why there is no connection, if that is known. */
-    Throwable told(RedisSource.Link used, Throwable failure) {
+    Throwable told(ConnectionFactory.Link used, Throwable failure) {
         if (isGone(used)) {
             return gone(failure);
         }
@@ -114,7 +114,7 @@ final class LinkKeeper {
     }
 
     /** Tells whether somebody else has closed the link for good. A command might then never end. */
-    boolean isGone(RedisSource.Link used) {
+    boolean isGone(ConnectionFactory.Link used) {
         return !closed && used == link && used.closed().getAsBoolean();
     }
 
@@ -124,7 +124,7 @@ final class LinkKeeper {
     }
 
     /** The server at the end of this link does not have the key, or is a replica. */
-    void wrongServer(RedisSource.Link used) {
+    void wrongServer(ConnectionFactory.Link used) {
         long now = System.nanoTime();
         long looked = lookedNanos.get();
         if (used != link || now - looked < PAUSE_NANOS || !lookedNanos.compareAndSet(looked, now)) {
@@ -137,7 +137,7 @@ final class LinkKeeper {
         }
     }
 
-    private void replace(RedisSource.Link old) {
+    private void replace(ConnectionFactory.Link old) {
         if (closed
                 || !source.connects()
                 || pauseNanos > 0 && System.nanoTime() - triedNanos < pauseNanos
@@ -153,7 +153,7 @@ final class LinkKeeper {
         thread.start();
     }
 
-    private void connectAnew(RedisSource.Link old) {
+    private void connectAnew(ConnectionFactory.Link old) {
         try {
             if (source.cluster()) {
                 old.wrongServer().run();
@@ -186,7 +186,7 @@ final class LinkKeeper {
     }
 
     /** Replies of a cluster's other servers may still be on their way. */
-    private void drop(RedisSource.Link old) {
+    private void drop(ConnectionFactory.Link old) {
         if (old.connection() == null) {
             return;
         }
@@ -203,7 +203,7 @@ final class LinkKeeper {
         close(link);
     }
 
-    private void close(RedisSource.Link last) {
+    private void close(ConnectionFactory.Link last) {
         if (last.connection() != null) {
             source.close(last.connection());
         }

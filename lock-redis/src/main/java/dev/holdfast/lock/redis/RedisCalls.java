@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.Deadlines;
+import dev.holdfast.lock.spi.Timeouts;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
@@ -16,18 +16,18 @@ import java.util.concurrent.CompletionException;
  * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
  */
 final class RedisCalls {
-    private final RedisSource source;
-    private final Deadlines deadlines = new Deadlines();
+    private final ConnectionFactory source;
+    private final Timeouts timeouts = new Timeouts();
     private final LinkKeeper links;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    RedisCalls(RedisSource source) {
+    RedisCalls(ConnectionFactory source) {
         this.source = source;
         this.links = new LinkKeeper(source);
     }
 
     /** The connection of the moment. */
-    RedisSource.Link link() {
+    ConnectionFactory.Link link() {
         return links.link();
     }
 
@@ -55,7 +55,7 @@ final class RedisCalls {
 
     private CompletableFuture<List<Object>> scriptOnce(
             RedisScript script, String[] keys, String[] args, long timeoutMillis) {
-        RedisSource.Link link = link();
+        ConnectionFactory.Link link = link();
         if (links.isGone(link)) {
             return CompletableFuture.failedFuture(LinkKeeper.gone(null));
         }
@@ -83,12 +83,13 @@ final class RedisCalls {
     }
 
     /** Ends what takes too long, and tells the link how the server of that key does. */
-    <T> CompletableFuture<T> bounded(RedisSource.Link link, String key, RedisFuture<T> future, long timeoutMillis) {
+    <T> CompletableFuture<T> bounded(
+            ConnectionFactory.Link link, String key, RedisFuture<T> future, long timeoutMillis) {
         String server = link.server().apply(key);
         CompletableFuture<T> sent = future.toCompletableFuture();
-        deadlines.end(sent, timeoutMillis);
+        timeouts.start(sent, timeoutMillis);
         return sent.handle((value, failure) -> {
-            deadlines.ended(sent);
+            timeouts.cancel(sent);
             links.ended(link, server, failure);
             if (failure == null) {
                 return value;

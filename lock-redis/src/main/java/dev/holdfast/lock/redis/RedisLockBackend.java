@@ -2,9 +2,9 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
@@ -46,7 +46,7 @@ final class RedisLockBackend implements LockBackend {
     private final RedisSettings settings;
     private final boolean cluster;
     private final RedisCalls calls;
-    private final RedisGranting granting;
+    private final AcquireSender granting;
     private final RedisWaiters waiters;
     private final RedisSignals signals;
     private final Runnable closer;
@@ -59,7 +59,7 @@ final class RedisLockBackend implements LockBackend {
             RedisSettings settings,
             boolean cluster,
             RedisCalls calls,
-            RedisGranting granting,
+            AcquireSender granting,
             RedisWaiters waiters,
             RedisSignals signals,
             Runnable closer) {
@@ -89,13 +89,13 @@ final class RedisLockBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        return attempt(request, rounds.incrementAndGet());
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        return tryAcquire(request, rounds.incrementAndGet());
     }
 
     /** Tries to acquire, in a round that is greater than that of each earlier attempt of the same acquisition. */
-    CompletionStage<Attempt> attempt(AttemptRequest request, long round) {
-        Acquisition acquisition = request.acquisition();
+    CompletionStage<AcquireResult> tryAcquire(AcquireRequest request, long round) {
+        AcquisitionId acquisition = request.acquisition();
         RedisKeys keys = keys(acquisition.name());
         String owner = acquisition.owner().toString();
         String mode = request.waitMillis() > 0 ? signals.mode(keys) : RedisSignals.DEAF;
@@ -116,14 +116,17 @@ final class RedisLockBackend implements LockBackend {
             Long.toString(arrival),
             Long.toString(round)
         };
-        CompletionStage<Attempt> answer = answer(
-                "attempt", acquisition.name(), granting.attempt(keys, args, round, request.timeoutMillis()), reply -> {
+        CompletionStage<AcquireResult> answer = answer(
+                "attempt",
+                acquisition.name(),
+                granting.tryAcquire(keys, args, round, request.timeoutMillis()),
+                reply -> {
                     if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
                         signals.missed();
                     }
                     if (number(reply, 0) == 1) {
                         forget(owner);
-                        return new Attempt.Granted(
+                        return new AcquireResult.Granted(
                                 new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));
                     }
                     long place = number(reply, 2);
@@ -132,7 +135,7 @@ final class RedisLockBackend implements LockBackend {
                     } else if (queue) {
                         leftQueue(owner); // the queue is full, or the slot is moving
                     }
-                    return new Attempt.Busy(
+                    return new AcquireResult.Busy(
                             Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
                 });
         return answer.whenComplete((attempt, failure) -> {
@@ -168,27 +171,27 @@ final class RedisLockBackend implements LockBackend {
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         return ticket instanceof RedisTicket place
-                ? waiters.listen(place.acquisition().owner().toString(), maybeFree)
+                ? waiters.listen(place.acquisition().owner().toString(), onMaybeFree)
                 : Subscription.NONE;
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
         granting.ended(acquisition.owner().toString());
         return answer("abandon", acquisition.name(), end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
     }
 
     /** Ends a place in the queue, but not a grant. */
-    CompletionStage<Void> abandonPlace(Acquisition acquisition, long timeoutMillis) {
+    CompletionStage<Void> abandonPlace(AcquisitionId acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
         return answer("abandon", acquisition.name(), end(acquisition, 0, "place", "", timeoutMillis), reply -> null);
     }
 
     /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
-    CompletionStage<Boolean> takeBack(Acquisition acquisition, long round, long timeoutMillis) {
+    CompletionStage<Boolean> takeBack(AcquisitionId acquisition, long round, long timeoutMillis) {
         granting.ended(acquisition.owner().toString());
         return answer(
                 "release",
@@ -199,7 +202,7 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        Acquisition acquisition = grant.acquisition();
+        AcquisitionId acquisition = grant.acquisition();
         granting.ended(acquisition.owner().toString());
         return answer(
                 "release",
@@ -213,7 +216,7 @@ final class RedisLockBackend implements LockBackend {
     }
 
     private CompletableFuture<List<Object>> end(
-            Acquisition acquisition, long token, String what, String which, long timeoutMillis) {
+            AcquisitionId acquisition, long token, String what, String which, long timeoutMillis) {
         String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, which};
         return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
     }

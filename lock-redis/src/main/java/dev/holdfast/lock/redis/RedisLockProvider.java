@@ -26,7 +26,7 @@ public final class RedisLockProvider implements LockProvider {
 
     @Override
     public LockClient connect(String uri, ClientOptions options) {
-        return RedisLocks.builder(OwnRedisSource.connect(uri, options.requestTimeout()))
+        return RedisLocks.builder(OwnedConnectionFactory.connect(uri, options.requestTimeout()))
                 .options(options)
                 .build();
     }

@@ -48,7 +48,7 @@ public final class RedisLocks {
     public static Builder builder(RedisURI uri) {
         Objects.requireNonNull(uri, "uri must not be null");
         return new Builder(
-                timeout -> List.of(OwnRedisSource.connect(
+                timeout -> List.of(OwnedConnectionFactory.connect(
                         false, List.of(RedisURI.builder(uri).build()), timeout)),
                 true,
                 false);
@@ -62,7 +62,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisClient client) {
-        return builder(RedisSource.of(client));
+        return builder(ConnectionFactory.of(client));
     }
 
     /**
@@ -73,7 +73,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(RedisClusterClient client) {
-        return builder(RedisSource.of(client));
+        return builder(ConnectionFactory.of(client));
     }
 
     /**
@@ -83,7 +83,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(StatefulRedisConnection<String, String> connection) {
-        return builder(RedisSource.of(connection, null));
+        return builder(ConnectionFactory.of(connection, null));
     }
 
     /**
@@ -95,7 +95,7 @@ public final class RedisLocks {
      */
     public static Builder builder(
             StatefulRedisConnection<String, String> connection, StatefulRedisPubSubConnection<String, String> pubSub) {
-        return builder(RedisSource.of(connection, Objects.requireNonNull(pubSub, "pubSub must not be null")));
+        return builder(ConnectionFactory.of(connection, Objects.requireNonNull(pubSub, "pubSub must not be null")));
     }
 
     /**
@@ -105,7 +105,7 @@ public final class RedisLocks {
      * @return a builder
      */
     public static Builder builder(StatefulRedisClusterConnection<String, String> connection) {
-        return builder(RedisSource.of(connection, null));
+        return builder(ConnectionFactory.of(connection, null));
     }
 
     /**
@@ -122,18 +122,18 @@ public final class RedisLocks {
      * @throws IllegalArgumentException if there are fewer than three or more than 31
      */
     public static Builder redlock(Collection<RedisClient> clients) {
-        return redlockOf(clients.stream().map(RedisSource::of).toList());
+        return redlockOf(clients.stream().map(ConnectionFactory::of).toList());
     }
 
-    static Builder redlockOf(List<RedisSource> masters) {
+    static Builder redlockOf(List<ConnectionFactory> masters) {
         if (masters.size() < 3 || masters.size() > 31) {
             throw new IllegalArgumentException(
                     "Redlock needs from 3 to 31 independent masters, got " + masters.size() + "; 5 are usual");
         }
-        return new Builder(timeout -> masters, masters.stream().allMatch(RedisSource::connects), true);
+        return new Builder(timeout -> masters, masters.stream().allMatch(ConnectionFactory::connects), true);
     }
 
-    static Builder builder(RedisSource source) {
+    static Builder builder(ConnectionFactory source) {
         return new Builder(timeout -> List.of(source), source.connects(), false);
     }
 
@@ -152,7 +152,7 @@ public final class RedisLocks {
     public static final class Builder {
         private static final Duration RECORD = Duration.ofMinutes(5);
 
-        private final Function<Duration, List<RedisSource>> sources;
+        private final Function<Duration, List<ConnectionFactory>> sources;
         private final boolean connects;
         private final boolean redlock;
         private @Nullable ClientOptions options;
@@ -162,7 +162,7 @@ public final class RedisLocks {
         private @Nullable Duration pollLongest;
         private @Nullable ReplicaAcknowledgement replicas;
 
-        private Builder(Function<Duration, List<RedisSource>> sources, boolean connects, boolean redlock) {
+        private Builder(Function<Duration, List<ConnectionFactory>> sources, boolean connects, boolean redlock) {
             this.sources = sources;
             this.connects = connects;
             this.redlock = redlock;
@@ -279,11 +279,11 @@ public final class RedisLocks {
         /** Connects, without the engine. */
         LockBackend backend() {
             ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
-            List<RedisSource> opened = sources.apply(chosen.requestTimeout());
+            List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(
                     prefix == null ? "holdfast" : prefix,
                     (tokenMemory == null ? RECORD : tokenMemory).toMillis(),
-                    pollFirst == null && opened.stream().allMatch(RedisSource::subscribes),
+                    pollFirst == null && opened.stream().allMatch(ConnectionFactory::subscribes),
                     redlock,
                     pollFirst == null ? 50 : pollFirst.toMillis(),
                     pollLongest == null ? 1_000 : pollLongest.toMillis(),
@@ -301,17 +301,17 @@ public final class RedisLocks {
     }
 
     /** Connects to one server, group or cluster. */
-    static RedisLockBackend connect(RedisSource source, RedisSettings settings) {
+    static RedisLockBackend connect(ConnectionFactory source, RedisSettings settings) {
         try {
             RedisCalls calls = new RedisCalls(source);
             RedisWaiters waiters = new RedisWaiters();
             RedisSignals signals =
                     settings.notified() ? source.signals(settings.prefix(), waiters, calls.link()) : RedisSignals.NONE;
             ReplicaAcknowledgement replicas = settings.replicas();
-            RedisGranting granting = replicas == null
+            AcquireSender granting = replicas == null
                     ? (keys, args, round, timeoutMillis) ->
                             calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
-                    : new ReplicaGranting(source, calls, replicas, settings.recordMillis());
+                    : new ReplicaAcquireSender(source, calls, replicas, settings.recordMillis());
             return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
                 calls.close();
                 source.close();

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Ticket;
 
 /**
@@ -9,4 +9,4 @@ import dev.holdfast.lock.spi.Ticket;
  * @param acquisition who waits
  * @param arrival the place: the server's time of arrival in µs, made unique
  */
-record RedisTicket(Acquisition acquisition, long arrival) implements Ticket {}
+record RedisTicket(AcquisitionId acquisition, long arrival) implements Ticket {}

@@ -27,11 +27,11 @@ final class RedisWaiters {
         waiters.computeIfPresent(owner, (key, waiter) -> waiter.listener == null ? null : waiter);
     }
 
-    Subscription listen(String owner, Runnable maybeFree) {
+    Subscription listen(String owner, Runnable onMaybeFree) {
         Waiter waiter = waiters.computeIfAbsent(owner, key -> new Waiter());
-        waiter.listen(maybeFree);
+        waiter.listen(onMaybeFree);
         return () -> {
-            if (waiter.deafen(maybeFree)) {
+            if (waiter.deafen(onMaybeFree)) {
                 waiters.remove(owner, waiter);
             }
         };
@@ -64,13 +64,13 @@ final class RedisWaiters {
         private final AtomicBoolean heard = new AtomicBoolean();
         private volatile @Nullable Runnable listener;
 
-        void listen(Runnable maybeFree) {
-            listener = maybeFree;
+        void listen(Runnable onMaybeFree) {
+            listener = onMaybeFree;
             deliver();
         }
 
-        boolean deafen(Runnable maybeFree) {
-            boolean last = listener == maybeFree;
+        boolean deafen(Runnable onMaybeFree) {
+            boolean last = listener == onMaybeFree;
             if (last) {
                 listener = null;
             }

@@ -3,9 +3,9 @@ package dev.holdfast.lock.redis;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -70,9 +70,9 @@ final class RedlockBackend implements LockBackend {
     }
 
     /** Connects to a majority at least; the others are tried again when they are needed. */
-    static RedlockBackend connect(List<RedisSource> sources, RedisSettings settings) {
+    static RedlockBackend connect(List<ConnectionFactory> sources, RedisSettings settings) {
         List<RedlockMaster> masters = new ArrayList<>();
-        for (RedisSource source : sources) {
+        for (ConnectionFactory source : sources) {
             masters.add(new RedlockMaster(source, settings));
         }
         RedlockBackend backend = new RedlockBackend(List.copyOf(masters), settings);
@@ -102,19 +102,19 @@ final class RedlockBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         RedlockTicket old = request.ticket() instanceof RedlockTicket ticket ? ticket : null;
         long drift = request.leaseMillis() / 100 + 2;
         String owner = request.acquisition().owner().toString();
         long round = lastRound.incrementAndGet();
         rounds.begin(owner, round);
-        List<CompletionStage<Attempt>> asked = new ArrayList<>();
+        List<CompletionStage<AcquireResult>> asked = new ArrayList<>();
         List<CompletableFuture<?>> takenBack = new ArrayList<>();
-        CompletionStage<Attempt> decision = this.<Attempt, Attempt>vote(
+        CompletionStage<AcquireResult> decision = this.<AcquireResult, AcquireResult>vote(
                 index -> {
-                    CompletionStage<Attempt> one = masters.get(index)
-                            .call(backend -> backend.attempt(
-                                    new AttemptRequest(
+                    CompletionStage<AcquireResult> one = masters.get(index)
+                            .call(backend -> backend.tryAcquire(
+                                    new AcquireRequest(
                                             request.acquisition(),
                                             request.leaseMillis(),
                                             request.waitMillis(),
@@ -127,7 +127,7 @@ final class RedlockBackend implements LockBackend {
                     return one;
                 },
                 votes -> {
-                    if (votes.count(Attempt.Granted.class::isInstance) < quorum) {
+                    if (votes.count(AcquireResult.Granted.class::isInstance) < quorum) {
                         return votes.pending() == 0 ? refused(request, round, votes, takenBack) : null;
                     }
                     if (votes.pending() > 0 && !votes.isLate()) {
@@ -135,8 +135,9 @@ final class RedlockBackend implements LockBackend {
                         return null;
                     }
                     long token = votes.answers().stream()
-                            .filter(Attempt.Granted.class::isInstance)
-                            .mapToLong(vote -> ((Attempt.Granted) vote).grant().token())
+                            .filter(AcquireResult.Granted.class::isInstance)
+                            .mapToLong(vote ->
+                                    ((AcquireResult.Granted) vote).grant().token())
                             .max()
                             .orElseThrow();
                     if (!rounds.grants(owner, round)) {
@@ -144,13 +145,13 @@ final class RedlockBackend implements LockBackend {
                                 + request.acquisition().name()
                                 + "' attempt: it was given up before it was granted; a later one decides");
                     }
-                    return new Attempt.Granted(new Grant(
+                    return new AcquireResult.Granted(new Grant(
                             request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));
                 },
                 "lock '" + request.acquisition().name() + "' attempt");
         // Whoever does not wait leaves nothing behind.
         return decision.thenCompose(result -> {
-            if (result instanceof Attempt.Granted && request.waitMillis() > 0) {
+            if (result instanceof AcquireResult.Granted && request.waitMillis() > 0) {
                 leaveQueues(request, asked);
             }
             return CompletableFuture.allOf(takenBack.toArray(CompletableFuture[]::new))
@@ -159,11 +160,11 @@ final class RedlockBackend implements LockBackend {
     }
 
     /** A grant by a majority leaves places in the queues of the others. */
-    private void leaveQueues(AttemptRequest request, List<CompletionStage<Attempt>> asked) {
+    private void leaveQueues(AcquireRequest request, List<CompletionStage<AcquireResult>> asked) {
         for (int i = 0; i < masters.size(); i++) {
             RedlockMaster master = masters.get(i);
             asked.get(i).whenComplete((vote, failure) -> {
-                if (!(vote instanceof Attempt.Granted) && master.connected() != null) {
+                if (!(vote instanceof AcquireResult.Granted) && master.connected() != null) {
                     master.call(backend -> backend.abandonPlace(request.acquisition(), request.timeoutMillis()));
                 }
             });
@@ -171,26 +172,26 @@ final class RedlockBackend implements LockBackend {
     }
 
     /** Takes back what was granted, and tells when a majority may be free. */
-    private Attempt refused(
-            AttemptRequest request, long round, Votes<Attempt> votes, List<CompletableFuture<?>> takenBack) {
+    private AcquireResult refused(
+            AcquireRequest request, long round, QuorumVote<AcquireResult> votes, List<CompletableFuture<?>> takenBack) {
         boolean takesBack = rounds.takesBack(request.acquisition().owner().toString(), round);
         List<@Nullable Ticket> tickets = new ArrayList<>();
         List<Long> freeIn = new ArrayList<>();
         boolean split = false;
         for (int i = 0; i < masters.size(); i++) {
-            Attempt vote = votes.answer(i);
-            tickets.add(vote instanceof Attempt.Busy busy ? busy.ticket() : null);
-            if (vote instanceof Attempt.Busy busy) {
+            AcquireResult vote = votes.answer(i);
+            tickets.add(vote instanceof AcquireResult.Busy busy ? busy.ticket() : null);
+            if (vote instanceof AcquireResult.Busy busy) {
                 freeIn.add(busy.remainingMillis() < 0 ? Long.MAX_VALUE : busy.remainingMillis());
                 continue;
             }
             freeIn.add(vote == null ? Long.MAX_VALUE : 0L);
-            split |= vote instanceof Attempt.Granted;
+            split |= vote instanceof AcquireResult.Granted;
             if (takesBack) {
                 // A vote that failed may have been a grant.
                 CompletionStage<Boolean> back = masters.get(i)
                         .call(backend -> backend.takeBack(request.acquisition(), round, request.timeoutMillis()));
-                if (vote instanceof Attempt.Granted) {
+                if (vote instanceof AcquireResult.Granted) {
                     takenBack.add(back.toCompletableFuture());
                 }
             }
@@ -204,13 +205,13 @@ final class RedlockBackend implements LockBackend {
                             + " Redlock masters gave no answer, no majority is possible; the grants were taken back, try again");
         }
         long jitter = ThreadLocalRandom.current().nextLong(5, 50);
-        return new Attempt.Busy(
+        return new AcquireResult.Busy(
                 remaining == Long.MAX_VALUE ? -1 : split ? Math.max(jitter, remaining) : remaining + jitter,
                 request.waitMillis() > 0 ? new RedlockTicket(request.acquisition(), tickets) : null);
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         if (!(ticket instanceof RedlockTicket place)) {
             return Subscription.NONE;
         }
@@ -221,10 +222,10 @@ final class RedlockBackend implements LockBackend {
             RedisLockBackend backend = masters.get(i).connected();
             if (own != null && backend != null) {
                 int bit = 1 << i;
-                subscriptions.add(backend.signal(own, () -> {
+                subscriptions.add(backend.subscribe(own, () -> {
                     int now = called.accumulateAndGet(bit, (before, more) -> before | more);
                     if (Integer.bitCount(now) >= quorum && called.compareAndSet(now, 0)) {
-                        maybeFree.run();
+                        onMaybeFree.run();
                     }
                 }));
             }
@@ -233,7 +234,7 @@ final class RedlockBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         rounds.end(acquisition.owner().toString());
         return this.<Boolean, Optional<Boolean>>vote(
                         index -> masters.get(index)
@@ -262,7 +263,7 @@ final class RedlockBackend implements LockBackend {
                 "renewal of " + grants.size() + " locks");
     }
 
-    private RenewResult renewal(Grant grant, int position, Votes<List<RenewResult>> votes) {
+    private RenewResult renewal(Grant grant, int position, QuorumVote<List<RenewResult>> votes) {
         List<RenewResult> results =
                 votes.answers().stream().map(answer -> answer.get(position)).toList();
         if (results.stream().filter(RenewResult.Renewed.class::isInstance).count() >= quorum) {
@@ -307,7 +308,7 @@ final class RedlockBackend implements LockBackend {
                 "lock '" + name + "' holder");
     }
 
-    private Optional<HolderInfo> majority(Votes<Optional<HolderInfo>> votes) {
+    private Optional<HolderInfo> majority(QuorumVote<Optional<HolderInfo>> votes) {
         List<HolderInfo> holders =
                 votes.answers().stream().flatMap(Optional::stream).toList();
         for (HolderInfo candidate : holders) {
@@ -330,8 +331,10 @@ final class RedlockBackend implements LockBackend {
 
     /** Asks all masters at once, and lets the rule decide after each answer; without a decision it fails. */
     private <V, T> CompletionStage<T> vote(
-            java.util.function.IntFunction<CompletionStage<V>> ask, Function<Votes<V>, @Nullable T> rule, String what) {
-        Votes<V> votes = new Votes<>(masters.size());
+            java.util.function.IntFunction<CompletionStage<V>> ask,
+            Function<QuorumVote<V>, @Nullable T> rule,
+            String what) {
+        QuorumVote<V> votes = new QuorumVote<>(masters.size());
         CompletableFuture<T> decision = new CompletableFuture<>();
         Runnable decide = () -> votes.decide(rule, decision, what, quorum);
         votes.onLate(decide);
@@ -345,5 +348,5 @@ final class RedlockBackend implements LockBackend {
         return decision;
     }
 
-    private record RedlockTicket(Acquisition acquisition, List<@Nullable Ticket> tickets) implements Ticket {}
+    private record RedlockTicket(AcquisitionId acquisition, List<@Nullable Ticket> tickets) implements Ticket {}
 }

@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
 final class RedlockMaster {
     private static final long RETRY_NANOS = 1_000_000_000L;
 
-    private final RedisSource source;
+    private final ConnectionFactory source;
     private final RedisSettings settings;
     private final AtomicBoolean connecting = new AtomicBoolean();
     private volatile @Nullable RedisLockBackend backend;
     private volatile long triedNanos = System.nanoTime();
     private volatile boolean closed;
 
-    RedlockMaster(RedisSource source, RedisSettings settings) {
+    RedlockMaster(ConnectionFactory source, RedisSettings settings) {
         this.source = source;
         this.settings = settings;
     }
@@ -64,8 +64,8 @@ final class RedlockMaster {
     }
 
     /** The source, which a failed connection must not end. */
-    private RedisSource keptOpen() {
-        return new KeptOpenSource(source);
+    private ConnectionFactory keptOpen() {
+        return new BorrowedConnectionFactory(source);
     }
 
     void close() {

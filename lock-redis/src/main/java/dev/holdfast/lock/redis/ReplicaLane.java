@@ -18,7 +18,7 @@ final class ReplicaLane {
     private final int replicas;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    ReplicaLane(RedisSource source, int replicas) {
+    ReplicaLane(ConnectionFactory source, int replicas) {
         this.calls = new RedisCalls(source);
         this.replicas = replicas;
     }
@@ -31,7 +31,7 @@ final class ReplicaLane {
      * @return completes, normally, as soon as the lane can be used again
      */
     CompletableFuture<Void> send(List<ReplicaJob> jobs, long waitMillis) {
-        RedisSource.Link link = calls.link();
+        ConnectionFactory.Link link = calls.link();
         List<CompletableFuture<RedisClusterAsyncCommands<String, String>>> found = new ArrayList<>();
         for (ReplicaJob job : jobs) {
             found.add(link.node()
@@ -58,7 +58,7 @@ final class ReplicaLane {
     }
 
     private CompletableFuture<Void> send(
-            RedisSource.Link link,
+            ConnectionFactory.Link link,
             RedisClusterAsyncCommands<String, String> node,
             List<ReplicaJob> jobs,
             boolean inFull,
@@ -98,7 +98,10 @@ final class ReplicaLane {
     }
 
     private CompletableFuture<List<Object>> script(
-            RedisSource.Link link, RedisClusterAsyncCommands<String, String> node, ReplicaJob job, boolean inFull) {
+            ConnectionFactory.Link link,
+            RedisClusterAsyncCommands<String, String> node,
+            ReplicaJob job,
+            boolean inFull) {
         RedisScript script = RedisScript.ATTEMPT;
         String[] keys = job.keys().all();
         return calls.bounded(

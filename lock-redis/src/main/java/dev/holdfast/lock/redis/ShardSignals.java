@@ -51,7 +51,7 @@ final class ShardSignals implements RedisSignals {
 
     private final RedisClusterClient client;
     private final RedisWaiters waiters;
-    private final RedisSource source;
+    private final ConnectionFactory source;
     private final String inbox = OwnerId.random().toString();
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, String> channelOfOwner = new HashMap<>();
@@ -67,7 +67,7 @@ final class ShardSignals implements RedisSignals {
     private volatile long refusedNanos;
     private boolean closed;
 
-    ShardSignals(RedisClusterClient client, RedisWaiters waiters, RedisSource source) {
+    ShardSignals(RedisClusterClient client, RedisWaiters waiters, ConnectionFactory source) {
         this.client = client;
         this.waiters = waiters;
         this.source = source;

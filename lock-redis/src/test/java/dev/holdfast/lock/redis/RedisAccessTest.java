@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -116,26 +116,26 @@ final class RedisAccessTest {
             String uri = "redis://locks:" + CANARY + "@" + server.host() + ":" + server.port();
             try (LockBackend a = backend(uri);
                     LockBackend b = backend(uri)) {
-                Acquisition first = new Acquisition("n", OwnerId.random());
+                AcquisitionId first = new AcquisitionId("n", OwnerId.random());
                 Grant grant = Spi.grant(a, first);
                 assertThat(Spi.get(a.holder("n", Spi.TIMEOUT))).isPresent();
                 Spi.get(a.renew(List.of(grant), Spi.TIMEOUT));
-                Acquisition second = new Acquisition("n", OwnerId.random());
+                AcquisitionId second = new AcquisitionId("n", OwnerId.random());
                 Ticket ticket = Spi.busy(b, second, 60_000, true, null).ticket();
                 await().atMost(Duration.ofSeconds(60))
                         .until(() -> server.list("PUBSUB", "CHANNELS").size() == 1);
                 Spi.busy(b, second, 60_000, true, ticket); // shows that it lives, as waiters do each second
                 CountDownLatch called = new CountDownLatch(1);
-                try (var x = b.signal(ticket, called::countDown)) {
+                try (var x = b.subscribe(ticket, called::countDown)) {
                     Spi.release(a, grant);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                 }
-                assertThat(Spi.attempt(b, second, 60_000, true, ticket)).isInstanceOf(Attempt.Granted.class);
+                assertThat(Spi.tryAcquire(b, second, 60_000, true, ticket)).isInstanceOf(AcquireResult.Granted.class);
                 Spi.get(b.abandon(second, Spi.TIMEOUT));
                 server.command("SCRIPT", "FLUSH");
                 pair(a);
             }
-            try (LockBackend other = RedisLocks.builder(OwnRedisSource.connect(uri, TIMEOUT))
+            try (LockBackend other = RedisLocks.builder(OwnedConnectionFactory.connect(uri, TIMEOUT))
                     .prefix("elsewhere")
                     .backend()) {
                 assertThatThrownBy(() -> pair(other))
@@ -160,7 +160,7 @@ final class RedisAccessTest {
                     server.command("SCRIPT", "LOAD", script);
                 }
                 pair(backend);
-                Grant grant = Spi.grant(backend, new Acquisition("n", OwnerId.random()));
+                Grant grant = Spi.grant(backend, new AcquisitionId("n", OwnerId.random()));
                 assertThat(Spi.get(backend.holder("n", Spi.TIMEOUT))).isPresent();
                 assertThat(Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)))
                         .containsExactly(new RenewResult.Renewed(Spi.LEASE));
@@ -204,7 +204,7 @@ final class RedisAccessTest {
             });
             try (LockBackend backend = RedisLocks.builder(client).backend()) {
                 pair(backend);
-                Grant grant = Spi.grant(backend, new Acquisition("resent", OwnerId.random()));
+                Grant grant = Spi.grant(backend, new AcquisitionId("resent", OwnerId.random()));
                 long before = fixture.commands();
                 fixture.proxy().dropRepliesAfter(0);
                 var released = backend.release(grant, 60_000);
@@ -283,9 +283,9 @@ final class RedisAccessTest {
                                 RedisLocks.builder(client).prefix("shop").backend();
                         LockBackend stock =
                                 RedisLocks.builder(client).prefix("stock").backend()) {
-                    Spi.grant(shop, new Acquisition("n", OwnerId.random()));
-                    Spi.grant(stock, new Acquisition("n", OwnerId.random()));
-                    Spi.busy(shop, new Acquisition("n", OwnerId.random()), 0, false, null);
+                    Spi.grant(shop, new AcquisitionId("n", OwnerId.random()));
+                    Spi.grant(stock, new AcquisitionId("n", OwnerId.random()));
+                    Spi.busy(shop, new AcquisitionId("n", OwnerId.random()), 0, false, null);
                 }
                 assertThat(connection.sync().ping()).isEqualTo("PONG");
                 await().atMost(Duration.ofSeconds(60))
@@ -297,11 +297,11 @@ final class RedisAccessTest {
     }
 
     private static LockBackend backend(String uri) {
-        return RedisLocks.builder(OwnRedisSource.connect(uri, TIMEOUT)).backend();
+        return RedisLocks.builder(OwnedConnectionFactory.connect(uri, TIMEOUT)).backend();
     }
 
     private static void pair(LockBackend backend) throws Exception {
-        assertThat(Spi.release(backend, Spi.grant(backend, new Acquisition("pair", OwnerId.random()))))
+        assertThat(Spi.release(backend, Spi.grant(backend, new AcquisitionId("pair", OwnerId.random()))))
                 .isEqualTo(ReleaseResult.RELEASED);
     }
 

@@ -1,17 +1,17 @@
 package dev.holdfast.lock.redis;
 
 import static dev.holdfast.lock.redis.Spi.TIMEOUT;
-import static dev.holdfast.lock.redis.Spi.attempt;
 import static dev.holdfast.lock.redis.Spi.busy;
 import static dev.holdfast.lock.redis.Spi.get;
 import static dev.holdfast.lock.redis.Spi.grant;
 import static dev.holdfast.lock.redis.Spi.release;
+import static dev.holdfast.lock.redis.Spi.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -46,12 +46,12 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
             gone.add(backend);
             queueSubscribed(backend, acquisition(), i + 1);
         }
-        Acquisition living = acquisition();
+        AcquisitionId living = acquisition();
         Ticket ticket = queueSubscribed(b, living, 6);
         gone.forEach(LockBackend::close);
         awaitSubscribed(1);
         CompletableFuture<Boolean> called = new CompletableFuture<>();
-        try (var x = b.signal(ticket, () -> called.complete(true))) {
+        try (var x = b.subscribe(ticket, () -> called.complete(true))) {
             release(a, held);
             called.get(60, TimeUnit.SECONDS);
         }
@@ -60,7 +60,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         assertThat(fixture.server()
                         .number("ZRANK", keys().queue(), living.owner().toString()))
                 .isZero();
-        release(b, ((Attempt.Granted) attempt(b, living, 60_000, true, ticket)).grant());
+        release(b, ((AcquireResult.Granted) tryAcquire(b, living, 60_000, true, ticket)).grant());
         assertThat(fixture.entries(name)).isZero();
     }
 
@@ -73,8 +73,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         awaitSubscribed(0);
         fixture.server().command("PEXPIRE", keys().lock(), "1"); // the holder's lease ends, and nothing is released
         await().atMost(PATIENCE).until(() -> fixture.server().number("EXISTS", keys().lock()) == 0);
-        Acquisition next = acquisition();
-        assertThat(attempt(b, next, 60_000, true, null)).isInstanceOf(Attempt.Granted.class);
+        AcquisitionId next = acquisition();
+        assertThat(tryAcquire(b, next, 60_000, true, null)).isInstanceOf(AcquireResult.Granted.class);
         assertThat(held.token()).isPositive();
     }
 
@@ -86,10 +86,10 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://" + DEAF + ":x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend deaf = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend deaf = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
                 .backend()) {
             Grant held = grant(a, acquisition());
-            Acquisition mine = acquisition();
+            AcquisitionId mine = acquisition();
             // The first attempt does not know yet; then it is told, and leaves the queue.
             Ticket[] ticket = {busy(deaf, mine, 60_000, true, null).ticket()};
             await().atMost(PATIENCE).until(() -> {
@@ -119,16 +119,16 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://mute:x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend mute = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend mute = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
                 .backend()) {
             Grant held = grant(mute, acquisition());
-            Acquisition waiting = acquisition();
+            AcquisitionId waiting = acquisition();
             Ticket ticket = queueSubscribed(b, waiting, 1);
 
             assertThat(release(mute, held)).isEqualTo(ReleaseResult.RELEASED);
-            Attempt attempt = attempt(b, waiting, 60_000, true, ticket);
-            assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-            release(b, ((Attempt.Granted) attempt).grant());
+            AcquireResult attempt = tryAcquire(b, waiting, 60_000, true, ticket);
+            assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
+            release(b, ((AcquireResult.Granted) attempt).grant());
         }
     }
 
@@ -151,8 +151,8 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command("LPUSH", keys().lock(), "not ours");
         RedisLockBackend backend = (RedisLockBackend) a;
         for (int i = 0; i < 20; i++) {
-            CompletableFuture<Attempt> refused = a.attempt(
-                            new AttemptRequest(acquisition(), Spi.LEASE, 60_000, false, null, TIMEOUT, Spi.ME))
+            CompletableFuture<AcquireResult> refused = a.tryAcquire(
+                            new AcquireRequest(acquisition(), Spi.LEASE, 60_000, false, null, TIMEOUT, Spi.ME))
                     .toCompletableFuture();
             assertThat(refused).failsWithin(Duration.ofSeconds(60));
         }
@@ -168,10 +168,10 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://fickle:x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend fickle = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend fickle = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
                 .backend()) {
             Grant held = grant(a, acquisition());
-            Acquisition mine = acquisition();
+            AcquisitionId mine = acquisition();
             Ticket[] ticket = {queueSubscribed(fickle, mine, 1)};
             fixture.server().command("ACL", "LOG", "RESET");
             fixture.server().command("ACL", "SETUSER", "fickle", "resetchannels"); // ends the subscribed connection
@@ -199,7 +199,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         try (FaultProxy proxy = FaultProxy.to(fixture.server().process())) {
             RedisClient proxied = RedisClient.create("redis://" + proxy.host() + ":" + proxy.port());
             AtomicInteger subscriptions = new AtomicInteger();
-            RedisSource source = new RedisSource() {
+            ConnectionFactory source = new ConnectionFactory() {
                 @Override
                 public boolean cluster() {
                     return false;
@@ -207,17 +207,17 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
 
                 @Override
                 public Link connect() {
-                    return RedisSource.of(direct).connect();
+                    return ConnectionFactory.of(direct).connect();
                 }
 
                 @Override
                 public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-                    return RedisSource.of(subscriptions.getAndIncrement() == 0 ? proxied : direct)
+                    return ConnectionFactory.of(subscriptions.getAndIncrement() == 0 ? proxied : direct)
                             .connectPubSub();
                 }
             };
             try (LockBackend deaf = RedisLocks.builder(source).backend()) {
-                Acquisition first = acquisition();
+                AcquisitionId first = acquisition();
                 Grant holding = grant(a, acquisition());
                 queueSubscribed(deaf, first, 1);
                 get(deaf.abandon(first, TIMEOUT));
@@ -229,14 +229,14 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                 }
                 await().atMost(PATIENCE).untilAtomic(subscriptions, Matchers.equalTo(2));
                 Grant held = grant(a, acquisition());
-                Acquisition mine = acquisition();
+                AcquisitionId mine = acquisition();
                 Ticket[] present = {busy(deaf, mine, 60_000, true, null).ticket()};
                 await().atMost(PATIENCE).until(() -> {
                     present[0] = busy(deaf, mine, 60_000, true, present[0]).ticket();
                     return present[0] != null && entry(mine).contains(" P ");
                 });
                 CountDownLatch called = new CountDownLatch(1);
-                try (var x = deaf.signal(present[0], called::countDown)) {
+                try (var x = deaf.subscribe(present[0], called::countDown)) {
                     release(a, held);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                 }
@@ -251,10 +251,10 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
     /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
     private void missCall(LockBackend deaf) throws Exception {
         Grant held = grant(a, acquisition());
-        Acquisition mine = acquisition();
+        AcquisitionId mine = acquisition();
         Ticket ticket = queueSubscribed(deaf, mine, 1);
         release(a, held);
-        release(deaf, ((Attempt.Granted) attempt(deaf, mine, 60_000, true, ticket)).grant());
+        release(deaf, ((AcquireResult.Granted) tryAcquire(deaf, mine, 60_000, true, ticket)).grant());
     }
 
     @Test
@@ -316,16 +316,16 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
     @Test
     void fairWaiter_isNotPassedByThoseWhoAreNotFair() throws Exception {
         Grant held = grant(a, acquisition());
-        Acquisition waiting = acquisition();
+        AcquisitionId waiting = acquisition();
         Ticket ticket = queueSubscribed(a, waiting, 1);
         release(a, held);
-        assertThat(attempt(b, acquisition(), 0, false, null)).isInstanceOf(Attempt.Busy.class);
-        assertThat(attempt(b, acquisition(), 60_000, false, null)).isInstanceOf(Attempt.Busy.class);
-        release(a, ((Attempt.Granted) attempt(a, waiting, 60_000, true, ticket)).grant());
+        assertThat(tryAcquire(b, acquisition(), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(tryAcquire(b, acquisition(), 60_000, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        release(a, ((AcquireResult.Granted) tryAcquire(a, waiting, 60_000, true, ticket)).grant());
     }
 
     /** Queues, waits for the subscription, and queues again, as somebody who can be called. */
-    private Ticket queueSubscribed(LockBackend backend, Acquisition waiting, int processes) throws Exception {
+    private Ticket queueSubscribed(LockBackend backend, AcquisitionId waiting, int processes) throws Exception {
         Ticket ticket = busy(backend, waiting, 60_000, true, null).ticket();
         awaitSubscribed(processes);
         await().atMost(PATIENCE).until(() -> {
@@ -335,7 +335,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         return ticket;
     }
 
-    private String entry(Acquisition waiting) throws IOException {
+    private String entry(AcquisitionId waiting) throws IOException {
         return String.valueOf(fixture.server()
                 .command("HGET", keys().waiters(), waiting.owner().toString()));
     }

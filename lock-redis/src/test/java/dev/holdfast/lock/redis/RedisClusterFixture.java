@@ -55,7 +55,7 @@ final class RedisClusterFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        return RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3)))
+        return RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(3)))
                 .backend();
     }
 

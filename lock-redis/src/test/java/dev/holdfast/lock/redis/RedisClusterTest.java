@@ -3,8 +3,8 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -63,7 +63,7 @@ final class RedisClusterTest {
     void locks_onAllNodes_areGrantedRenewedReleased() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            grants.add(Spi.grant(a, new Acquisition(name + i, OwnerId.random())));
+            grants.add(Spi.grant(a, new AcquisitionId(name + i, OwnerId.random())));
         }
         assertThat(Spi.get(a.renew(grants, Spi.TIMEOUT))).hasSize(50).allMatch(RenewResult.Renewed.class::isInstance);
         for (Grant grant : grants) {
@@ -74,16 +74,16 @@ final class RedisClusterTest {
     @Test
     void release_callsTheWaiterOnItsShardedChannel() throws Exception {
         Grant grant = Spi.grant(a, acquisition());
-        Acquisition waiting = acquisition();
+        AcquisitionId waiting = acquisition();
         Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
-        try (var x = b.signal(ticket, calls::incrementAndGet)) {
+        try (var x = b.subscribe(ticket, calls::incrementAndGet)) {
             Spi.busy(b, waiting, 60_000, false, ticket); // shows that it lives, as waiters do each second
             int before = calls.get();
             Spi.release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
-            Spi.release(b, ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, false, ticket)).grant());
+            Spi.release(b, ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, false, ticket)).grant());
         }
         assertThat(fixture.entries(name)).isZero();
     }
@@ -92,7 +92,7 @@ final class RedisClusterTest {
     void goneWaiter_isPassedOverByTheReleaseItself() throws Exception {
         Grant grant = Spi.grant(a, acquisition());
         try (LockBackend gone = fixture.newBackend()) {
-            Acquisition waiting = acquisition();
+            AcquisitionId waiting = acquisition();
             Ticket place = Spi.busy(gone, waiting, 60_000, true, null).ticket();
             awaitSubscribed(1);
             await().atMost(PATIENCE).until(() -> {
@@ -103,11 +103,11 @@ final class RedisClusterTest {
             });
         }
         awaitSubscribed(0);
-        Acquisition living = acquisition();
+        AcquisitionId living = acquisition();
         Ticket ticket = Spi.busy(b, living, 60_000, true, null).ticket();
         Spi.release(a, grant);
         assertThat(fixture.master(keys()).number("ZCARD", keys().queue())).isEqualTo(1);
-        Spi.release(b, ((Attempt.Granted) Spi.attempt(b, living, 60_000, true, ticket)).grant());
+        Spi.release(b, ((AcquireResult.Granted) Spi.tryAcquire(b, living, 60_000, true, ticket)).grant());
     }
 
     @Test
@@ -118,31 +118,31 @@ final class RedisClusterTest {
             node.command(words.toArray(String[]::new));
         }
         String uri = fixture.uri().replace("redis-cluster://", "redis-cluster://locks:canary-5ecret@");
-        try (LockBackend own = RedisLocks.builder(OwnRedisSource.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend own = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
                 .backend()) {
             Grant grant = Spi.grant(own, acquisition());
-            Acquisition waiting = acquisition();
+            AcquisitionId waiting = acquisition();
             Ticket ticket = Spi.busy(own, waiting, 60_000, false, null).ticket();
             awaitSubscribed(1);
             AtomicInteger calls = new AtomicInteger();
-            try (var x = own.signal(ticket, calls::incrementAndGet)) {
+            try (var x = own.subscribe(ticket, calls::incrementAndGet)) {
                 Spi.busy(own, waiting, 60_000, false, ticket);
                 int before = calls.get();
                 Spi.release(own, grant);
                 await().atMost(PATIENCE).until(() -> calls.get() > before);
             }
-            Spi.release(own, ((Attempt.Granted) Spi.attempt(own, waiting, 60_000, false, ticket)).grant());
+            Spi.release(own, ((AcquireResult.Granted) Spi.tryAcquire(own, waiting, 60_000, false, ticket)).grant());
         }
     }
 
     @Test
     void movedSlot_keepsTheGrantAndCallsTheWaiter() throws Exception {
         Grant grant = Spi.grant(a, acquisition());
-        Acquisition waiting = acquisition();
+        AcquisitionId waiting = acquisition();
         Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
-        try (var x = b.signal(ticket, calls::incrementAndGet)) {
+        try (var x = b.subscribe(ticket, calls::incrementAndGet)) {
             int slot = SlotHash.getSlot(keys().lock());
             RedisServer from = fixture.cluster().master(slot);
             RedisServer to = fixture.cluster().nodes().stream()
@@ -159,7 +159,7 @@ final class RedisClusterTest {
             int before = calls.get();
             Spi.release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
-            Grant next = ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, false, ticket)).grant();
+            Grant next = ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, false, ticket)).grant();
             assertThat(next.token()).isGreaterThan(grant.token());
             Spi.release(b, next);
         }
@@ -168,16 +168,16 @@ final class RedisClusterTest {
     @Test
     void killedSubscriptions_comeBackAndRecheck() throws Exception {
         Grant grant = Spi.grant(a, acquisition());
-        Grant other = Spi.grant(a, new Acquisition(name + "2", OwnerId.random()));
-        Acquisition waiting = acquisition();
+        Grant other = Spi.grant(a, new AcquisitionId(name + "2", OwnerId.random()));
+        AcquisitionId waiting = acquisition();
         Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
-        Ticket otherTicket = Spi.busy(b, new Acquisition(name + "2", OwnerId.random()), 60_000, false, null)
+        Ticket otherTicket = Spi.busy(b, new AcquisitionId(name + "2", OwnerId.random()), 60_000, false, null)
                 .ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
         AtomicInteger otherCalls = new AtomicInteger();
-        try (var x = b.signal(ticket, calls::incrementAndGet);
-                var y = b.signal(otherTicket, otherCalls::incrementAndGet)) {
+        try (var x = b.subscribe(ticket, calls::incrementAndGet);
+                var y = b.subscribe(otherTicket, otherCalls::incrementAndGet)) {
             await().atMost(PATIENCE).until(() -> calls.get() > 0 && otherCalls.get() > 0);
             int before = calls.get();
             int otherBefore = otherCalls.get();
@@ -219,8 +219,8 @@ final class RedisClusterTest {
         return RedisKeys.of("holdfast", name);
     }
 
-    private Acquisition acquisition() {
-        return new Acquisition(name, OwnerId.random());
+    private AcquisitionId acquisition() {
+        return new AcquisitionId(name, OwnerId.random());
     }
 
     private void awaitSubscribed(int channels) {

@@ -76,7 +76,7 @@ final class RedisFixture extends OneRedisFixture {
 
     @Override
     public LockBackend newBackend() {
-        return settings.apply(RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3))))
+        return settings.apply(RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(3))))
                 .backend();
     }
 

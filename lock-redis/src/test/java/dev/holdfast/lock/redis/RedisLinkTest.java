@@ -3,9 +3,9 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.server.RedisServer;
@@ -42,7 +42,7 @@ final class RedisLinkTest {
 
     @Test
     void readOnlyAnswers_ownClient_replaceTheLinkOnce() throws Exception {
-        try (LockBackend backend = RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3)))
+        try (LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(3)))
                 .backend()) {
             readOnlyAnswers_replaceTheLinkOnce(backend);
         }
@@ -63,9 +63,9 @@ final class RedisLinkTest {
         server.command("CONFIG", "RESETSTAT");
         server.command("REPLICAOF", "127.0.0.1", "1");
         try {
-            List<CompletableFuture<Attempt>> attempts = new ArrayList<>();
+            List<CompletableFuture<AcquireResult>> attempts = new ArrayList<>();
             for (int i = 0; i < STORM; i++) {
-                attempts.add(attempt(backend, "storm" + i));
+                attempts.add(tryAcquire(backend, "storm" + i));
             }
             await().atMost(PATIENCE)
                     .until(() -> attempts.stream().allMatch(CompletableFuture::isCompletedExceptionally));
@@ -73,23 +73,23 @@ final class RedisLinkTest {
             server.command("REPLICAOF", "NO", "ONE");
         }
         long start = System.nanoTime();
-        Acquisition after = acquisition("after" + start);
+        AcquisitionId after = acquisition("after" + start);
         await().pollInterval(Duration.ofMillis(5))
                 .atMost(PATIENCE)
                 .ignoreExceptions()
-                .until(() -> Spi.attempt(backend, after, 0, false, null) instanceof Attempt.Granted);
+                .until(() -> Spi.tryAcquire(backend, after, 0, false, null) instanceof AcquireResult.Granted);
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
         assertThat(stat("cmdstat_quit:calls=(\\d+)")).as("QUIT").isZero();
         assertThat(stat("cmdstat_hello:calls=(\\d+)")).as("links made").isBetween(1L, 2L);
     }
 
-    private static CompletableFuture<Attempt> attempt(LockBackend backend, String name) {
-        return backend.attempt(new AttemptRequest(acquisition(name), Spi.LEASE, 0, false, null, Spi.TIMEOUT, Spi.ME))
+    private static CompletableFuture<AcquireResult> tryAcquire(LockBackend backend, String name) {
+        return backend.tryAcquire(new AcquireRequest(acquisition(name), Spi.LEASE, 0, false, null, Spi.TIMEOUT, Spi.ME))
                 .toCompletableFuture();
     }
 
-    private static Acquisition acquisition(String name) {
-        return new Acquisition(name, OwnerId.random());
+    private static AcquisitionId acquisition(String name) {
+        return new AcquisitionId(name, OwnerId.random());
     }
 
     private long stat(String pattern) throws IOException {

@@ -2,20 +2,20 @@ package dev.holdfast.lock.redis;
 
 import static dev.holdfast.lock.redis.Spi.ME;
 import static dev.holdfast.lock.redis.Spi.TIMEOUT;
-import static dev.holdfast.lock.redis.Spi.attempt;
 import static dev.holdfast.lock.redis.Spi.busy;
 import static dev.holdfast.lock.redis.Spi.get;
 import static dev.holdfast.lock.redis.Spi.grant;
 import static dev.holdfast.lock.redis.Spi.release;
+import static dev.holdfast.lock.redis.Spi.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -43,7 +43,7 @@ final class RedisLockBackendTest extends TwoBackends {
 
     @Test
     void attempt_again_answersTheSameGrant() throws Exception {
-        Acquisition mine = acquisition();
+        AcquisitionId mine = acquisition();
         Grant first = grant(a, mine);
         fixture.server().command("PEXPIRE", keys().lock(), "300500");
         Grant second = grant(a, mine);
@@ -54,7 +54,7 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void attempt_busyWithoutWaiting_leavesNothing() throws Exception {
         grant(a, acquisition());
-        Attempt.Busy busy = busy(b, acquisition(), 0, false, null);
+        AcquireResult.Busy busy = busy(b, acquisition(), 0, false, null);
         assertThat(busy.ticket()).isNull();
         assertThat(busy.remainingMillis()).isBetween(Spi.LEASE / 3, Spi.LEASE);
         assertThat(fixture.entries(name)).isEqualTo(1);
@@ -98,7 +98,7 @@ final class RedisLockBackendTest extends TwoBackends {
     void renew_manyGrants_isOneCommandAHundred() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 250; i++) {
-            grants.add(grant(a, new Acquisition(name + i, OwnerId.random())));
+            grants.add(grant(a, new AcquisitionId(name + i, OwnerId.random())));
         }
         release(a, grants.get(7));
         fixture.server().command("DEL", RedisKeys.of("holdfast", name + 8).lock());
@@ -122,7 +122,7 @@ final class RedisLockBackendTest extends TwoBackends {
     void renew_manyGrants_isOneTrip() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 250; i++) {
-            grants.add(grant(a, new Acquisition(name + i, OwnerId.random())));
+            grants.add(grant(a, new AcquisitionId(name + i, OwnerId.random())));
         }
         long before = fixture.commands();
         fixture.proxy().hold(Direction.TO_CLIENT);
@@ -183,7 +183,8 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void tokensUsedUp_isToldAsThat() throws Exception {
         fixture.server().command("SET", keys().lock(), "- " + ((1L << 53) - 1) + " 60000 0 - ", "PX", "60000");
-        assertThatThrownBy(() -> get(a.attempt(new AttemptRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
+        assertThatThrownBy(
+                        () -> get(a.tryAcquire(new AcquireRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining(name)
                 .hasMessageContaining("no greater token below 2^53")
@@ -205,11 +206,12 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void whateverTheKeyHas_blocksForItsLifeOnly_andIsShown() throws Exception {
         fixture.server().command("SET", keys().lock(), "reserved by an operator", "PX", "60000");
-        Attempt.Busy busy = busy(a, acquisition(), 60_000, false, null);
+        AcquireResult.Busy busy = busy(a, acquisition(), 60_000, false, null);
         assertThat(busy.remainingMillis()).isBetween(1L, 60_000L);
         assertThat(get(a.holder(name, TIMEOUT)).orElseThrow().who()).isEqualTo("reserved by an operator");
         fixture.server().command("PEXPIRE", keys().lock(), "1");
-        await().atMost(PATIENCE).until(() -> attempt(a, acquisition(), 0, false, null) instanceof Attempt.Granted);
+        await().atMost(PATIENCE)
+                .until(() -> tryAcquire(a, acquisition(), 0, false, null) instanceof AcquireResult.Granted);
     }
 
     @Test
@@ -237,7 +239,7 @@ final class RedisLockBackendTest extends TwoBackends {
     void names_thatLookAlike_neverInteract() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (String each : List.of("a", "a ", "A", "{a}", "a}", "a:t", "a}:t", "a/b", "a%2Fb", "ä", "a\u0308", "日本語")) {
-            grants.add(grant(a, new Acquisition(each, OwnerId.random())));
+            grants.add(grant(a, new AcquisitionId(each, OwnerId.random())));
         }
         for (Grant grant : grants) {
             assertThat(release(b, grant)).isEqualTo(ReleaseResult.RELEASED);
@@ -246,11 +248,11 @@ final class RedisLockBackendTest extends TwoBackends {
 
     @Test
     void serverPaused_isUnavailableWithinTheTimeout() throws Exception {
-        Acquisition mine = acquisition();
+        AcquisitionId mine = acquisition();
         fixture.pause();
         try {
             long start = System.nanoTime();
-            assertThatThrownBy(() -> get(a.attempt(new AttemptRequest(mine, 10_000, 0, false, null, 300, ME))))
+            assertThatThrownBy(() -> get(a.tryAcquire(new AcquireRequest(mine, 10_000, 0, false, null, 300, ME))))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining(name);
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
@@ -290,7 +292,8 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void wrongType_isAConfigurationError() throws Exception {
         fixture.server().command("LPUSH", keys().lock(), "x");
-        assertThatThrownBy(() -> get(a.attempt(new AttemptRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
+        assertThatThrownBy(
+                        () -> get(a.tryAcquire(new AcquireRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining("another prefix");
         fixture.server().command("DEL", keys().lock());

@@ -3,8 +3,8 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -85,9 +85,9 @@ final class RedisMovingSlotTest {
 
     /** One failed request ends the test. */
     private long cycle(String name, long last) throws Exception {
-        Attempt attempt = Spi.attempt(a, new Acquisition(name, OwnerId.random()), 60_000, false, null);
-        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-        Grant grant = ((Attempt.Granted) attempt).grant();
+        AcquireResult attempt = Spi.tryAcquire(a, new AcquisitionId(name, OwnerId.random()), 60_000, false, null);
+        assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
+        Grant grant = ((AcquireResult.Granted) attempt).grant();
         assertThat(grant.token()).isGreaterThan(last);
         assertThat(Spi.get(a.holder(name, Spi.TIMEOUT))).isPresent();
         assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(Spi.LEASE));
@@ -130,24 +130,24 @@ final class RedisMovingSlotTest {
         int slot = SlotHash.getSlot("holdfast:{" + name + "}");
         RedisServer from = fixture.cluster().master(slot);
         RedisServer to = otherMaster(from);
-        Grant held = Spi.grant(a, new Acquisition(name, OwnerId.random()));
+        Grant held = Spi.grant(a, new AcquisitionId(name, OwnerId.random()));
         fixture.cluster().beginMove(slot, to);
-        Acquisition waiting = new Acquisition(name, OwnerId.random());
-        Attempt.Busy busy = Spi.busy(b, waiting, 60_000, true, null);
+        AcquisitionId waiting = new AcquisitionId(name, OwnerId.random());
+        AcquireResult.Busy busy = Spi.busy(b, waiting, 60_000, true, null);
         assertThat(busy.remainingMillis()).isBetween(1L, Spi.LEASE);
         assertThat(busy.ticket()).as("a place in the queue").isNull();
         from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + name + "}", "0", "5000");
         Spi.busy(b, waiting, 60_000, true, null);
         assertThat(Spi.release(a, held)).isEqualTo(ReleaseResult.RELEASED);
-        Grant next = ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, true, null)).grant();
+        Grant next = ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, true, null)).grant();
         assertThat(next.token()).isGreaterThan(held.token());
         fixture.cluster().endMove(slot, from, to);
 
-        Acquisition later = new Acquisition(name, OwnerId.random());
+        AcquisitionId later = new AcquisitionId(name, OwnerId.random());
         Ticket ticket = Spi.busy(a, later, 60_000, true, null).ticket();
         assertThat(ticket).isNotNull();
         Spi.release(b, next);
-        Spi.release(a, ((Attempt.Granted) Spi.attempt(a, later, 60_000, true, ticket)).grant());
+        Spi.release(a, ((AcquireResult.Granted) Spi.tryAcquire(a, later, 60_000, true, ticket)).grant());
         assertThat(fixture.entries(name)).isZero();
     }
 
@@ -157,13 +157,13 @@ final class RedisMovingSlotTest {
         int slot = SlotHash.getSlot("holdfast:{" + name + "}");
         RedisServer from = fixture.cluster().master(slot);
         RedisServer to = otherMaster(from);
-        Grant held = Spi.grant(a, new Acquisition(name, OwnerId.random()));
-        Acquisition waiting = new Acquisition(name, OwnerId.random());
+        Grant held = Spi.grant(a, new AcquisitionId(name, OwnerId.random()));
+        AcquisitionId waiting = new AcquisitionId(name, OwnerId.random());
         Ticket ticket = Spi.busy(b, waiting, 60_000, true, null).ticket();
         fixture.cluster().beginMove(slot, to);
         from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + name + "}", "0", "5000");
         assertThat(Spi.release(a, held)).isEqualTo(ReleaseResult.RELEASED);
-        Grant next = ((Attempt.Granted) Spi.attempt(b, waiting, 60_000, true, ticket)).grant();
+        Grant next = ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, true, ticket)).grant();
         for (Object key : from.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")) {
             from.command("MIGRATE", to.host(), "" + to.port(), String.valueOf(key), "0", "5000");
         }

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -99,14 +99,14 @@ final class RedisReplicasTest {
     /** The taking back goes over another connection than attempts. */
     @Test
     void takeBackThatComesLate_leavesTheNextAttemptsGrant() throws Exception {
-        Acquisition mine = new Acquisition("overtaken", OwnerId.random());
+        AcquisitionId mine = new AcquisitionId("overtaken", OwnerId.random());
         try (FaultProxy proxy = FaultProxy.to(master.process());
                 LockBackend backend = backend(proxy, Duration.ofSeconds(3))) {
             pair(backend);
             two.process().pause();
             LateBytes late;
             try {
-                CompletableFuture<Attempt> first = attempt(backend, mine, Spi.TIMEOUT);
+                CompletableFuture<AcquireResult> first = tryAcquire(backend, mine, Spi.TIMEOUT);
                 awaitHeld(mine);
                 late = proxy.keepBack(Direction.TO_SERVER);
                 assertThat(late.awaitSome(Duration.ofSeconds(60))).isTrue();
@@ -117,8 +117,8 @@ final class RedisReplicasTest {
             }
             await().atMost(Duration.ofSeconds(60))
                     .ignoreExceptions()
-                    .until(() ->
-                            attempt(backend, mine, Spi.TIMEOUT).get(60, TimeUnit.SECONDS) instanceof Attempt.Granted);
+                    .until(() -> tryAcquire(backend, mine, Spi.TIMEOUT).get(60, TimeUnit.SECONDS)
+                            instanceof AcquireResult.Granted);
             long before = master.lockCommands();
             late.deliver();
             await().atMost(Duration.ofSeconds(60)).until(() -> master.lockCommands() > before);
@@ -131,7 +131,7 @@ final class RedisReplicasTest {
     /** On a new connection WAIT would answer for nothing at all: as many as are connected. */
     @Test
     void connectionThatBreaksBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {
-        Acquisition mine = new Acquisition("broken", OwnerId.random());
+        AcquisitionId mine = new AcquisitionId("broken", OwnerId.random());
         try (RedisClient client = RedisClient.create("redis://" + master.host() + ":" + master.port());
                 LockBackend backend = RedisLocks.builder(client)
                         .replicas(2, Duration.ofSeconds(5), ReplicaPolicy.REFUSE)
@@ -140,7 +140,7 @@ final class RedisReplicasTest {
             one.process().pause();
             two.process().pause();
             try {
-                CompletableFuture<Attempt> attempt = attempt(backend, mine, Spi.TIMEOUT);
+                CompletableFuture<AcquireResult> attempt = tryAcquire(backend, mine, Spi.TIMEOUT);
                 awaitHeld(mine);
                 master.command("CLIENT", "KILL", "TYPE", "normal");
                 assertThat(attempt)
@@ -154,19 +154,20 @@ final class RedisReplicasTest {
         }
     }
 
-    private static CompletableFuture<Attempt> attempt(LockBackend backend, Acquisition mine, long timeoutMillis) {
-        return backend.attempt(new AttemptRequest(mine, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
+    private static CompletableFuture<AcquireResult> tryAcquire(
+            LockBackend backend, AcquisitionId mine, long timeoutMillis) {
+        return backend.tryAcquire(new AcquireRequest(mine, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
                 .toCompletableFuture();
     }
 
-    private void awaitHeld(Acquisition mine) {
+    private void awaitHeld(AcquisitionId mine) {
         await().atMost(Duration.ofSeconds(60))
                 .until(() -> Entries.isHeld(master, RedisKeys.of("holdfast", mine.name())));
     }
 
     private static LockBackend backend(FaultProxy proxy, Duration wait) {
-        return RedisLocks.builder(
-                        OwnRedisSource.connect("redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)))
+        return RedisLocks.builder(OwnedConnectionFactory.connect(
+                        "redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)))
                 .replicas(2, wait, ReplicaPolicy.REFUSE)
                 .backend();
     }
@@ -177,15 +178,15 @@ final class RedisReplicasTest {
             pair(backend);
             two.process().pause();
             long start = System.nanoTime();
-            List<CompletableFuture<Attempt>> attempts = attempts(backend, "many", 200, Spi.TIMEOUT);
+            List<CompletableFuture<AcquireResult>> attempts = attempts(backend, "many", 200, Spi.TIMEOUT);
             CompletableFuture.allOf(attempts.toArray(CompletableFuture[]::new)).get(1, TimeUnit.MINUTES);
             assertThat(Duration.ofNanos(System.nanoTime() - start))
                     .as("in groups of 16 they would take 5.2 s")
                     .isLessThan(Duration.ofMillis(2_000));
             long fastestNanos = Long.MAX_VALUE;
-            for (CompletableFuture<Attempt> attempt : attempts) {
+            for (CompletableFuture<AcquireResult> attempt : attempts) {
                 long released = System.nanoTime();
-                assertThat(Spi.release(backend, ((Attempt.Granted) attempt.join()).grant()))
+                assertThat(Spi.release(backend, ((AcquireResult.Granted) attempt.join()).grant()))
                         .isEqualTo(ReleaseResult.RELEASED);
                 fastestNanos = Math.min(fastestNanos, System.nanoTime() - released);
             }
@@ -202,7 +203,7 @@ final class RedisReplicasTest {
         try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
             pair(backend);
             master.process().pause();
-            List<CompletableFuture<Attempt>> attempts;
+            List<CompletableFuture<AcquireResult>> attempts;
             try {
                 long start = System.nanoTime();
                 attempts = attempts(backend, "late", 40, 300);
@@ -221,14 +222,14 @@ final class RedisReplicasTest {
         }
     }
 
-    private static List<CompletableFuture<Attempt>> attempts(
+    private static List<CompletableFuture<AcquireResult>> attempts(
             LockBackend backend, String name, int count, long timeoutMillis) {
-        List<CompletableFuture<Attempt>> attempts = new ArrayList<>();
+        List<CompletableFuture<AcquireResult>> attempts = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            Acquisition acquisition = new Acquisition(name + i, OwnerId.random());
-            attempts.add(
-                    backend.attempt(new AttemptRequest(acquisition, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
-                            .toCompletableFuture());
+            AcquisitionId acquisition = new AcquisitionId(name + i, OwnerId.random());
+            attempts.add(backend.tryAcquire(
+                            new AcquireRequest(acquisition, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
+                    .toCompletableFuture());
         }
         return attempts;
     }
@@ -236,27 +237,29 @@ final class RedisReplicasTest {
     @Test
     void cluster_waitsOnTheNodeOfTheKey() throws Exception {
         try (RedisClusterFixture cluster = new RedisClusterFixture();
-                LockBackend backend = RedisLocks.builder(OwnRedisSource.connect(cluster.uri(), Duration.ofSeconds(3)))
+                LockBackend backend = RedisLocks.builder(
+                                OwnedConnectionFactory.connect(cluster.uri(), Duration.ofSeconds(3)))
                         .replicas(1, WAIT, ReplicaPolicy.REFUSE)
                         .backend()) {
             for (int i = 0; i < 10; i++) {
-                Acquisition acquisition = new Acquisition("n" + i, OwnerId.random());
+                AcquisitionId acquisition = new AcquisitionId("n" + i, OwnerId.random());
                 await().atMost(Duration.ofSeconds(60))
                         .ignoreExceptions()
-                        .until(() -> Spi.attempt(backend, acquisition, 0, false, null) instanceof Attempt.Granted);
+                        .until(() ->
+                                Spi.tryAcquire(backend, acquisition, 0, false, null) instanceof AcquireResult.Granted);
             }
         }
     }
 
     private LockBackend backend(int replicas, ReplicaPolicy policy) {
-        return RedisLocks.builder(
-                        OwnRedisSource.connect("redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(3)))
+        return RedisLocks.builder(OwnedConnectionFactory.connect(
+                        "redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(3)))
                 .replicas(replicas, WAIT, policy)
                 .backend();
     }
 
     private static void pair(LockBackend backend) throws Exception {
-        Grant grant = Spi.grant(backend, new Acquisition("pair", OwnerId.random()));
+        Grant grant = Spi.grant(backend, new AcquisitionId("pair", OwnerId.random()));
         assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
     }
 }

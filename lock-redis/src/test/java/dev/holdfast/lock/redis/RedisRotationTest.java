@@ -8,7 +8,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -90,7 +90,7 @@ final class RedisRotationTest {
     @Test
     void refusedPassword_isToldAsSuch_backedOff_andMended() throws Exception {
         try (LockBackend backend = RedisLocks.builder(
-                        OwnRedisSource.connect("redis://locks:first@" + address(), TIMEOUT))
+                        OwnedConnectionFactory.connect("redis://locks:first@" + address(), TIMEOUT))
                 .backend()) {
             Grant grant = Spi.grant(backend, acquisition("held"));
             server.command("ACL", "SETUSER", "locks", "resetpass", ">second");
@@ -186,7 +186,7 @@ final class RedisRotationTest {
         return RedisKeys.of("holdfast", name).lock();
     }
 
-    private static Acquisition acquisition(String name) {
-        return new Acquisition(name, OwnerId.random());
+    private static AcquisitionId acquisition(String name) {
+        return new AcquisitionId(name, OwnerId.random());
     }
 }

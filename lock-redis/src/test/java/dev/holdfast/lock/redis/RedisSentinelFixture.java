@@ -116,7 +116,7 @@ final class RedisSentinelFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        RedisLocks.Builder builder = RedisLocks.builder(OwnRedisSource.connect(uri(), Duration.ofSeconds(3)));
+        RedisLocks.Builder builder = RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(3)));
         if (acknowledged) {
             builder.replicas(1, Duration.ofSeconds(3), ReplicaPolicy.REFUSE);
         }

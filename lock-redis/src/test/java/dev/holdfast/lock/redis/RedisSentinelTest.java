@@ -3,8 +3,8 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -38,12 +38,12 @@ final class RedisSentinelTest {
                     .until(() -> Spi.get(backend.renew(List.of(grant), 1_000)).get(0) instanceof RenewResult.Renewed);
             Grant next = grant(backend, "free");
             assertThat(next.token()).isGreaterThan(released.token());
-            assertThat(Spi.attempt(backend, new Acquisition("kept", OwnerId.random()), 0, false, null))
-                    .isInstanceOf(Attempt.Busy.class);
+            assertThat(Spi.tryAcquire(backend, new AcquisitionId("kept", OwnerId.random()), 0, false, null))
+                    .isInstanceOf(AcquireResult.Busy.class);
         }
     }
 
     private static Grant grant(LockBackend backend, String name) throws Exception {
-        return Spi.grant(backend, new Acquisition(name, OwnerId.random()), LEASE);
+        return Spi.grant(backend, new AcquisitionId(name, OwnerId.random()), LEASE);
     }
 }

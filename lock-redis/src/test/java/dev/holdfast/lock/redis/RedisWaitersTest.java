@@ -1,16 +1,16 @@
 package dev.holdfast.lock.redis;
 
 import static dev.holdfast.lock.redis.Spi.TIMEOUT;
-import static dev.holdfast.lock.redis.Spi.attempt;
 import static dev.holdfast.lock.redis.Spi.busy;
 import static dev.holdfast.lock.redis.Spi.get;
 import static dev.holdfast.lock.redis.Spi.grant;
 import static dev.holdfast.lock.redis.Spi.release;
+import static dev.holdfast.lock.redis.Spi.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Ticket;
@@ -31,24 +31,24 @@ final class RedisWaitersTest extends TwoBackends {
         Grant grant = grant(a, acquisition());
         CountDownLatch first = new CountDownLatch(1);
         AtomicInteger second = new AtomicInteger();
-        Acquisition one = acquisition();
-        Acquisition two = acquisition();
+        AcquisitionId one = acquisition();
+        AcquisitionId two = acquisition();
         Ticket ticketOne = busy(a, one, 60_000, false, null).ticket();
         Ticket ticketTwo = busy(b, two, 60_000, false, null).ticket();
         awaitSubscribed(2);
         awaken(a, one, ticketOne);
         awaken(b, two, ticketTwo);
-        try (var x = a.signal(ticketOne, first::countDown);
-                var y = b.signal(ticketTwo, second::incrementAndGet)) {
+        try (var x = a.subscribe(ticketOne, first::countDown);
+                var y = b.subscribe(ticketTwo, second::incrementAndGet)) {
             // Both have been called by the new subscriptions at most; from now on only releases call.
             int before = second.get();
             release(a, grant);
             assertThat(first.await(60, TimeUnit.SECONDS)).isTrue();
-            Grant next = ((Attempt.Granted) attempt(a, one, 60_000, false, ticketOne)).grant();
+            Grant next = ((AcquireResult.Granted) tryAcquire(a, one, 60_000, false, ticketOne)).grant();
             assertThat(second.get()).isEqualTo(before);
             release(a, next);
             await().atMost(PATIENCE).until(() -> second.get() == before + 1);
-            release(b, ((Attempt.Granted) attempt(b, two, 60_000, false, ticketTwo)).grant());
+            release(b, ((AcquireResult.Granted) tryAcquire(b, two, 60_000, false, ticketTwo)).grant());
         }
     }
 
@@ -56,16 +56,16 @@ final class RedisWaitersTest extends TwoBackends {
     void fair_nobodyPassesALiveWaiter() throws Exception {
         withoutPause(() -> {
             Grant grant = grant(a, acquisition());
-            Acquisition one = acquisition();
+            AcquisitionId one = acquisition();
             Ticket ticket = busy(a, one, 60_000, true, null).ticket();
-            Acquisition two = acquisition();
+            AcquisitionId two = acquisition();
             busy(b, two, 60_000, true, null);
             release(a, grant);
             busy(b, two, 60_000, true, null);
             busy(b, acquisition(), 0, true, null);
-            Grant first = ((Attempt.Granted) attempt(a, one, 60_000, true, ticket)).grant();
+            Grant first = ((AcquireResult.Granted) tryAcquire(a, one, 60_000, true, ticket)).grant();
             release(a, first);
-            assertThat(attempt(b, two, 60_000, true, null)).isInstanceOf(Attempt.Granted.class);
+            assertThat(tryAcquire(b, two, 60_000, true, null)).isInstanceOf(AcquireResult.Granted.class);
         });
     }
 
@@ -74,12 +74,13 @@ final class RedisWaitersTest extends TwoBackends {
         withoutPause(() -> {
             Grant grant = grant(a, acquisition());
             busy(a, acquisition(), 60_000, true, null);
-            Acquisition two = acquisition();
+            AcquisitionId two = acquisition();
             busy(b, two, 60_000, true, null);
             release(a, grant);
-            Attempt.Busy behind = busy(b, two, 60_000, true, null);
+            AcquireResult.Busy behind = busy(b, two, 60_000, true, null);
             assertThat(behind.remainingMillis()).isBetween(1L, 700L);
-            await().atMost(PATIENCE).until(() -> attempt(b, two, 60_000, true, null) instanceof Attempt.Granted);
+            await().atMost(PATIENCE)
+                    .until(() -> tryAcquire(b, two, 60_000, true, null) instanceof AcquireResult.Granted);
         });
     }
 
@@ -87,7 +88,7 @@ final class RedisWaitersTest extends TwoBackends {
     void notFair_newcomerPassesAFreshWaiterButNotAnOldOne() throws Exception {
         withoutPause(() -> {
             Grant grant = grant(a, acquisition());
-            Acquisition waiting = acquisition();
+            AcquisitionId waiting = acquisition();
             busy(a, waiting, 60_000, false, null);
             long longAgo = grant.token() - 200_000; // µs
             fixture.server()
@@ -98,7 +99,7 @@ final class RedisWaitersTest extends TwoBackends {
                             waiting.owner().toString());
             release(a, grant);
             busy(b, acquisition(), 60_000, false, null);
-            Grant tried = ((Attempt.Granted) attempt(b, acquisition(), 0, false, null)).grant();
+            Grant tried = ((AcquireResult.Granted) tryAcquire(b, acquisition(), 0, false, null)).grant();
             release(b, tried);
         });
     }
@@ -128,22 +129,22 @@ final class RedisWaitersTest extends TwoBackends {
     }
 
     /** A waiter shows that it lives, as waiters do each second. */
-    private static void awaken(LockBackend backend, Acquisition waiting, Ticket ticket) throws Exception {
+    private static void awaken(LockBackend backend, AcquisitionId waiting, Ticket ticket) throws Exception {
         busy(backend, waiting, 60_000, false, ticket);
     }
 
     @Test
     void abandon_endsGrantAndPlaceAndCallsTheNext() throws Exception {
-        Acquisition mine = acquisition();
+        AcquisitionId mine = acquisition();
         grant(a, mine);
-        Acquisition one = acquisition();
+        AcquisitionId one = acquisition();
         busy(a, one, 60_000, false, null);
-        Acquisition two = acquisition();
+        AcquisitionId two = acquisition();
         CountDownLatch called = new CountDownLatch(1);
         Ticket ticket = busy(b, two, 60_000, false, null).ticket();
         awaitSubscribed(2);
         awaken(b, two, ticket);
-        try (var x = b.signal(ticket, called::countDown)) {
+        try (var x = b.subscribe(ticket, called::countDown)) {
             get(a.abandon(mine, TIMEOUT));
             get(a.abandon(one, TIMEOUT));
             assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
@@ -155,13 +156,13 @@ final class RedisWaitersTest extends TwoBackends {
     @Test
     void signal_afterTheCall_isDeliveredAllTheSame() throws Exception {
         Grant grant = grant(a, acquisition());
-        Acquisition one = acquisition();
+        AcquisitionId one = acquisition();
         Ticket ticket = busy(b, one, 60_000, false, null).ticket();
         awaitSubscribed(1);
         awaken(b, one, ticket);
         release(a, grant);
         CountDownLatch called = new CountDownLatch(1);
-        try (var x = b.signal(ticket, called::countDown)) {
+        try (var x = b.subscribe(ticket, called::countDown)) {
             assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
         }
     }
@@ -169,11 +170,11 @@ final class RedisWaitersTest extends TwoBackends {
     @Test
     void killedSubscription_rechecksEveryWaiter() throws Exception {
         Grant grant = grant(a, acquisition());
-        Acquisition one = acquisition();
+        AcquisitionId one = acquisition();
         Ticket ticket = busy(b, one, 60_000, false, null).ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
-        try (var x = b.signal(ticket, calls::incrementAndGet)) {
+        try (var x = b.subscribe(ticket, calls::incrementAndGet)) {
             await().atMost(PATIENCE).until(() -> calls.get() >= 1); // by the new subscription
             int before = calls.get();
             fixture.server().command("CLIENT", "KILL", "TYPE", "pubsub");

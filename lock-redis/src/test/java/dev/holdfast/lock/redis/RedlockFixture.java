@@ -53,10 +53,11 @@ final class RedlockFixture implements LockFixture {
         return RedisLocks.redlockOf(newSources()).backend();
     }
 
-    List<RedisSource> newSources() {
-        List<RedisSource> sources = new ArrayList<>();
+    List<ConnectionFactory> newSources() {
+        List<ConnectionFactory> sources = new ArrayList<>();
         for (FaultProxy proxy : proxies) {
-            sources.add(OwnRedisSource.connect("redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)));
+            sources.add(OwnedConnectionFactory.connect(
+                    "redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)));
         }
         return sources;
     }

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -36,7 +36,7 @@ final class RedlockRoundsTest {
     private LockBackend a;
     private LockBackend b;
     private RedisKeys keys;
-    private Acquisition mine;
+    private AcquisitionId mine;
 
     @BeforeAll
     void start() throws Exception {
@@ -72,7 +72,7 @@ final class RedlockRoundsTest {
     void takeBackThatComesLate_leavesTheNextAttemptsGrant() throws Exception {
         occupy(0, 1, 2);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletableFuture<Attempt> first = attempt(60_000, Spi.TIMEOUT);
+        CompletableFuture<AcquireResult> first = tryAcquire(60_000, Spi.TIMEOUT);
         awaitHeld(3, 4);
         List<LateBytes> late = new ArrayList<>();
         List<Long> commands = new ArrayList<>();
@@ -85,10 +85,10 @@ final class RedlockRoundsTest {
             assertThat(bytes.awaitSome(PATIENCE)).isTrue();
             bytes.dropClients();
         }
-        assertThat(Spi.get(first)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.get(first)).isInstanceOf(AcquireResult.Busy.class);
 
         free(2);
-        await().atMost(PATIENCE).until(() -> Spi.get(attempt(60_000, Spi.TIMEOUT)) instanceof Attempt.Granted);
+        await().atMost(PATIENCE).until(() -> Spi.get(tryAcquire(60_000, Spi.TIMEOUT)) instanceof AcquireResult.Granted);
         commands.set(0, server(3).lockCommands());
         commands.set(1, server(4).lockCommands());
         late.forEach(LateBytes::deliver);
@@ -97,7 +97,7 @@ final class RedlockRoundsTest {
                         server(3).lockCommands() > commands.get(0) && server(4).lockCommands() > commands.get(1));
 
         free(0, 1);
-        assertThat(Spi.attempt(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.tryAcquire(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
     }
 
     /** The caller did not wait for the first attempt's last answer, and tried again over the same links. */
@@ -105,29 +105,29 @@ final class RedlockRoundsTest {
     void attemptThatEndsLate_leavesTheNextAttemptsGrant() throws Exception {
         occupy(0, 1, 2);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletableFuture<Attempt> first = attempt(60_000, Spi.TIMEOUT);
+        CompletableFuture<AcquireResult> first = tryAcquire(60_000, Spi.TIMEOUT);
         awaitHeld(3, 4);
         free(2);
-        assertThat(Spi.get(attempt(60_000, Spi.TIMEOUT))).isInstanceOf(Attempt.Granted.class);
+        assertThat(Spi.get(tryAcquire(60_000, Spi.TIMEOUT))).isInstanceOf(AcquireResult.Granted.class);
 
         fixture.proxies().get(0).pass();
-        assertThat(Spi.get(first)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.get(first)).isInstanceOf(AcquireResult.Busy.class);
         free(0, 1);
-        assertThat(Spi.attempt(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.tryAcquire(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
     }
 
     /** A thread stood still before it sent another attempt. */
     @Test
     void attemptAfterTheGrant_takesNothingBack() throws Exception {
         occupy(3, 4);
-        Attempt granted = Spi.get(attempt(60_000, Spi.TIMEOUT));
-        assertThat(granted).isInstanceOf(Attempt.Granted.class);
+        AcquireResult granted = Spi.get(tryAcquire(60_000, Spi.TIMEOUT));
+        assertThat(granted).isInstanceOf(AcquireResult.Granted.class);
         fixture.proxies().get(2).blackHole();
-        Spi.get(attempt(60_000, 500).handle((attempt, failure) -> attempt));
+        Spi.get(tryAcquire(60_000, 500).handle((attempt, failure) -> attempt));
         free(3, 4);
-        assertThat(Spi.attempt(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.tryAcquire(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
         fixture.proxies().get(2).pass();
-        Grant grant = ((Attempt.Granted) granted).grant();
+        Grant grant = ((AcquireResult.Granted) granted).grant();
         await().atMost(PATIENCE).ignoreExceptions().until(() -> Spi.release(a, grant) == ReleaseResult.RELEASED);
     }
 
@@ -136,17 +136,17 @@ final class RedlockRoundsTest {
     void earlierAttempt_doesNotGrantOnceALaterOneHasBegun() throws Exception {
         occupy(3, 4);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletableFuture<Attempt> first = attempt(60_000, Spi.TIMEOUT);
+        CompletableFuture<AcquireResult> first = tryAcquire(60_000, Spi.TIMEOUT);
         awaitHeld(0, 1, 2);
         fixture.proxies().get(2).blackHole(Direction.TO_SERVER);
-        CompletableFuture<Attempt> second = attempt(60_000, 500);
+        CompletableFuture<AcquireResult> second = tryAcquire(60_000, 500);
         Spi.get(second.handle((attempt, failure) -> attempt));
         fixture.proxies().get(0).pass();
         assertThat(first).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(LockUnavailableException.class);
     }
 
-    private CompletableFuture<Attempt> attempt(long waitMillis, long timeoutMillis) {
-        return a.attempt(new AttemptRequest(mine, Spi.LEASE, waitMillis, false, null, timeoutMillis, Spi.ME))
+    private CompletableFuture<AcquireResult> tryAcquire(long waitMillis, long timeoutMillis) {
+        return a.tryAcquire(new AcquireRequest(mine, Spi.LEASE, waitMillis, false, null, timeoutMillis, Spi.ME))
                 .toCompletableFuture();
     }
 
@@ -179,7 +179,7 @@ final class RedlockRoundsTest {
         return fixture.servers().get(index);
     }
 
-    private static Acquisition acquisition(String name) {
-        return new Acquisition(name, OwnerId.random());
+    private static AcquisitionId acquisition(String name) {
+        return new AcquisitionId(name, OwnerId.random());
     }
 }

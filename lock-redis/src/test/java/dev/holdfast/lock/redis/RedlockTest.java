@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -48,7 +48,7 @@ final class RedlockTest {
         kill(0);
         kill(1);
         assertThat(Spi.get(a.renew(List.of(before), 1_000)).get(0)).isInstanceOf(RenewResult.Renewed.class);
-        assertThat(Spi.attempt(b, acquisition(), 0, false, null)).isInstanceOf(Attempt.Busy.class);
+        assertThat(Spi.tryAcquire(b, acquisition(), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
         assertThat(Spi.get(b.holder("n", 1_000))).isPresent();
         assertThat(Spi.release(a, before)).isEqualTo(ReleaseResult.RELEASED);
         Grant after = Spi.grant(b, acquisition());
@@ -113,7 +113,7 @@ final class RedlockTest {
         for (RedisServer server : fixture.servers().subList(0, 3)) {
             server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
         }
-        Attempt.Busy busy = Spi.busy(a, acquisition(), 0, false, null);
+        AcquireResult.Busy busy = Spi.busy(a, acquisition(), 0, false, null);
         assertThat(busy.remainingMillis()).isGreaterThan(30_000);
         for (RedisServer server : fixture.servers().subList(3, 5)) {
             await().atMost(PATIENCE).until(() -> !Entries.isHeld(server, keys()));
@@ -122,8 +122,8 @@ final class RedlockTest {
 
     @Test
     void lease_isShorterByTheDrift() throws Exception {
-        Grant grant = ((Attempt.Granted) Spi.get(
-                        a.attempt(new AttemptRequest(acquisition(), 10_000, 0, false, null, Spi.TIMEOUT, Spi.ME))))
+        Grant grant = ((AcquireResult.Granted) Spi.get(
+                        a.tryAcquire(new AcquireRequest(acquisition(), 10_000, 0, false, null, Spi.TIMEOUT, Spi.ME))))
                 .grant();
         assertThat(grant.leaseMillis()).isEqualTo(9_898);
         assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(9_898));
@@ -147,7 +147,7 @@ final class RedlockTest {
         return RedisKeys.of("holdfast", "n");
     }
 
-    private static Acquisition acquisition() {
-        return new Acquisition("n", OwnerId.random());
+    private static AcquisitionId acquisition() {
+        return new AcquisitionId("n", OwnerId.random());
     }
 }

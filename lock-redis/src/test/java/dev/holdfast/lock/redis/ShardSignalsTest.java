@@ -3,8 +3,8 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -61,7 +61,7 @@ final class ShardSignalsTest {
         RedisServer seed = fixture.cluster().nodes().get(0);
         client = RedisClusterClient.create("redis://" + seed.host() + ":" + seed.port());
         connecting = new CountDownLatch(0);
-        RedisSource source = RedisSource.of(client);
+        ConnectionFactory source = ConnectionFactory.of(client);
         signals = new ShardSignals(client, new RedisWaiters(), new Blocked(source));
     }
 
@@ -141,10 +141,10 @@ final class ShardSignalsTest {
                 await().atMost(PATIENCE).until(() -> !subscribers(keys).equals(before));
 
                 Grant held = Spi.grant(a, acquisition());
-                Acquisition mine = acquisition();
+                AcquisitionId mine = acquisition();
                 Ticket ticket = queueSubscribed(deaf, mine, keys);
                 CountDownLatch called = new CountDownLatch(1);
-                try (Subscription listening = deaf.signal(ticket, called::countDown)) {
+                try (Subscription listening = deaf.subscribe(ticket, called::countDown)) {
                     Spi.release(a, held);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                     assertThat(listening).isNotNull();
@@ -165,13 +165,13 @@ final class ShardSignalsTest {
     /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
     private void missCall(LockBackend a, LockBackend deaf, RedisKeys keys) throws Exception {
         Grant held = Spi.grant(a, acquisition());
-        Acquisition mine = acquisition();
+        AcquisitionId mine = acquisition();
         Ticket ticket = queueSubscribed(deaf, mine, keys);
         Spi.release(a, held);
-        Spi.release(deaf, ((Attempt.Granted) Spi.attempt(deaf, mine, 60_000, true, ticket)).grant());
+        Spi.release(deaf, ((AcquireResult.Granted) Spi.tryAcquire(deaf, mine, 60_000, true, ticket)).grant());
     }
 
-    private Ticket queueSubscribed(LockBackend backend, Acquisition waiting, RedisKeys keys) throws Exception {
+    private Ticket queueSubscribed(LockBackend backend, AcquisitionId waiting, RedisKeys keys) throws Exception {
         Ticket[] ticket = {null};
         await().atMost(PATIENCE).until(() -> {
             ticket[0] = Spi.busy(backend, waiting, 60_000, true, ticket[0]).ticket();
@@ -182,8 +182,8 @@ final class ShardSignalsTest {
         return ticket[0];
     }
 
-    private static Acquisition acquisition() {
-        return new Acquisition("silent", OwnerId.random());
+    private static AcquisitionId acquisition() {
+        return new AcquisitionId("silent", OwnerId.random());
     }
 
     private String subscribers(RedisKeys keys) throws IOException {
@@ -204,14 +204,14 @@ final class ShardSignalsTest {
 
     /** Connects for subscriptions when it is allowed to. */
     private final class Blocked implements ForwardingSource {
-        private final RedisSource source;
+        private final ConnectionFactory source;
 
-        Blocked(RedisSource source) {
+        Blocked(ConnectionFactory source) {
             this.source = source;
         }
 
         @Override
-        public RedisSource source() {
+        public ConnectionFactory source() {
             return source;
         }
 
@@ -229,8 +229,8 @@ final class ShardSignalsTest {
     /** Sends commands over one client, and is called over another one. */
     private record CalledThrough(RedisClusterClient direct, RedisClusterClient proxied) implements ForwardingSource {
         @Override
-        public RedisSource source() {
-            return RedisSource.of(direct);
+        public ConnectionFactory source() {
+            return ConnectionFactory.of(direct);
         }
 
         @Override
@@ -240,12 +240,12 @@ final class ShardSignalsTest {
 
         @Override
         public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-            return RedisSource.of(proxied).connectPubSub();
+            return ConnectionFactory.of(proxied).connectPubSub();
         }
     }
 
-    private interface ForwardingSource extends RedisSource {
-        RedisSource source();
+    private interface ForwardingSource extends ConnectionFactory {
+        ConnectionFactory source();
 
         @Override
         default boolean cluster() {

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -23,26 +23,26 @@ final class Spi {
 
     private Spi() {}
 
-    static Attempt attempt(
-            LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
+    static AcquireResult tryAcquire(
+            LockBackend backend, AcquisitionId acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
             throws Exception {
-        return get(backend.attempt(new AttemptRequest(acquisition, LEASE, waitMillis, fair, ticket, TIMEOUT, ME)));
+        return get(backend.tryAcquire(new AcquireRequest(acquisition, LEASE, waitMillis, fair, ticket, TIMEOUT, ME)));
     }
 
-    static Grant grant(LockBackend backend, Acquisition acquisition) throws Exception {
-        return ((Attempt.Granted) attempt(backend, acquisition, 0, false, null)).grant();
+    static Grant grant(LockBackend backend, AcquisitionId acquisition) throws Exception {
+        return ((AcquireResult.Granted) tryAcquire(backend, acquisition, 0, false, null)).grant();
     }
 
-    static Grant grant(LockBackend backend, Acquisition acquisition, Duration lease) throws Exception {
-        Attempt attempt =
-                get(backend.attempt(new AttemptRequest(acquisition, lease.toMillis(), 0, false, null, TIMEOUT, ME)));
-        return ((Attempt.Granted) attempt).grant();
+    static Grant grant(LockBackend backend, AcquisitionId acquisition, Duration lease) throws Exception {
+        AcquireResult attempt =
+                get(backend.tryAcquire(new AcquireRequest(acquisition, lease.toMillis(), 0, false, null, TIMEOUT, ME)));
+        return ((AcquireResult.Granted) attempt).grant();
     }
 
-    static Attempt.Busy busy(
-            LockBackend backend, Acquisition acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
+    static AcquireResult.Busy busy(
+            LockBackend backend, AcquisitionId acquisition, long waitMillis, boolean fair, @Nullable Ticket ticket)
             throws Exception {
-        return (Attempt.Busy) attempt(backend, acquisition, waitMillis, fair, ticket);
+        return (AcquireResult.Busy) tryAcquire(backend, acquisition, waitMillis, fair, ticket);
     }
 
     static ReleaseResult release(LockBackend backend, Grant grant) throws Exception {

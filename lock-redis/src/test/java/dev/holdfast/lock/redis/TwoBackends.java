@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
@@ -48,7 +48,7 @@ abstract class TwoBackends {
         return RedisKeys.of("holdfast", name);
     }
 
-    final Acquisition acquisition() {
-        return new Acquisition(name, OwnerId.random());
+    final AcquisitionId acquisition() {
+        return new AcquisitionId(name, OwnerId.random());
     }
 }

@@ -3,7 +3,7 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
@@ -30,7 +30,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
         String name = newName();
         Grant present = granted(second(), name);
 
-        contender(first(), name).abandon();
+        driver(first(), name).abandon();
 
         assertHeld(second(), present);
     }
@@ -39,12 +39,12 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     @DisplayName("of a grant frees the lock")
     void abandon_grant_frees() {
         String name = newName();
-        Contender holder = contender(first(), name);
+        BackendDriver holder = driver(first(), name);
         Grant grant = holder.acquire();
 
         holder.abandon();
 
-        contender(second(), name).acquire();
+        driver(second(), name).acquire();
         assertLost(renew(first(), grant), "after abandonment");
     }
 
@@ -52,7 +52,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     @DisplayName("may be repeated")
     void abandon_twice_completes() {
         String name = newName();
-        Contender holder = contender(first(), name);
+        BackendDriver holder = driver(first(), name);
         holder.acquire();
         holder.abandon();
         Grant successor = granted(second(), name);
@@ -67,13 +67,13 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     void abandon_waiter_isInNobodysWay() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
 
         waiter.abandon();
         release(first(), grant);
 
-        contender(first(), name).acquire();
+        driver(first(), name).acquire();
     }
 
     @Test
@@ -81,13 +81,13 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     void abandon_waiter_leavesHolder() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
 
         waiter.abandon();
 
         assertHeld(first(), grant);
-        contender(second(), name).assertBusy();
+        driver(second(), name).assertBusy();
     }
 
     @Test
@@ -95,8 +95,8 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     void abandon_middleWaiter_leavesOthers() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender middle = contender(second(), name);
-        Contender last = contender(first(), name);
+        BackendDriver middle = driver(second(), name);
+        BackendDriver last = driver(first(), name);
         middle.queueUp();
         last.queueUp();
 
@@ -110,10 +110,10 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     @DisplayName("leaves nothing on the server, neither of a waiter nor of a holder")
     void abandon_leavesNothing() throws Exception {
         String name = newName();
-        Contender holder = contender(first(), name);
+        BackendDriver holder = driver(first(), name);
         holder.acquire();
         long entries = fixture().entries(name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
 
         waiter.abandon();
@@ -127,18 +127,18 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     @DisplayName("while an attempt is under way leaves nothing for longer than its lease")
     void abandon_racingAttempt_leavesNothingForLong() throws Exception {
         // Another lock of the same backend is kept alive meanwhile, in case leases are shared.
-        Grant alive = contender(first(), newName(), shortLeaseMillis()).acquire();
-        List<Contender> abandoned = new ArrayList<>();
-        List<CompletionStage<Attempt>> attempts = new ArrayList<>();
+        Grant alive = driver(first(), newName(), shortLeaseMillis()).acquire();
+        List<BackendDriver> abandoned = new ArrayList<>();
+        List<CompletionStage<AcquireResult>> attempts = new ArrayList<>();
         ExecutorService executor = Executors.newFixedThreadPool(4);
         try {
             for (int i = 0; i < RACES; i++) {
-                Contender contender = untracked(first(), newName(), shortLeaseMillis());
-                abandoned.add(contender);
-                attempts.add(startAttempt(contender, executor));
-                contender.abandon();
+                BackendDriver driver = untracked(first(), newName(), shortLeaseMillis());
+                abandoned.add(driver);
+                attempts.add(startAttempt(driver, executor));
+                driver.abandon();
             }
-            for (CompletionStage<Attempt> attempt : attempts) {
+            for (CompletionStage<AcquireResult> attempt : attempts) {
                 answerOrFailure(attempt);
             }
         } finally {
@@ -146,25 +146,25 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
         }
 
         Duration within = PATIENCE.plus(fixture().shortLease());
-        for (Contender contender : abandoned) {
+        for (BackendDriver driver : abandoned) {
             assertThat(renew(first(), alive)).isNotInstanceOf(RenewResult.Unknown.class);
-            Contender next = untracked(second(), contender.acquisition.name());
+            BackendDriver next = untracked(second(), driver.acquisition.name());
             next.await(within);
             next.abandon();
         }
     }
 
     /** Returns once the attempt has been called, and has returned unless the backend blocks. */
-    private static CompletionStage<Attempt> startAttempt(Contender contender, ExecutorService executor)
+    private static CompletionStage<AcquireResult> startAttempt(BackendDriver driver, ExecutorService executor)
             throws InterruptedException {
-        if (!contender.backend.info().blocking()) {
-            return contender.send(waitOf(contender));
+        if (!driver.backend.info().blocking()) {
+            return driver.send(waitOf(driver));
         }
         CountDownLatch begun = new CountDownLatch(1);
-        CompletionStage<Attempt> attempt = CompletableFuture.supplyAsync(
+        CompletionStage<AcquireResult> attempt = CompletableFuture.supplyAsync(
                         () -> {
                             begun.countDown();
-                            return contender.send(waitOf(contender));
+                            return driver.send(waitOf(driver));
                         },
                         executor)
                 .thenCompose(stage -> stage);
@@ -173,11 +173,11 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     }
 
     /** Half of them without waiting, half with. */
-    private static long waitOf(Contender contender) {
-        return (contender.acquisition.owner().low() & 1) == 0 ? 0 : LONG_LEASE_MILLIS;
+    private static long waitOf(BackendDriver driver) {
+        return (driver.acquisition.owner().low() & 1) == 0 ? 0 : LONG_LEASE_MILLIS;
     }
 
-    private static void answerOrFailure(CompletionStage<Attempt> attempt) {
+    private static void answerOrFailure(CompletionStage<AcquireResult> attempt) {
         try {
             answer(attempt);
         } catch (RuntimeException e) {

@@ -2,7 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -26,7 +26,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
     @Test
     @DisplayName("on a free lock is granted to the acquisition that asked, with a lease and a token")
     void attempt_free_granted() {
-        Grant grant = contender(first(), newName()).acquire();
+        Grant grant = driver(first(), newName()).acquire();
 
         assertThat(grant.token()).as("token").isPositive();
         assertThat(grant.leaseMillis()).as("granted lease").isBetween(1L, 10 * LONG_LEASE_MILLIS);
@@ -38,7 +38,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         String name = newName();
         Grant grant = granted(first(), name);
 
-        Attempt.Busy busy = contender(first(), name).assertBusy();
+        AcquireResult.Busy busy = driver(first(), name).assertBusy();
 
         assertThat(busy.remainingMillis()).as("remaining time").isBetween(-1L, grant.leaseMillis() + 1_000);
     }
@@ -49,7 +49,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         String name = newName();
         granted(first(), name);
 
-        contender(second(), name).assertBusy();
+        driver(second(), name).assertBusy();
     }
 
     @Test
@@ -58,7 +58,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         String name = newName();
         granted(first(), name);
 
-        assertThat(contender(second(), name).assertBusy().ticket()).as("ticket").isNull();
+        assertThat(driver(second(), name).assertBusy().ticket()).as("ticket").isNull();
     }
 
     @TestIf(Need.ENTRIES)
@@ -68,8 +68,8 @@ abstract class BackendAttemptsContract extends BackendGroup {
         granted(first(), name);
         long entries = fixture().entries(name);
 
-        contender(second(), name).assertBusy();
-        contender(first(), name).assertBusy();
+        driver(second(), name).assertBusy();
+        driver(first(), name).assertBusy();
 
         assertThat(entries).as("entries of the holder").isPositive();
         assertEntries(name, entries);
@@ -80,20 +80,20 @@ abstract class BackendAttemptsContract extends BackendGroup {
     void attempt_busyWithoutWait_isInNobodysWay() {
         String name = newName();
         Grant grant = granted(first(), name);
-        contender(second(), name).assertBusy();
+        driver(second(), name).assertBusy();
 
         release(first(), grant);
 
-        contender(first(), name).acquire();
+        driver(first(), name).acquire();
     }
 
     @Test
     @DisplayName("repeated by the acquisition that holds the lock is granted again with the same token")
     void attempt_repeatedByHolder_sameToken() {
-        Contender contender = contender(first(), newName());
-        Grant grant = contender.acquire();
+        BackendDriver driver = driver(first(), newName());
+        Grant grant = driver.acquire();
 
-        Grant again = contender.granted(contender.attempt(LONG_LEASE_MILLIS));
+        Grant again = driver.granted(driver.tryAcquire(LONG_LEASE_MILLIS));
 
         assertThat(again.token()).as("token of the repeated attempt").isEqualTo(grant.token());
     }
@@ -102,23 +102,23 @@ abstract class BackendAttemptsContract extends BackendGroup {
     @DisplayName("repeated by the holder is one grant: a single release frees the lock")
     void attempt_repeatedByHolder_isOneGrant() {
         String name = newName();
-        Contender contender = contender(first(), name);
-        contender.acquire();
-        Grant again = contender.acquire();
+        BackendDriver driver = driver(first(), name);
+        driver.acquire();
+        Grant again = driver.acquire();
 
         assertThat(release(first(), again)).isEqualTo(ReleaseResult.RELEASED);
 
-        contender(second(), name).acquire();
+        driver(second(), name).acquire();
     }
 
     @Test
     @DisplayName("sent several times at once by one acquisition is granted with one token")
     void attempt_concurrentlyRepeated_oneToken() throws Exception {
-        Contender contender = contender(first(), newName());
+        BackendDriver driver = driver(first(), newName());
 
-        List<Attempt> attempts = concurrently(4, () -> contender.attempt(0));
+        List<AcquireResult> attempts = concurrently(4, () -> driver.tryAcquire(0));
 
-        assertThat(attempts.stream().map(contender::granted).map(Grant::token).distinct())
+        assertThat(attempts.stream().map(driver::granted).map(Grant::token).distinct())
                 .as("tokens of one acquisition")
                 .hasSize(1);
     }
@@ -140,7 +140,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         Grant earlier = granted(first(), name);
         fixture().expire(name);
 
-        assertThat(contender(second(), name).await(PATIENCE).token()).isGreaterThan(earlier.token());
+        assertThat(driver(second(), name).await(PATIENCE).token()).isGreaterThan(earlier.token());
     }
 
     @TestIf(Need.LAPSE)
@@ -148,9 +148,9 @@ abstract class BackendAttemptsContract extends BackendGroup {
     void attempt_afterLapse_granted() {
         String name = newName();
         long sentNanos = System.nanoTime();
-        Grant silent = contender(first(), name, shortLeaseMillis()).acquire();
+        Grant silent = driver(first(), name, shortLeaseMillis()).acquire();
 
-        Grant next = contender(second(), name).await(PATIENCE.plus(fixture().shortLease()));
+        Grant next = driver(second(), name).await(PATIENCE.plus(fixture().shortLease()));
 
         assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - sentNanos))
                 .as(
@@ -172,8 +172,8 @@ abstract class BackendAttemptsContract extends BackendGroup {
         concurrently(4, () -> {
             LockBackend backend = turn.getAndIncrement() % 2 == 0 ? first() : second();
             for (int i = 0; i < 25; i++) {
-                Contender contender = untracked(backend, name);
-                Grant grant = contender.spin();
+                BackendDriver driver = untracked(backend, name);
+                Grant grant = driver.spin();
                 worst.accumulateAndGet(inside.incrementAndGet(), Math::max);
                 tokens.add(grant.token());
                 Thread.yield();

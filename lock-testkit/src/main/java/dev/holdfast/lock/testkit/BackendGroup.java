@@ -3,9 +3,9 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -52,27 +52,27 @@ abstract class BackendGroup extends ContractGroup {
     }
 
     /** Starts an acquisition through a backend; it is abandoned when the test is over. */
-    final Contender contender(LockBackend backend, String name) {
-        return contender(backend, name, LONG_LEASE_MILLIS);
+    final BackendDriver driver(LockBackend backend, String name) {
+        return driver(backend, name, LONG_LEASE_MILLIS);
     }
 
-    final Contender contender(LockBackend backend, String name, long leaseMillis) {
-        Contender contender = new Contender(backend, new Acquisition(name, OwnerId.random()), leaseMillis);
-        closing(contender);
-        return contender;
+    final BackendDriver driver(LockBackend backend, String name, long leaseMillis) {
+        BackendDriver driver = new BackendDriver(backend, new AcquisitionId(name, OwnerId.random()), leaseMillis);
+        closing(driver);
+        return driver;
     }
 
-    /** Like {@link #contender}, for tests with so many that each ends its own. */
-    final Contender untracked(LockBackend backend, String name) {
+    /** Like {@link #driver}, for tests with so many that each ends its own. */
+    final BackendDriver untracked(LockBackend backend, String name) {
         return untracked(backend, name, LONG_LEASE_MILLIS);
     }
 
-    final Contender untracked(LockBackend backend, String name, long leaseMillis) {
-        return new Contender(backend, new Acquisition(name, OwnerId.random()), leaseMillis);
+    final BackendDriver untracked(LockBackend backend, String name, long leaseMillis) {
+        return new BackendDriver(backend, new AcquisitionId(name, OwnerId.random()), leaseMillis);
     }
 
     final Grant granted(LockBackend backend, String name) {
-        return contender(backend, name).acquire();
+        return driver(backend, name).acquire();
     }
 
     /** Waits for a backend's answer; what it failed with is thrown. */
@@ -126,26 +126,26 @@ abstract class BackendGroup extends ContractGroup {
     }
 
     /** One acquisition through one backend. Thread-safe as far as the backend is. */
-    static final class Contender implements AutoCloseable {
+    static final class BackendDriver implements AutoCloseable {
         final LockBackend backend;
-        final Acquisition acquisition;
+        final AcquisitionId acquisition;
         final long leaseMillis;
         private volatile @Nullable Ticket ticket;
 
-        Contender(LockBackend backend, Acquisition acquisition, long leaseMillis) {
+        BackendDriver(LockBackend backend, AcquisitionId acquisition, long leaseMillis) {
             this.backend = backend;
             this.acquisition = acquisition;
             this.leaseMillis = leaseMillis;
         }
 
-        CompletionStage<Attempt> send(long waitMillis) {
-            return backend.attempt(
-                    new AttemptRequest(acquisition, leaseMillis, waitMillis, true, ticket, TIMEOUT_MILLIS, IDENTITY));
+        CompletionStage<AcquireResult> send(long waitMillis) {
+            return backend.tryAcquire(
+                    new AcquireRequest(acquisition, leaseMillis, waitMillis, true, ticket, TIMEOUT_MILLIS, IDENTITY));
         }
 
-        Attempt attempt(long waitMillis) {
-            Attempt attempt = answer(send(waitMillis));
-            if (attempt instanceof Attempt.Busy busy && busy.ticket() != null) {
+        AcquireResult tryAcquire(long waitMillis) {
+            AcquireResult attempt = answer(send(waitMillis));
+            if (attempt instanceof AcquireResult.Busy busy && busy.ticket() != null) {
                 ticket = busy.ticket();
             }
             return attempt;
@@ -153,29 +153,29 @@ abstract class BackendGroup extends ContractGroup {
 
         /** The lock is free: asks once and must get it. */
         Grant acquire() {
-            return granted(attempt(0));
+            return granted(tryAcquire(0));
         }
 
         /** The lock is taken: asks once, without waiting. */
-        Attempt.Busy assertBusy() {
-            return busy(attempt(0));
+        AcquireResult.Busy assertBusy() {
+            return busy(tryAcquire(0));
         }
 
         /** The lock is taken: asks and announces to wait. */
-        Attempt.Busy queueUp() {
-            return busy(attempt(LONG_LEASE_MILLIS));
+        AcquireResult.Busy queueUp() {
+            return busy(tryAcquire(LONG_LEASE_MILLIS));
         }
 
         /** The lock is free or becomes so: asks until it is granted. */
         Grant await(Duration atMost) {
-            AtomicReference<Attempt> last = new AtomicReference<>();
+            AtomicReference<AcquireResult> last = new AtomicReference<>();
             org.awaitility.Awaitility.await("grant of '" + acquisition.name() + "'")
                     .atMost(atMost)
                     .pollDelay(Duration.ZERO)
                     .pollInterval(Duration.ofMillis(20))
                     .until(() -> {
-                        last.set(attempt(LONG_LEASE_MILLIS));
-                        return last.get() instanceof Attempt.Granted;
+                        last.set(tryAcquire(LONG_LEASE_MILLIS));
+                        return last.get() instanceof AcquireResult.Granted;
                     });
             return granted(java.util.Objects.requireNonNull(last.get()));
         }
@@ -184,7 +184,7 @@ abstract class BackendGroup extends ContractGroup {
         Grant spin() {
             long startNanos = System.nanoTime();
             while (System.nanoTime() - startNanos < SPIN_PATIENCE.toNanos()) {
-                if (attempt(0) instanceof Attempt.Granted granted) {
+                if (tryAcquire(0) instanceof AcquireResult.Granted granted) {
                     return granted(granted);
                 }
                 LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(2_000_000));
@@ -196,20 +196,20 @@ abstract class BackendGroup extends ContractGroup {
             answer(backend.abandon(acquisition, TIMEOUT_MILLIS));
         }
 
-        Grant granted(Attempt attempt) {
+        Grant granted(AcquireResult attempt) {
             assertThat(attempt)
                     .as("attempt on '%s', which is free", acquisition.name())
-                    .isInstanceOf(Attempt.Granted.class);
-            Grant grant = ((Attempt.Granted) attempt).grant();
+                    .isInstanceOf(AcquireResult.Granted.class);
+            Grant grant = ((AcquireResult.Granted) attempt).grant();
             assertThat(grant.acquisition()).as("whose grant").isEqualTo(acquisition);
             return grant;
         }
 
-        Attempt.Busy busy(Attempt attempt) {
+        AcquireResult.Busy busy(AcquireResult attempt) {
             assertThat(attempt)
                     .as("attempt on '%s', which somebody else has", acquisition.name())
-                    .isInstanceOf(Attempt.Busy.class);
-            return (Attempt.Busy) attempt;
+                    .isInstanceOf(AcquireResult.Busy.class);
+            return (AcquireResult.Busy) attempt;
         }
 
         @Override

@@ -3,9 +3,9 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -72,7 +72,7 @@ abstract class BackendHoldersContract extends BackendGroup {
     void holder_waiter_isNotTold() {
         String name = newName();
         Grant grant = granted(first(), name);
-        contender(second(), name).queueUp();
+        driver(second(), name).queueUp();
 
         assertThat(holder(first(), name).orElseThrow().token()).isEqualTo(grant.token());
     }
@@ -99,12 +99,12 @@ abstract class BackendHoldersContract extends BackendGroup {
     }
 
     private Grant grantedTo(Identity identity, String name) {
-        Acquisition acquisition = new Acquisition(name, OwnerId.random());
+        AcquisitionId acquisition = new AcquisitionId(name, OwnerId.random());
         closing(() -> answer(first().abandon(acquisition, TIMEOUT_MILLIS)));
-        Attempt attempt = answer(first().attempt(
-                        new AttemptRequest(acquisition, LONG_LEASE_MILLIS, 0, false, null, TIMEOUT_MILLIS, identity)));
-        assertThat(attempt).isInstanceOf(Attempt.Granted.class);
-        return ((Attempt.Granted) attempt).grant();
+        AcquireResult attempt = answer(first().tryAcquire(
+                        new AcquireRequest(acquisition, LONG_LEASE_MILLIS, 0, false, null, TIMEOUT_MILLIS, identity)));
+        assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
+        return ((AcquireResult.Granted) attempt).grant();
     }
 
     private static Optional<HolderInfo> holder(LockBackend backend, String name) {

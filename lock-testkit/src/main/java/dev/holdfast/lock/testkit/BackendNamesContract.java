@@ -2,7 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
@@ -31,18 +31,18 @@ abstract class BackendNamesContract extends BackendGroup {
         List<String> names = NastyNames.all();
         List<Grant> grants = new ArrayList<>();
         for (String name : names) {
-            Contender holder = untracked(first(), name);
-            Attempt attempt = holder.attempt(0);
+            BackendDriver holder = untracked(first(), name);
+            AcquireResult attempt = holder.tryAcquire(0);
             assertThat(attempt)
                     .as("attempt on %s, while %d other names are held", NastyNames.visible(name), grants.size())
-                    .isInstanceOf(Attempt.Granted.class);
-            grants.add(((Attempt.Granted) attempt).grant());
+                    .isInstanceOf(AcquireResult.Granted.class);
+            grants.add(((AcquireResult.Granted) attempt).grant());
         }
         for (int i = 0; i < names.size(); i++) {
-            Contender other = untracked(second(), names.get(i));
-            assertThat(other.attempt(0))
+            BackendDriver other = untracked(second(), names.get(i));
+            assertThat(other.tryAcquire(0))
                     .as("attempt on %s, which is held", NastyNames.visible(names.get(i)))
-                    .isInstanceOf(Attempt.Busy.class);
+                    .isInstanceOf(AcquireResult.Busy.class);
             assertThat(answer(second().holder(names.get(i), TIMEOUT_MILLIS))
                             .orElseThrow()
                             .token())
@@ -82,16 +82,16 @@ abstract class BackendNamesContract extends BackendGroup {
             String what = String.format(
                     "%s and %s (pair %d of -Dholdfast.names.seed=%d)",
                     NastyNames.visible(pair.one()), NastyNames.visible(pair.other()), i, seed);
-            Contender one = untracked(first(), pair.one());
-            Contender other = untracked(second(), pair.other());
-            Attempt ofOne = one.attempt(0);
-            Attempt ofOther = other.attempt(0);
-            assertThat(ofOne).as("first grant of " + what).isInstanceOf(Attempt.Granted.class);
-            assertThat(ofOther).as("second grant of " + what).isInstanceOf(Attempt.Granted.class);
-            assertThat(release(second(), ((Attempt.Granted) ofOther).grant()))
+            BackendDriver one = untracked(first(), pair.one());
+            BackendDriver other = untracked(second(), pair.other());
+            AcquireResult ofOne = one.tryAcquire(0);
+            AcquireResult ofOther = other.tryAcquire(0);
+            assertThat(ofOne).as("first grant of " + what).isInstanceOf(AcquireResult.Granted.class);
+            assertThat(ofOther).as("second grant of " + what).isInstanceOf(AcquireResult.Granted.class);
+            assertThat(release(second(), ((AcquireResult.Granted) ofOther).grant()))
                     .as("release of the second of " + what)
                     .isEqualTo(ReleaseResult.RELEASED);
-            assertThat(release(first(), ((Attempt.Granted) ofOne).grant()))
+            assertThat(release(first(), ((AcquireResult.Granted) ofOne).grant()))
                     .as("release of the first of " + what)
                     .isEqualTo(ReleaseResult.RELEASED);
         }

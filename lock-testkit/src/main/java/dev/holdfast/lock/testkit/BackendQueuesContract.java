@@ -3,7 +3,7 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
@@ -28,7 +28,7 @@ abstract class BackendQueuesContract extends BackendGroup {
     void waiter_afterRelease_granted() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
         release(first(), grant);
 
@@ -40,7 +40,7 @@ abstract class BackendQueuesContract extends BackendGroup {
     void waiter_afterExpiry_granted() throws Exception {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
         fixture().expire(name);
 
@@ -52,7 +52,7 @@ abstract class BackendQueuesContract extends BackendGroup {
     void waiter_asksAgain_keepsOnePlace() throws Exception {
         String name = newName();
         granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
         long entries = fixture().entries(name);
 
@@ -67,7 +67,7 @@ abstract class BackendQueuesContract extends BackendGroup {
     void waiter_grantedAndReleased_leavesNothing() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
         release(first(), grant);
         Grant next = waiter.await(PATIENCE);
@@ -82,16 +82,16 @@ abstract class BackendQueuesContract extends BackendGroup {
     void waiters_served_inOrder() {
         String name = newName();
         Grant held = granted(first(), name);
-        List<Contender> waiters = new ArrayList<>();
+        List<BackendDriver> waiters = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            Contender waiter = contender(i % 2 == 0 ? second() : first(), name);
+            BackendDriver waiter = driver(i % 2 == 0 ? second() : first(), name);
             waiter.queueUp();
             waiters.add(waiter);
         }
         release(first(), held);
 
         for (int i = 0; i < 5; i++) {
-            Contender served = oneOf(waiters.subList(i, 5));
+            BackendDriver served = oneOf(waiters.subList(i, 5));
             assertThat(waiters.indexOf(served))
                     .as("place of the waiter that was served as number %d", i)
                     .isEqualTo(i);
@@ -100,11 +100,11 @@ abstract class BackendQueuesContract extends BackendGroup {
     }
 
     /** Asks for all, the last first, until one is granted. */
-    private static Contender oneOf(List<Contender> waiters) {
-        List<Contender> served = new ArrayList<>();
+    private static BackendDriver oneOf(List<BackendDriver> waiters) {
+        List<BackendDriver> served = new ArrayList<>();
         await().atMost(PATIENCE).until(() -> {
             for (int i = waiters.size() - 1; i >= 0 && served.isEmpty(); i--) {
-                if (waiters.get(i).attempt(LONG_LEASE_MILLIS) instanceof Attempt.Granted) {
+                if (waiters.get(i).tryAcquire(LONG_LEASE_MILLIS) instanceof AcquireResult.Granted) {
                     served.add(waiters.get(i));
                 }
             }
@@ -118,7 +118,7 @@ abstract class BackendQueuesContract extends BackendGroup {
     void signal_release_calls() throws Exception {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         CountDownLatch called = signalled(waiter, ticket(waiter));
 
         release(first(), grant);
@@ -131,9 +131,9 @@ abstract class BackendQueuesContract extends BackendGroup {
     @DisplayName("calls the first waiter when the grant is abandoned")
     void signal_abandon_calls() throws Exception {
         String name = newName();
-        Contender holder = contender(first(), name);
+        BackendDriver holder = driver(first(), name);
         holder.acquire();
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         CountDownLatch called = signalled(waiter, ticket(waiter));
 
         holder.abandon();
@@ -146,9 +146,9 @@ abstract class BackendQueuesContract extends BackendGroup {
     void signal_waiterBeforeLeaves_calls() throws Exception {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender before = contender(second(), name);
+        BackendDriver before = driver(second(), name);
         before.queueUp();
-        Contender waiter = contender(first(), name);
+        BackendDriver waiter = driver(first(), name);
         CountDownLatch called = signalled(waiter, ticket(waiter));
 
         release(first(), grant);
@@ -163,9 +163,9 @@ abstract class BackendQueuesContract extends BackendGroup {
     void signal_placeChanged_calls() throws Exception {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender before = contender(second(), name);
+        BackendDriver before = driver(second(), name);
         before.queueUp();
-        Contender waiter = contender(first(), name);
+        BackendDriver waiter = driver(first(), name);
         Semaphore calls = new Semaphore(0);
         Ticket listeningTo = listening(waiter, calls, null);
 
@@ -183,10 +183,10 @@ abstract class BackendQueuesContract extends BackendGroup {
     }
 
     /** Asks again and, like the engine, listens once to a ticket, however often the same one is given. */
-    private Ticket listening(Contender waiter, Semaphore calls, @Nullable Ticket listeningTo) {
+    private Ticket listening(BackendDriver waiter, Semaphore calls, @Nullable Ticket listeningTo) {
         Ticket ticket = ticket(waiter);
         if (!ticket.equals(listeningTo)) {
-            closing(waiter.backend.signal(ticket, calls::release)::close);
+            closing(waiter.backend.subscribe(ticket, calls::release)::close);
         }
         return ticket;
     }
@@ -196,13 +196,13 @@ abstract class BackendQueuesContract extends BackendGroup {
     void signal_freeBeforeListening_calls() throws Exception {
         String name = newName();
         Grant grant = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         Ticket ticket = ticket(waiter);
         release(first(), grant);
 
         CountDownLatch called = signalled(waiter, ticket);
 
-        assertCalled(called, "although the lock became free before the call of signal()");
+        assertCalled(called, "although the lock became free before the call of subscribe()");
     }
 
     @TestIf(Need.PROMPT_SIGNAL)
@@ -210,16 +210,16 @@ abstract class BackendQueuesContract extends BackendGroup {
     void signal_closedTwice_isFine() {
         String name = newName();
         granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
 
-        Subscription subscription = second().signal(ticket(waiter), () -> {});
+        Subscription subscription = second().subscribe(ticket(waiter), () -> {});
         subscription.close();
         subscription.close();
 
         waiter.queueUp();
     }
 
-    private static Ticket ticket(Contender waiter) {
+    private static Ticket ticket(BackendDriver waiter) {
         Ticket ticket = waiter.queueUp().ticket();
         assertThat(ticket)
                 .as("ticket of a waiter of a backend whose signals are prompt")
@@ -227,9 +227,9 @@ abstract class BackendQueuesContract extends BackendGroup {
         return Objects.requireNonNull(ticket);
     }
 
-    private CountDownLatch signalled(Contender waiter, Ticket ticket) {
+    private CountDownLatch signalled(BackendDriver waiter, Ticket ticket) {
         CountDownLatch called = new CountDownLatch(1);
-        closing(waiter.backend.signal(ticket, called::countDown)::close);
+        closing(waiter.backend.subscribe(ticket, called::countDown)::close);
         return called;
     }
 

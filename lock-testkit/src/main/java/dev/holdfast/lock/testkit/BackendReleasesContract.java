@@ -2,7 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.Acquisition;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -24,7 +24,7 @@ abstract class BackendReleasesContract extends BackendGroup {
 
         assertThat(release(first(), grant)).isEqualTo(ReleaseResult.RELEASED);
 
-        contender(second(), name).acquire();
+        driver(second(), name).acquire();
     }
 
     @Test
@@ -46,7 +46,7 @@ abstract class BackendReleasesContract extends BackendGroup {
 
         assertThat(release(first(), earlier)).isEqualTo(ReleaseResult.NOT_HELD);
 
-        contender(first(), name).assertBusy();
+        driver(first(), name).assertBusy();
         assertHeld(second(), present);
     }
 
@@ -55,12 +55,12 @@ abstract class BackendReleasesContract extends BackendGroup {
     void release_byStranger_harmsNobody() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Grant forged =
-                new Grant(new Acquisition(name, OwnerId.random()), grant.token(), grant.leaseMillis(), grant.handle());
+        Grant forged = new Grant(
+                new AcquisitionId(name, OwnerId.random()), grant.token(), grant.leaseMillis(), grant.handle());
 
         assertThat(release(first(), forged)).isEqualTo(ReleaseResult.NOT_HELD);
 
-        contender(second(), name).assertBusy();
+        driver(second(), name).assertBusy();
         assertHeld(first(), grant);
     }
 
@@ -80,11 +80,11 @@ abstract class BackendReleasesContract extends BackendGroup {
         String name = newName();
         Grant expired = granted(first(), name);
         fixture().expire(name);
-        Grant successor = contender(second(), name).await(PATIENCE);
+        Grant successor = driver(second(), name).await(PATIENCE);
 
         assertThat(release(first(), expired)).isEqualTo(ReleaseResult.NOT_HELD);
 
-        contender(first(), name).assertBusy();
+        driver(first(), name).assertBusy();
         assertHeld(second(), successor);
     }
 
@@ -92,8 +92,8 @@ abstract class BackendReleasesContract extends BackendGroup {
     @DisplayName("after the lease has passed says that it was not held")
     void release_lapsed_notHeld() {
         String name = newName();
-        Grant lapsed = contender(first(), name, shortLeaseMillis()).acquire();
-        Grant next = contender(second(), name).await(PATIENCE.plus(Duration.ofMillis(lapsed.leaseMillis())));
+        Grant lapsed = driver(first(), name, shortLeaseMillis()).acquire();
+        Grant next = driver(second(), name).await(PATIENCE.plus(Duration.ofMillis(lapsed.leaseMillis())));
 
         assertThat(release(first(), lapsed)).isEqualTo(ReleaseResult.NOT_HELD);
         assertHeld(second(), next);
@@ -118,7 +118,7 @@ abstract class BackendReleasesContract extends BackendGroup {
 
         release(first(), one);
 
-        contender(second(), other.acquisition().name()).assertBusy();
+        driver(second(), other.acquisition().name()).assertBusy();
         assertHeld(first(), other);
     }
 }

@@ -2,8 +2,8 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.RenewResult;
@@ -76,7 +76,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
 
         assertLost(renew(first(), grant), "after release");
 
-        contender(second(), name).acquire();
+        driver(second(), name).acquire();
     }
 
     @Test
@@ -97,8 +97,8 @@ abstract class BackendRenewalsContract extends BackendGroup {
     void renew_byStranger_lost() {
         String name = newName();
         Grant grant = granted(first(), name);
-        Grant forged =
-                new Grant(new Acquisition(name, OwnerId.random()), grant.token(), grant.leaseMillis(), grant.handle());
+        Grant forged = new Grant(
+                new AcquisitionId(name, OwnerId.random()), grant.token(), grant.leaseMillis(), grant.handle());
 
         assertLost(renew(first(), forged), "by a stranger");
 
@@ -114,7 +114,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
 
         assertLost(renew(first(), expired), "after expiry");
 
-        Grant successor = contender(second(), name).await(PATIENCE);
+        Grant successor = driver(second(), name).await(PATIENCE);
         assertLost(renew(first(), expired), "after expiry, with a successor");
         assertHeld(second(), successor);
     }
@@ -135,8 +135,8 @@ abstract class BackendRenewalsContract extends BackendGroup {
     @DisplayName("after the lease has passed says that it is lost")
     void renew_lapsed_lost() {
         String name = newName();
-        Grant lapsed = contender(first(), name, shortLeaseMillis()).acquire();
-        Grant next = contender(second(), name).await(PATIENCE.plus(Duration.ofMillis(lapsed.leaseMillis())));
+        Grant lapsed = driver(first(), name, shortLeaseMillis()).acquire();
+        Grant next = driver(second(), name).await(PATIENCE.plus(Duration.ofMillis(lapsed.leaseMillis())));
 
         assertLost(renew(first(), lapsed), "after the lease has passed");
         assertHeld(second(), next);
@@ -157,13 +157,13 @@ abstract class BackendRenewalsContract extends BackendGroup {
     /** Returns false if this process was held up for so long that the lease may rightly have ended. */
     private boolean keptForTwoLeases(long leaseMillis) {
         long startNanos = System.nanoTime();
-        List<Contender> holders = new ArrayList<>();
-        List<Contender> others = new ArrayList<>();
+        List<BackendDriver> holders = new ArrayList<>();
+        List<BackendDriver> others = new ArrayList<>();
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
             String name = newName();
-            holders.add(contender(first(), name, leaseMillis));
-            others.add(contender(second(), name));
+            holders.add(driver(first(), name, leaseMillis));
+            others.add(driver(second(), name));
             grants.add(holders.get(i).acquire());
         }
         long confirmedFromNanos = startNanos;
@@ -171,18 +171,18 @@ abstract class BackendRenewalsContract extends BackendGroup {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 4));
             long sentNanos = System.nanoTime();
             List<RenewResult> renewed = renew(first(), grants);
-            List<Attempt> attempts = others.stream().map(other -> other.send(0)).toList().stream()
+            List<AcquireResult> attempts = others.stream().map(other -> other.send(0)).toList().stream()
                     .map(BackendGroup::answer)
                     .toList();
             if (System.nanoTime() - confirmedFromNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis * 8 / 10)) {
-                holders.forEach(Contender::abandon);
-                others.forEach(Contender::abandon);
+                holders.forEach(BackendDriver::abandon);
+                others.forEach(BackendDriver::abandon);
                 return false;
             }
             assertThat(renewed).as("renewals within the lease").hasOnlyElementsOfType(RenewResult.Renewed.class);
             assertThat(attempts)
                     .as("attempts of others within the renewed leases")
-                    .hasOnlyElementsOfType(Attempt.Busy.class);
+                    .hasOnlyElementsOfType(AcquireResult.Busy.class);
             confirmedFromNanos = sentNanos;
         }
         for (int i = 0; i < 3; i++) {
@@ -197,11 +197,11 @@ abstract class BackendRenewalsContract extends BackendGroup {
     @DisplayName("lets the lease end once it stops")
     void renew_stopped_ends() {
         String name = newName();
-        Grant grant = contender(first(), name, shortLeaseMillis()).acquire();
+        Grant grant = driver(first(), name, shortLeaseMillis()).acquire();
         renew(first(), grant);
         renew(first(), grant);
 
-        Grant next = contender(second(), name).await(PATIENCE.plus(fixture().shortLease()));
+        Grant next = driver(second(), name).await(PATIENCE.plus(fixture().shortLease()));
 
         assertThat(next.token()).isGreaterThan(grant.token());
     }

@@ -46,7 +46,7 @@ abstract class BackendTokensContract extends BackendGroup {
     @DisplayName("rises after a grant that was abandoned")
     void token_afterAbandon_rises() {
         String name = newName();
-        Contender abandoned = contender(first(), name);
+        BackendDriver abandoned = driver(first(), name);
         long earlier = abandoned.acquire().token();
         abandoned.abandon();
 
@@ -54,11 +54,11 @@ abstract class BackendTokensContract extends BackendGroup {
     }
 
     @Test
-    @DisplayName("rises after a contender that waited in vain")
+    @DisplayName("rises after a driver that waited in vain")
     void token_afterWaiterLeft_rises() {
         String name = newName();
         Grant earlier = granted(first(), name);
-        Contender waiter = contender(second(), name);
+        BackendDriver waiter = driver(second(), name);
         waiter.queueUp();
         waiter.abandon();
         release(first(), earlier);
@@ -72,7 +72,7 @@ abstract class BackendTokensContract extends BackendGroup {
         String name = newName();
         long last = 0;
         for (int i = 0; i < 20; i++) {
-            Grant grant = contender(i % 2 == 0 ? first() : second(), name).await(PATIENCE);
+            Grant grant = driver(i % 2 == 0 ? first() : second(), name).await(PATIENCE);
             assertThat(grant.token()).as("token of grant %d", i).isGreaterThan(last);
             last = grant.token();
             fixture().expire(name);
@@ -84,7 +84,7 @@ abstract class BackendTokensContract extends BackendGroup {
     void token_askedFirstGrantedLast_isHigher() {
         String name = newName();
         Grant held = granted(first(), name);
-        Contender early = contender(first(), name);
+        BackendDriver early = driver(first(), name);
         early.assertBusy();
         release(first(), held);
         Grant late = granted(second(), name);

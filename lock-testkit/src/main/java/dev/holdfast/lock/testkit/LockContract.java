@@ -3,7 +3,7 @@ package dev.holdfast.lock.testkit;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import java.time.Duration;
 import java.util.List;
@@ -98,7 +98,7 @@ public abstract class LockContract {
 
     /** Tells a backend that somebody listens, as the engine does before anything else. */
     static LockBackend observed(LockBackend backend) {
-        backend.observe(new GrantObserver() {
+        backend.setGrantListener(new GrantListener() {
             @Override
             public void suspect(Grant grant, String detail) {}
 

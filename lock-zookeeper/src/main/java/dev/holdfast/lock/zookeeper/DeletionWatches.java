@@ -12,7 +12,7 @@ import org.apache.zookeeper.Watcher;
  * Tells when nodes of one session are deleted.
  *
  * <p>A watch for the children of an ephemeral node, which can have none, fires on its deletion alone; unlike a watch set
- * by {@code exists} it is not left behind on a path that is gone already. There is at most one watch a path: a contender
+ * by {@code exists} it is not left behind on a path that is gone already. There is at most one watch a path: a acquisition
  * that gives up leaves it armed, and the next one that waits for the same node uses it without a request. The handle
  * restores armed watches after a reconnection, and reports what was missed.
  *
@@ -104,7 +104,7 @@ final class DeletionWatches {
             Futures.listen(session.watch(path, this), (children, failure) -> {
                 if (failure == null) {
                     state = State.ARMED;
-                } else if (Failures.is(failure, Code.NONODE)) {
+                } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {
                     fire();
                 } else {
                     state = State.NEW;

@@ -26,7 +26,7 @@ final class Futures {
             if (failure == null) {
                 to.complete(value);
             } else {
-                to.completeExceptionally(Failures.unwrap(failure));
+                to.completeExceptionally(ZooKeeperFailures.unwrap(failure));
             }
         });
     }
@@ -49,8 +49,8 @@ final class Futures {
             } else {
                 listen(
                         cause,
-                        (nothing, reason) ->
-                                result.completeExceptionally(Failures.unwrap(reason == null ? failure : reason)));
+                        (nothing, reason) -> result.completeExceptionally(
+                                ZooKeeperFailures.unwrap(reason == null ? failure : reason)));
             }
         });
         return result;
@@ -58,9 +58,9 @@ final class Futures {
 
     /** The value in place of that refusal; any other failure is thrown on. */
     static <T> T recover(Throwable failure, Code expected, T value) {
-        if (Failures.is(failure, expected)) {
+        if (ZooKeeperFailures.is(failure, expected)) {
             return value;
         }
-        throw new CompletionException(Failures.unwrap(failure));
+        throw new CompletionException(ZooKeeperFailures.unwrap(failure));
     }
 }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * Lists the children of lock nodes, and gives up a node whose listing breaks the connection.
  *
  * <p>A reply above the client's packet limit ({@code jute.maxbuffer}, 1 MB by default) makes ZooKeeper's client drop the
- * connection. One name with too many contenders, or with long names that somebody planted there, would so interrupt every
+ * connection. One name with too many acquisitions, or with long names that somebody planted there, would so interrupt every
  * lock of the session for as long as anybody asks for it.
  *
  * <p>A lost connection alone proves nothing. So a listing that was lost is sent again by itself, one such listing of the
@@ -73,7 +73,7 @@ final class Listings {
     private CompletableFuture<List<String>> alone(String path) {
         Loss loss = losses.get(path);
         if (loss != null && loss.proofs >= PROOFS && nanos.getAsLong() - loss.nanos < REFUSED_NANOS) {
-            return CompletableFuture.failedFuture(new LockConfigurationException("listing the contenders at " + path
+            return CompletableFuture.failedFuture(new LockConfigurationException("listing the waiters at " + path
                     + " broke the connection " + loss.proofs
                     + " times in a row; there are too many of them, or nodes with"
                     + " long names, for the client's packet limit: see who made them, or raise the system property"
@@ -91,7 +91,7 @@ final class Listings {
     }
 
     private void told(String path, int proofs, @Nullable Throwable failure) {
-        if (failure != null && Failures.is(failure, Code.CONNECTIONLOSS)) {
+        if (failure != null && ZooKeeperFailures.is(failure, Code.CONNECTIONLOSS)) {
             if (losses.size() >= MANY) {
                 losses.values().removeIf(loss -> loss.proofs == 0);
             }

@@ -62,7 +62,7 @@ final class LockTree {
     }
 
     /**
-     * Creates the nodes above the contenders, in one trip.
+     * Creates the nodes above the acquisitions, in one trip.
      *
      * @return completes normally as soon as the name's node exists or existed for a moment
      */
@@ -73,7 +73,7 @@ final class LockTree {
         }
         CompletableFuture<Void> done = new CompletableFuture<>();
         Futures.listen(session.create(parent, NOTHING, acl, CreateMode.CONTAINER), (created, failure) -> {
-            if (failure == null || Failures.is(failure, Code.NODEEXISTS)) {
+            if (failure == null || ZooKeeperFailures.is(failure, Code.NODEEXISTS)) {
                 done.complete(null);
             } else {
                 done.completeExceptionally(failure);

@@ -3,8 +3,8 @@ package dev.holdfast.lock.zookeeper;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.zookeeper.QueueNode.Phase;
-import dev.holdfast.lock.zookeeper.QueueNode.Place;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -26,10 +26,10 @@ final class Renewals {
 
     /** Called for a grant that is held on, so that its node is watched from now on. */
     interface Watcher {
-        void watchOwn(QueueNode node, Place place);
+        void watchOwn(ZooKeeperAcquisition node, Place place);
     }
 
-    private record Held(int index, QueueNode node, Place place) {}
+    private record Held(int index, ZooKeeperAcquisition node, Place place) {}
 
     private final Sessions sessions;
     private final Timer timer;
@@ -48,7 +48,7 @@ final class Renewals {
         List<Held> held = new ArrayList<>();
         for (int i = 0; i < results.length; i++) {
             Grant grant = grants.get(i);
-            QueueNode node = QueueNode.of(grant);
+            ZooKeeperAcquisition node = ZooKeeperAcquisition.of(grant);
             if (!node.acquisition().equals(grant.acquisition())) {
                 results[i] = new RenewResult.Lost(LossReason.REVOKED, "it belongs to another owner");
                 continue;
@@ -108,7 +108,7 @@ final class Renewals {
         return done;
     }
 
-    private RenewResult renewed(QueueNode node, long certainMillis, long startNanos) {
+    private RenewResult renewed(ZooKeeperAcquisition node, long certainMillis, long startNanos) {
         long leaseMillis = Math.min(node.leaseMillis, certainMillis);
         node.endNanos = startNanos + TimeUnit.MILLISECONDS.toNanos(node.leaseMillis);
         if (node.phase() != Phase.HELD) {
@@ -120,16 +120,16 @@ final class Renewals {
                 : new RenewResult.Unknown("the session time-out is not known yet", null);
     }
 
-    private static RenewResult failed(QueueNode node, Throwable failure) {
-        if (Failures.isSessionEnd(failure)) {
+    private static RenewResult failed(ZooKeeperAcquisition node, Throwable failure) {
+        if (ZooKeeperFailures.isSessionEnd(failure)) {
             node.lose(LossReason.SESSION_LOST, "the session has expired");
             return lost(node);
         }
-        Throwable cause = Failures.unwrap(failure);
+        Throwable cause = ZooKeeperFailures.unwrap(failure);
         return new RenewResult.Unknown("ZooKeeper did not confirm the node: " + cause.getMessage(), cause);
     }
 
-    private static RenewResult lost(QueueNode node) {
+    private static RenewResult lost(ZooKeeperAcquisition node) {
         RenewResult.Lost loss = node.loss();
         return loss == null ? new RenewResult.Lost(LossReason.REVOKED, "it was released") : loss;
     }

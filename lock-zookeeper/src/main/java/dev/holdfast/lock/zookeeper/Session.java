@@ -42,7 +42,7 @@ final class Session {
 
     private final ZooKeeper zk;
     private final DeletionWatches watches;
-    private final Successions successions = new Successions();
+    private final LowestNodeProof successions = new LowestNodeProof();
     private final Listings listings = new Listings(this::list, this::exists, System::nanoTime);
     private final AtomicLong lastAcknowledged = new AtomicLong();
     private volatile boolean acknowledged;
@@ -63,7 +63,7 @@ final class Session {
         return watches;
     }
 
-    Successions successions() {
+    LowestNodeProof successions() {
         return successions;
     }
 
@@ -133,7 +133,7 @@ final class Session {
         return reply;
     }
 
-    /** Lists a lock's contenders; fails if the listing itself breaks the connection, see {@link Listings}. */
+    /** Lists a lock's acquisitions; fails if the listing itself breaks the connection, see {@link Listings}. */
     CompletableFuture<List<String>> children(String path) {
         return listings.children(path);
     }

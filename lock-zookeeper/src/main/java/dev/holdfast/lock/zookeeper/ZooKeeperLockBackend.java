@@ -2,12 +2,12 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -15,9 +15,9 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
-import dev.holdfast.lock.zookeeper.QueueNode.Phase;
-import dev.holdfast.lock.zookeeper.QueueNode.Place;
-import dev.holdfast.lock.zookeeper.QueueNode.Predecessor;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Predecessor;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
@@ -33,8 +33,8 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in ZooKeeper. The way to a grant is in {@link Attempts}, what makes a grant certain in {@link Session}, its
- * renewal in {@link Renewals}, deletion for sure in {@link Removals}; here is what joins them, and what watches and the
+ * Locks in ZooKeeper. The way to a grant is in {@link QueueProtocol}, what makes a grant certain in {@link Session}, its
+ * renewal in {@link Renewals}, deletion for sure in {@link NodeRemover}; here is what joins them, and what watches and the
  * session tell.
  *
  * <p>Thread-safe. Stages complete, and callbacks run, on the handle's event thread, where requests may be sent but
@@ -48,17 +48,17 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     private final CuratorFramework client;
     private final boolean owned;
     private final LockTree tree;
-    private final ConcurrentHashMap<OwnerId, QueueNode> nodes = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<OwnerId, ZooKeeperAcquisition> nodes = new ConcurrentHashMap<>();
     private final Sessions sessions;
     private final Timer timer;
-    private final Removals removals;
-    private final Attempts attempts;
+    private final NodeRemover removals;
+    private final QueueProtocol attempts;
     private final Renewals renewals;
     private final AtomicBoolean stopped = new AtomicBoolean();
     private final AtomicInteger unanswered = new AtomicInteger();
     private final long closeMillis;
     private volatile boolean closing;
-    private volatile @Nullable GrantObserver observer;
+    private volatile @Nullable GrantListener observer;
 
     /**
      * Makes a backend.
@@ -76,8 +76,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         this.tree = new LockTree(base, acl);
         this.sessions = new Sessions(client, this);
         this.timer = new Timer(this::endOverdue);
-        this.removals = new Removals(tree, nodes, timer, this::stopIfDone);
-        this.attempts = new Attempts(tree, sessions, removals, timer, nodes, this::listen);
+        this.removals = new NodeRemover(tree, nodes, timer, this::stopIfDone);
+        this.attempts = new QueueProtocol(tree, sessions, removals, timer, nodes, this::listen);
         this.renewals = new Renewals(sessions, timer, this::watchOwn);
         sessions.start();
     }
@@ -93,30 +93,31 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     }
 
     @Override
-    public void observe(GrantObserver ear) {
+    public void setGrantListener(GrantListener ear) {
         this.observer = ear;
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        Acquisition acquisition = request.acquisition();
-        QueueNode node = nodes.computeIfAbsent(acquisition.owner(), owner -> QueueNode.of(acquisition));
-        return translated(acquisition.name(), "queue for it", node.inTurn(() -> attempts.attempt(request, node)));
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        AcquisitionId acquisition = request.acquisition();
+        ZooKeeperAcquisition node =
+                nodes.computeIfAbsent(acquisition.owner(), owner -> ZooKeeperAcquisition.of(acquisition));
+        return translated(acquisition.name(), "queue for it", node.inTurn(() -> attempts.tryAcquire(request, node)));
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
-        QueueNode node = (QueueNode) ticket;
-        node.maybeFree = maybeFree;
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+        ZooKeeperAcquisition node = (ZooKeeperAcquisition) ticket;
+        node.onMaybeFree = onMaybeFree;
         listen(node);
         return () -> {
-            node.maybeFree = null;
+            node.onMaybeFree = null;
             node.predecessorWatch.close();
         };
     }
 
     /** Watches what an acquisition waits for; called again whenever that has changed. */
-    private void listen(QueueNode node) {
+    private void listen(ZooKeeperAcquisition node) {
         Place place = node.place;
         Predecessor predecessor = node.predecessor;
         if (place == null
@@ -136,10 +137,11 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-        QueueNode known = nodes.remove(acquisition.owner());
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        ZooKeeperAcquisition known = nodes.remove(acquisition.owner());
         try {
-            QueueNode node = known == null ? QueueNode.ended(acquisition, sessions.current()) : known;
+            ZooKeeperAcquisition node =
+                    known == null ? ZooKeeperAcquisition.ended(acquisition, sessions.current()) : known;
             node.stopWatching();
             CompletableFuture<Boolean> removed = node.inTurn(() -> {
                 node.become(Phase.QUEUED, Phase.ENDED);
@@ -148,7 +150,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             });
             return translated(acquisition.name(), "remove its node", removed).thenApply(there -> null);
         } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(Failures.translate(acquisition.name(), "remove its node", e));
+            return CompletableFuture.failedFuture(
+                    ZooKeeperFailures.translate(acquisition.name(), "remove its node", e));
         }
     }
 
@@ -159,7 +162,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        QueueNode node = QueueNode.of(grant);
+        ZooKeeperAcquisition node = ZooKeeperAcquisition.of(grant);
         if (!node.acquisition().equals(grant.acquisition())) {
             return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
         }
@@ -191,10 +194,10 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         return session.children(parent)
                 .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
                 .thenCompose(children -> {
-                    List<Contender> sorted = Contender.of(children);
-                    return Contender.isOrdered(sorted)
+                    List<SequentialNode> sorted = SequentialNode.of(children);
+                    return SequentialNode.isOrdered(sorted)
                             ? CompletableFuture.completedFuture(sorted)
-                            : Attempts.byCreation(session, parent, sorted);
+                            : QueueProtocol.byCreation(session, parent, sorted);
                 })
                 .thenCompose(queue -> queue.isEmpty()
                         ? CompletableFuture.completedFuture(Optional.empty())
@@ -212,9 +215,9 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
                         identity.pid(),
                         Instant.ofEpochMilli(data.stat().getCtime()),
                         data.stat().getCzxid())));
-            } else if (Failures.is(failure, Code.NONODE) && reads > 1) {
+            } else if (ZooKeeperFailures.is(failure, Code.NONODE) && reads > 1) {
                 Futures.pass(holder(session, name, reads - 1), result);
-            } else if (Failures.is(failure, Code.NONODE)) {
+            } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {
                 result.complete(Optional.empty());
             } else {
                 result.completeExceptionally(failure);
@@ -225,11 +228,11 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     @Override
     public void suspended(Session session, String detail) {
-        GrantObserver ear = observer;
+        GrantListener ear = observer;
         if (ear == null) {
             return;
         }
-        for (QueueNode node : nodes.values()) {
+        for (ZooKeeperAcquisition node : nodes.values()) {
             Grant grant = node.grant;
             if (grant != null && node.phase() == Phase.HELD && node.isAt(session)) {
                 ear.suspect(grant, detail);
@@ -245,7 +248,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     @Override
     public void ended(Session session, String detail) {
-        for (QueueNode node : nodes.values()) {
+        for (ZooKeeperAcquisition node : nodes.values()) {
             if (node.isAt(session)) {
                 if (!lost(node, LossReason.SESSION_LOST, detail) && node.phase() == Phase.QUEUED) {
                     node.wake();
@@ -257,7 +260,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     }
 
     /** Watches an acquisition's own node: a deletion by somebody else ends it. */
-    private void watchOwn(QueueNode node, Place place) {
+    private void watchOwn(ZooKeeperAcquisition node, Place place) {
         node.ownWatch.close();
         node.ownWatch = place.session().watches().watch(place.path(), () -> {
             if (place.equals(node.place)
@@ -269,13 +272,13 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         });
     }
 
-    private boolean lost(QueueNode node, LossReason reason, String detail) {
+    private boolean lost(ZooKeeperAcquisition node, LossReason reason, String detail) {
         Grant grant = node.grant;
         if (grant == null || !node.lose(reason, detail)) {
             return false;
         }
         nodes.remove(node.acquisition().owner(), node);
-        GrantObserver ear = observer;
+        GrantListener ear = observer;
         if (ear != null) {
             ear.lost(grant, reason, detail);
         }
@@ -285,7 +288,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     /** Ends grants that were not renewed in time; the session would keep them for ever. */
     private void endOverdue(Timer planner) {
         long nowNanos = System.nanoTime();
-        for (QueueNode node : nodes.values()) {
+        for (ZooKeeperAcquisition node : nodes.values()) {
             if (node.phase() != Phase.HELD) {
                 continue;
             }
@@ -308,7 +311,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         observer = null;
         closing = true;
         if (!owned || holds()) {
-            for (QueueNode node : nodes.values()) {
+            for (ZooKeeperAcquisition node : nodes.values()) {
                 if (node.phase() != Phase.HELD) {
                     Futures.ignore(abandon(node.acquisition(), 1).toCompletableFuture());
                 }
@@ -353,7 +356,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             if (failure == null) {
                 result.complete(value);
             } else {
-                result.completeExceptionally(Failures.translate(name, doing, failure));
+                result.completeExceptionally(ZooKeeperFailures.translate(name, doing, failure));
             }
         });
         return result;

@@ -3,11 +3,11 @@ package dev.holdfast.lock.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -23,53 +23,53 @@ import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** One contender of a backend, and what tests ask of it. */
+/** One acquisition of a backend, and what tests ask of it. */
 final class Spi {
 
     static final Duration PATIENCE = Duration.ofSeconds(30);
     static final long WAIT = 60_000;
 
     final LockBackend backend;
-    final Acquisition acquisition;
+    final AcquisitionId acquisition;
     private final long leaseMillis;
     private volatile @Nullable Ticket ticket;
 
     Spi(LockBackend backend, String name, long leaseMillis) {
         this.backend = backend;
-        this.acquisition = new Acquisition(name, OwnerId.random());
+        this.acquisition = new AcquisitionId(name, OwnerId.random());
         this.leaseMillis = leaseMillis;
     }
 
-    static Spi contender(LockBackend backend, String name) {
+    static Spi sequentialNode(LockBackend backend, String name) {
         return new Spi(backend, name, 60_000);
     }
 
     static Grant acquire(LockBackend backend, String name) {
-        return contender(backend, name).acquire();
+        return sequentialNode(backend, name).acquire();
     }
 
-    CompletionStage<Attempt> send(long waitMillis) {
-        return backend.attempt(new AttemptRequest(
+    CompletionStage<AcquireResult> send(long waitMillis) {
+        return backend.tryAcquire(new AcquireRequest(
                 acquisition, leaseMillis, waitMillis, true, ticket, 10_000, Identity.ofThisProcess("test")));
     }
 
-    Attempt attempt(long waitMillis) {
-        Attempt attempt = answer(send(waitMillis));
-        if (attempt instanceof Attempt.Busy busy && busy.ticket() != null) {
+    AcquireResult tryAcquire(long waitMillis) {
+        AcquireResult attempt = answer(send(waitMillis));
+        if (attempt instanceof AcquireResult.Busy busy && busy.ticket() != null) {
             ticket = busy.ticket();
         }
         return attempt;
     }
 
     Grant acquire() {
-        Attempt attempt = attempt(0);
-        assertThat(attempt).as("attempt on '%s'", acquisition.name()).isInstanceOf(Attempt.Granted.class);
-        return ((Attempt.Granted) attempt).grant();
+        AcquireResult attempt = tryAcquire(0);
+        assertThat(attempt).as("attempt on '%s'", acquisition.name()).isInstanceOf(AcquireResult.Granted.class);
+        return ((AcquireResult.Granted) attempt).grant();
     }
 
     Ticket queueUp() {
-        Attempt attempt = attempt(WAIT);
-        assertThat(attempt).as("attempt on '%s'", acquisition.name()).isInstanceOf(Attempt.Busy.class);
+        AcquireResult attempt = tryAcquire(WAIT);
+        assertThat(attempt).as("attempt on '%s'", acquisition.name()).isInstanceOf(AcquireResult.Busy.class);
         return ticket();
     }
 
@@ -86,7 +86,7 @@ final class Spi {
                 .pollInterval(Duration.ofMillis(5))
                 .ignoreExceptionsInstanceOf(dev.holdfast.lock.LockUnavailableException.class)
                 .until(() -> {
-                    if (attempt(WAIT) instanceof Attempt.Granted granted) {
+                    if (tryAcquire(WAIT) instanceof AcquireResult.Granted granted) {
                         grant[0] = granted.grant();
                     }
                     return grant[0] != null;
@@ -120,13 +120,13 @@ final class Spi {
     }
 
     /** Remembers what a backend tells about its grants. */
-    static final class Ear implements GrantObserver {
+    static final class Ear implements GrantListener {
         final List<Long> suspected = new CopyOnWriteArrayList<>();
         final List<String> lost = new CopyOnWriteArrayList<>();
 
         static Ear of(LockBackend backend) {
             Ear ear = new Ear();
-            backend.observe(ear);
+            backend.setGrantListener(ear);
             return ear;
         }
 

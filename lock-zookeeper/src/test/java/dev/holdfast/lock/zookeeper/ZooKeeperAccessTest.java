@@ -146,9 +146,9 @@ class ZooKeeperAccessTest {
         try (ZooKeeperLockBackend backend = (ZooKeeperLockBackend)
                 ZooKeeperLocks.owning(framework).basePath("/least").acl(least).backend()) {
             dev.holdfast.lock.spi.Grant grant = Spi.acquire(backend, "name");
-            Spi waiter = Spi.contender(backend, "name");
+            Spi waiter = Spi.sequentialNode(backend, "name");
             waiter.queueUp();
-            backend.signal(waiter.ticket(), () -> {});
+            backend.subscribe(waiter.ticket(), () -> {});
             assertThat(Spi.renew(backend, grant)).isInstanceOf(dev.holdfast.lock.spi.RenewResult.Renewed.class);
             assertThat(Spi.answer(backend.holder("name", 1_000))).isPresent();
             Spi.release(backend, grant);

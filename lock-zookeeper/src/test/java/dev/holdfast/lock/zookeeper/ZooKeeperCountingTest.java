@@ -2,12 +2,12 @@ package dev.holdfast.lock.zookeeper;
 
 import static dev.holdfast.lock.zookeeper.Spi.acquire;
 import static dev.holdfast.lock.zookeeper.Spi.answer;
-import static dev.holdfast.lock.zookeeper.Spi.contender;
 import static dev.holdfast.lock.zookeeper.Spi.release;
+import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -74,7 +74,7 @@ class ZooKeeperCountingTest {
         Grant grant = acquire(first, "own");
         count.assertRequests("requests of an acquisition", 1);
 
-        assertThat(contender(second, "own").attempt(0)).isInstanceOf(Attempt.Busy.class);
+        assertThat(sequentialNode(second, "own").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
         release(first, grant);
     }
 
@@ -84,16 +84,16 @@ class ZooKeeperCountingTest {
         release(first, acquire(first, "piped"));
         Count count = new Count(first);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletionStage<Attempt> attempt;
+        CompletionStage<AcquireResult> attempt;
         try {
-            attempt = contender(first, "piped").send(0);
+            attempt = sequentialNode(first, "piped").send(0);
             await().atMost(Spi.PATIENCE).until(() -> count.requests() >= 2);
             assertThat(attempt.toCompletableFuture()).isNotDone();
         } finally {
             fixture.proxies().get(0).pass();
         }
         count.assertRequests("requests", 2);
-        release(first, ((Attempt.Granted) answer(attempt)).grant());
+        release(first, ((AcquireResult.Granted) answer(attempt)).grant());
     }
 
     @Test
@@ -114,7 +114,7 @@ class ZooKeeperCountingTest {
         Grant grant = acquire(first, "busy");
         Count count = new Count(second);
 
-        assertThat(contender(second, "busy").attempt(0)).isInstanceOf(Attempt.Busy.class);
+        assertThat(sequentialNode(second, "busy").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
 
         count.assertRequests("requests", 3);
         assertThat(fixture.entries("busy")).isEqualTo(1);
@@ -125,11 +125,11 @@ class ZooKeeperCountingTest {
     @DisplayName("The second in line takes over without a request if its session was confirmed of late")
     void handOff_secondInLine_noRequest() throws Exception {
         Grant grant = acquire(first, "hand-off");
-        Spi waiter = contender(second, "hand-off");
+        Spi waiter = sequentialNode(second, "hand-off");
         Count count = new Count(second);
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
-        second.signal(waiter.ticket(), calls::incrementAndGet);
+        second.subscribe(waiter.ticket(), calls::incrementAndGet);
         await().atMost(Spi.PATIENCE).until(() -> armed(waiter));
         count.assertRequests("create, list, two watches", 4);
 
@@ -147,10 +147,10 @@ class ZooKeeperCountingTest {
     void handOff_longWait_oneRequest() throws Exception {
         try (ZooKeeperLockBackend patient = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS)) {
             Grant grant = acquire(first, "long");
-            Spi waiter = contender(patient, "long");
+            Spi waiter = sequentialNode(patient, "long");
             AtomicInteger calls = new AtomicInteger();
             waiter.queueUp();
-            patient.signal(waiter.ticket(), calls::incrementAndGet);
+            patient.subscribe(waiter.ticket(), calls::incrementAndGet);
             Session session = session(waiter);
             await().atMost(Spi.PATIENCE).until(() -> session.acknowledgedAgeMillis() > session.certainMillis() / 4);
             Count count = new Count(patient);
@@ -172,10 +172,10 @@ class ZooKeeperCountingTest {
         List<Spi> waiters = new ArrayList<>();
         List<AtomicInteger> calls = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
-            Spi waiter = contender(i % 2 == 0 ? first : second, "crowd");
+            Spi waiter = sequentialNode(i % 2 == 0 ? first : second, "crowd");
             AtomicInteger called = new AtomicInteger();
             waiter.queueUp();
-            waiter.backend.signal(waiter.ticket(), called::incrementAndGet);
+            waiter.backend.subscribe(waiter.ticket(), called::incrementAndGet);
             waiters.add(waiter);
             calls.add(called);
         }
@@ -219,13 +219,13 @@ class ZooKeeperCountingTest {
     }
 
     private static boolean armed(Spi waiter) {
-        QueueNode node = (QueueNode) waiter.ticket();
+        ZooKeeperAcquisition node = (ZooKeeperAcquisition) waiter.ticket();
         return session(waiter).watches().isArmed(node.place.path())
                 && session(waiter).watches().isArmed(node.predecessor.path());
     }
 
     private static Session session(Spi waiter) {
-        return ((QueueNode) waiter.ticket()).place.session();
+        return ((ZooKeeperAcquisition) waiter.ticket()).place.session();
     }
 
     /** Counts from a request on, so that no ping is due for a while. */

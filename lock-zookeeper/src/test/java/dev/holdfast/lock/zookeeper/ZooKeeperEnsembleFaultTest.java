@@ -1,13 +1,13 @@
 package dev.holdfast.lock.zookeeper;
 
 import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.contender;
 import static dev.holdfast.lock.zookeeper.Spi.release;
 import static dev.holdfast.lock.zookeeper.Spi.renew;
+import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -54,10 +54,10 @@ class ZooKeeperEnsembleFaultTest {
     @DisplayName("A killed leader ends no grant, and whoever waits gets its turn with a higher token")
     void leaderKilled_grantsSurvive() throws Exception {
         Grant grant = acquire(first, "leader");
-        Spi waiter = contender(second, "leader");
+        Spi waiter = sequentialNode(second, "leader");
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
-        second.signal(waiter.ticket(), calls::incrementAndGet);
+        second.subscribe(waiter.ticket(), calls::incrementAndGet);
 
         int leader = fixture.server().leader();
         fixture.server().node(leader).kill();
@@ -66,8 +66,8 @@ class ZooKeeperEnsembleFaultTest {
         assertThat(fixture.server().leader()).isNotEqualTo(leader);
         await().atMost(Spi.PATIENCE)
                 .ignoreExceptionsInstanceOf(dev.holdfast.lock.LockUnavailableException.class)
-                .until(() -> waiter.attempt(Spi.WAIT) instanceof Attempt.Busy);
-        second.signal(waiter.ticket(), calls::incrementAndGet);
+                .until(() -> waiter.tryAcquire(Spi.WAIT) instanceof AcquireResult.Busy);
+        second.subscribe(waiter.ticket(), calls::incrementAndGet);
         release(first, grant);
         await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
         Grant next = waiter.await();
@@ -87,9 +87,9 @@ class ZooKeeperEnsembleFaultTest {
         fixture.restart();
 
         awaitRenewed(grant);
-        assertThat(contender(second, "restart").attempt(0)).isInstanceOf(Attempt.Busy.class);
+        assertThat(sequentialNode(second, "restart").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
         release(first, grant);
-        Grant next = contender(second, "restart").await();
+        Grant next = sequentialNode(second, "restart").await();
         assertThat(next.token()).isGreaterThan(grant.token());
         assertThat(next.token() >>> 32).as("epoch").isGreaterThan(grant.token() >>> 32);
         release(second, next);
@@ -109,7 +109,7 @@ class ZooKeeperEnsembleFaultTest {
             }
             try {
                 // The leader still answers the read, but cannot have a quorum confirm the write.
-                assertThat(Spi.answer(atLeader.session().exists(((QueueNode) grant.handle()).place.path())))
+                assertThat(Spi.answer(atLeader.session().exists(((ZooKeeperAcquisition) grant.handle()).place.path())))
                         .isNotNull();
                 assertThat(renew(atLeader, grant)).isInstanceOf(RenewResult.Unknown.class);
             } finally {

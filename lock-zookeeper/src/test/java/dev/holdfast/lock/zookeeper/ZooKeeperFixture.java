@@ -152,7 +152,7 @@ final class ZooKeeperFixture implements LockFixture {
     /** As an administrator who deletes the holder's node. */
     @Override
     public void expire(String name) throws Exception {
-        List<Contender> queue = contenders(name);
+        List<SequentialNode> queue = sequentialNodes(name);
         if (!queue.isEmpty()) {
             administrator().delete(parent(name) + "/" + queue.get(0).name(), -1);
         }
@@ -160,7 +160,7 @@ final class ZooKeeperFixture implements LockFixture {
 
     @Override
     public long entries(String name) throws Exception {
-        return contenders(name).size();
+        return sequentialNodes(name).size();
     }
 
     /** Keeps the servers from removing an empty container, which exists, in the middle of a test. */
@@ -168,10 +168,10 @@ final class ZooKeeperFixture implements LockFixture {
         administrator().create(parent(name) + "/keep", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
 
-    List<Contender> contenders(String name) throws Exception {
+    List<SequentialNode> sequentialNodes(String name) throws Exception {
         try {
             administrator().sync(parent(name), (rc, path, context) -> {}, null);
-            return Contender.of(administrator().getChildren(parent(name), false));
+            return SequentialNode.of(administrator().getChildren(parent(name), false));
         } catch (KeeperException.NoNodeException e) {
             return List.of();
         }

@@ -2,16 +2,16 @@ package dev.holdfast.lock.zookeeper;
 
 import static dev.holdfast.lock.zookeeper.Spi.acquire;
 import static dev.holdfast.lock.zookeeper.Spi.answer;
-import static dev.holdfast.lock.zookeeper.Spi.contender;
 import static dev.holdfast.lock.zookeeper.Spi.release;
 import static dev.holdfast.lock.zookeeper.Spi.renew;
+import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
@@ -83,16 +83,16 @@ class ZooKeeperSessionFaultTest {
     @DisplayName("A session that ends while it waits is woken, queues anew and gets its turn")
     void expired_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "mid-wait");
-        Spi waiter = contender(first, "mid-wait");
+        Spi waiter = sequentialNode(first, "mid-wait");
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
-        first.signal(waiter.ticket(), calls::incrementAndGet);
+        first.subscribe(waiter.ticket(), calls::incrementAndGet);
 
         Faults.expireByServer(fixture, first);
         await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
         await().atMost(Spi.PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> waiter.attempt(Spi.WAIT) instanceof Attempt.Busy);
+                .until(() -> waiter.tryAcquire(Spi.WAIT) instanceof AcquireResult.Busy);
         assertThat(fixture.entries("mid-wait")).isEqualTo(2);
 
         release(second, grant);
@@ -106,9 +106,9 @@ class ZooKeeperSessionFaultTest {
     @Test
     @DisplayName("CURATOR-604: a new session is not granted on the node of the one before")
     void dyingSession_itsNodeIsNotTakenOver() throws Exception {
-        Spi holder = contender(first, "604");
+        Spi holder = sequentialNode(first, "604");
         Grant grant = holder.acquire();
-        Spi waiter = contender(first, "604");
+        Spi waiter = sequentialNode(first, "604");
         waiter.queueUp();
 
         proxy().hold(Direction.TO_SERVER);
@@ -120,10 +120,10 @@ class ZooKeeperSessionFaultTest {
         // Whether or not the server has noticed yet, nobody holds by a node of the old session.
         Grant next = waiter.await();
         assertThat(next.token()).isGreaterThan(grant.token());
-        QueueNode node = (QueueNode) next.handle();
+        ZooKeeperAcquisition node = (ZooKeeperAcquisition) next.handle();
         assertThat(fixture.administrator().exists(node.place.path(), false).getEphemeralOwner())
                 .isEqualTo(first.session().id());
-        assertThat(fixture.contenders("604").get(0).name()).isEqualTo(node.place.child());
+        assertThat(fixture.sequentialNodes("604").get(0).name()).isEqualTo(node.place.child());
         assertThat(ear.lost).containsExactly(grant.token() + " SESSION_LOST");
     }
 
@@ -138,7 +138,7 @@ class ZooKeeperSessionFaultTest {
         assertThat(fixture.entries("604 holder")).isEqualTo(1);
         proxy().pass();
 
-        Spi again = contender(first, "604 holder");
+        Spi again = sequentialNode(first, "604 holder");
         Grant next = again.await();
 
         assertThat(first.session()).isNotSameAs(old);
@@ -184,19 +184,19 @@ class ZooKeeperSessionFaultTest {
     @DisplayName("A creation whose reply is lost is found again: same node, one entry")
     void attempt_replyLost_foundAgain() throws Exception {
         release(first, acquire(first, "lost reply"));
-        Spi contender = contender(first, "lost reply");
+        Spi sequentialNode = sequentialNode(first, "lost reply");
         proxy().dropRepliesAfter(0);
-        CompletionStage<Attempt> lost = contender.send(0);
+        CompletionStage<AcquireResult> lost = sequentialNode.send(0);
         assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
         await().atMost(Spi.PATIENCE).until(() -> fixture.entries("lost reply") == 1);
-        String node = fixture.contenders("lost reply").get(0).name();
+        String node = fixture.sequentialNodes("lost reply").get(0).name();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
 
-        Grant grant = contender.await();
+        Grant grant = sequentialNode.await();
 
-        assertThat(((QueueNode) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
         assertThat(fixture.entries("lost reply")).isEqualTo(1);
         release(first, grant);
         assertThat(fixture.entries("lost reply")).isZero();
@@ -207,30 +207,31 @@ class ZooKeeperSessionFaultTest {
     void attempt_replyLost_olderNodeOfAnotherSession_foundAgain() throws Exception {
         release(first, acquire(first, "older"));
         fixture.keep("older");
-        Spi contender = contender(first, "older");
+        Spi sequentialNode = sequentialNode(first, "older");
         String old = fixture.administrator()
                 .create(
-                        ZooKeeperFixture.parent("older") + "/" + Contender.prefix(contender.acquisition.owner()),
+                        ZooKeeperFixture.parent("older") + "/"
+                                + SequentialNode.prefix(sequentialNode.acquisition.owner()),
                         new byte[0],
                         org.apache.zookeeper.ZooDefs.Ids.OPEN_ACL_UNSAFE,
                         org.apache.zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL);
         proxy().dropRepliesAfter(0);
-        CompletionStage<Attempt> lost = contender.send(Spi.WAIT);
+        CompletionStage<AcquireResult> lost = sequentialNode.send(Spi.WAIT);
         assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
         await().atMost(Spi.PATIENCE).until(() -> fixture.entries("older") == 2);
-        String node = fixture.contenders("older").get(1).name();
+        String node = fixture.sequentialNodes("older").get(1).name();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
 
         await().atMost(Spi.PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> contender.attempt(Spi.WAIT) instanceof Attempt.Busy);
+                .until(() -> sequentialNode.tryAcquire(Spi.WAIT) instanceof AcquireResult.Busy);
         assertThat(fixture.entries("older")).isEqualTo(2);
         fixture.administrator().delete(old, -1);
-        Grant grant = contender.await();
+        Grant grant = sequentialNode.await();
 
-        assertThat(((QueueNode) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
         assertThat(fixture.entries("older")).isEqualTo(1);
         release(first, grant);
         assertThat(fixture.entries("older")).isZero();
@@ -241,14 +242,14 @@ class ZooKeeperSessionFaultTest {
             "A creation whose reply is lost and that is abandoned while cut off leaves nothing after the reconnection")
     void abandon_replyLost_leavesNothing() throws Exception {
         release(first, acquire(first, "abandoned"));
-        Spi contender = contender(first, "abandoned");
+        Spi sequentialNode = sequentialNode(first, "abandoned");
         proxy().dropRepliesAfter(0);
-        CompletionStage<Attempt> lost = contender.send(Spi.WAIT);
+        CompletionStage<AcquireResult> lost = sequentialNode.send(Spi.WAIT);
         assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
         await().atMost(Spi.PATIENCE).until(() -> fixture.entries("abandoned") == 1);
         proxy().cut();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
-        assertThatThrownBy(contender::abandon).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(sequentialNode::abandon).isInstanceOf(LockUnavailableException.class);
         assertThat(fixture.entries("abandoned")).isEqualTo(1);
 
         proxy().pass();
@@ -275,7 +276,7 @@ class ZooKeeperSessionFaultTest {
     @DisplayName("A deleted node of a grant that was renewed is told at once, once, with its reason")
     void deleted_midHold_lostOnce() throws Exception {
         Grant grant = acquire(first, "deleted");
-        QueueNode node = (QueueNode) grant.handle();
+        ZooKeeperAcquisition node = (ZooKeeperAcquisition) grant.handle();
         assertThat(renew(first, grant)).isInstanceOf(RenewResult.Renewed.class);
         await().atMost(Spi.PATIENCE).until(() -> first.session().watches().isArmed(node.place.path()));
 
@@ -291,12 +292,12 @@ class ZooKeeperSessionFaultTest {
     @DisplayName("A waiter whose own node is deleted is woken and queues anew")
     void deleted_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "deleted waiter");
-        Spi waiter = contender(first, "deleted waiter");
+        Spi waiter = sequentialNode(first, "deleted waiter");
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
-        first.signal(waiter.ticket(), calls::incrementAndGet);
+        first.subscribe(waiter.ticket(), calls::incrementAndGet);
 
-        fixture.administrator().delete(((QueueNode) waiter.ticket()).place.path(), -1);
+        fixture.administrator().delete(((ZooKeeperAcquisition) waiter.ticket()).place.path(), -1);
         await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
         waiter.queueUp();
         assertThat(fixture.entries("deleted waiter")).isEqualTo(2);
@@ -310,12 +311,14 @@ class ZooKeeperSessionFaultTest {
     void signal_predecessorGoneWhileCutOff_calls() throws Exception {
         try (ZooKeeperLockBackend direct = fixture.directBackend()) {
             Grant grant = acquire(direct, "missed");
-            Spi waiter = contender(first, "missed");
+            Spi waiter = sequentialNode(first, "missed");
             AtomicInteger calls = new AtomicInteger();
             waiter.queueUp();
-            first.signal(waiter.ticket(), calls::incrementAndGet);
+            first.subscribe(waiter.ticket(), calls::incrementAndGet);
             await().atMost(Spi.PATIENCE)
-                    .until(() -> first.session().watches().isArmed(((QueueNode) waiter.ticket()).predecessor.path()));
+                    .until(() -> first.session()
+                            .watches()
+                            .isArmed(((ZooKeeperAcquisition) waiter.ticket()).predecessor.path()));
 
             proxy().cut();
             release(direct, grant);

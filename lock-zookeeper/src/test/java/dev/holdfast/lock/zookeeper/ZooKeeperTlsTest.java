@@ -7,7 +7,7 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.testkit.server.ServerPlace;
+import dev.holdfast.lock.testkit.server.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -80,7 +80,7 @@ class ZooKeeperTlsTest {
                 .start();
     }
 
-    private static void keys(ServerPlace place, String names) throws Exception {
+    private static void keys(ServerEnvironment place, String names) throws Exception {
         String keytool =
                 Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
         place.run(

@@ -1,16 +1,16 @@
 package dev.holdfast.lock.zookeeper;
 
 import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.contender;
 import static dev.holdfast.lock.zookeeper.Spi.release;
+import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.spi.Attempt;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.testkit.server.ServerPlace;
+import dev.holdfast.lock.testkit.server.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.io.File;
 import java.util.ArrayList;
@@ -82,7 +82,7 @@ class ZooKeeperTreeTest {
                 for (int i = 0; i < 250; i++) {
                     ZooKeeperLockBackend from = i % 2 == 0 ? first : second;
                     ZooKeeperLockBackend to = i % 2 == 0 ? second : first;
-                    Spi waiter = contender(to, NAME);
+                    Spi waiter = sequentialNode(to, NAME);
                     waiter.queueUp();
                     release(from, held);
                     held = waiter.await();
@@ -90,7 +90,7 @@ class ZooKeeperTreeTest {
                             .as("token of hand-off %d in round %d", i, round)
                             .isGreaterThan(token);
                     token = held.token();
-                    int now = Contender.parse(((QueueNode) held.handle()).place.child())
+                    int now = SequentialNode.parse(((ZooKeeperAcquisition) held.handle()).place.child())
                             .orElseThrow()
                             .sequence();
                     resets += now < sequence ? 1 : 0;
@@ -117,16 +117,16 @@ class ZooKeeperTreeTest {
             ZooKeeperLockBackend holder = first;
             List<Spi> waiters = new ArrayList<>();
             for (int i = 0; i < 60; i++) {
-                Spi waiter = contender(i % 2 == 0 ? first : second, NAME);
+                Spi waiter = sequentialNode(i % 2 == 0 ? first : second, NAME);
                 waiter.queueUp();
                 waiters.add(waiter);
             }
-            assertThat(Contender.isOrdered(fixture.contenders(NAME)))
+            assertThat(SequentialNode.isOrdered(fixture.sequentialNodes(NAME)))
                     .as("the sequence has ended")
                     .isFalse();
             for (int i = 0; i < waiters.size(); i++) {
                 if (i + 1 < waiters.size()) {
-                    assertThat(waiters.get(i + 1).attempt(Spi.WAIT)).isInstanceOf(Attempt.Busy.class);
+                    assertThat(waiters.get(i + 1).tryAcquire(Spi.WAIT)).isInstanceOf(AcquireResult.Busy.class);
                 }
                 release(holder, held);
                 Grant next = waiters.get(i).await();
@@ -156,7 +156,7 @@ class ZooKeeperTreeTest {
     }
 
     /** A data directory with a lock's container whose sequence has come so far, after that zxid. */
-    private static void snapshot(ServerPlace place, long zxid, int sequence) throws Exception {
+    private static void snapshot(ServerEnvironment place, long zxid, int sequence) throws Exception {
         File data = place.folder().resolve("data").toFile();
         DataTree tree = new DataTree();
         int index = 0;

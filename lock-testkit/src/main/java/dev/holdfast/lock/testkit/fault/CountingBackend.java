@@ -1,9 +1,9 @@
 package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -77,11 +77,11 @@ public final class CountingBackend extends ForwardingBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        Acquisition acquisition = request.acquisition();
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        AcquisitionId acquisition = request.acquisition();
         count(Request.ATTEMPT, List.of(acquisition.name()));
-        return super.attempt(request).whenComplete((attempt, failure) -> {
-            if (attempt instanceof Attempt.Busy) {
+        return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+            if (attempt instanceof AcquireResult.Busy) {
                 busyOwners
                         .computeIfAbsent(acquisition.name(), any -> ConcurrentHashMap.newKeySet())
                         .add(acquisition.owner());
@@ -90,7 +90,7 @@ public final class CountingBackend extends ForwardingBackend {
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         count(Request.ABANDON, List.of(acquisition.name()));
         return super.abandon(acquisition, timeoutMillis);
     }

@@ -2,9 +2,9 @@ package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -155,13 +155,13 @@ public final class FaultyBackend extends ForwardingBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         return disturbed(
-                Request.ATTEMPT, request.acquisition().name(), () -> delegate().attempt(request));
+                Request.ATTEMPT, request.acquisition().name(), () -> delegate().tryAcquire(request));
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         return disturbed(Request.ABANDON, acquisition.name(), () -> delegate().abandon(acquisition, timeoutMillis));
     }
 

@@ -1,12 +1,12 @@
 package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantObserver;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
@@ -44,22 +44,22 @@ public class ForwardingBackend implements LockBackend {
     }
 
     @Override
-    public void observe(GrantObserver observer) {
-        delegate.observe(observer);
+    public void setGrantListener(GrantListener observer) {
+        delegate.setGrantListener(observer);
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        return delegate.attempt(request);
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        return delegate.tryAcquire(request);
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
-        return delegate.signal(ticket, maybeFree);
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+        return delegate.subscribe(ticket, onMaybeFree);
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         return delegate.abandon(acquisition, timeoutMillis);
     }
 

@@ -2,7 +2,7 @@ package dev.holdfast.lock.testkit.fault;
 
 /** The requests of a backend. */
 public enum Request {
-    /** {@link dev.holdfast.lock.spi.LockBackend#attempt}. */
+    /** {@link dev.holdfast.lock.spi.LockBackend#tryAcquire}. */
     ATTEMPT,
     /** {@link dev.holdfast.lock.spi.LockBackend#abandon}. */
     ABANDON,

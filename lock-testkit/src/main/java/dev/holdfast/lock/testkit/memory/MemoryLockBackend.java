@@ -2,9 +2,9 @@ package dev.holdfast.lock.testkit.memory;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -46,19 +46,19 @@ public final class MemoryLockBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        return answer(request.acquisition().name(), () -> store.attempt(request, this));
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        return answer(request.acquisition().name(), () -> store.tryAcquire(request, this));
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         MemoryTicket place = (MemoryTicket) ticket;
-        store.subscribe(place.name(), place.owner(), maybeFree);
+        store.subscribe(place.name(), place.owner(), onMaybeFree);
         return () -> store.subscribe(place.name(), place.owner(), null);
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         return answer(acquisition.name(), () -> store.abandon(acquisition)).thenAccept(removed -> {});
     }
 

@@ -2,8 +2,8 @@ package dev.holdfast.lock.testkit.memory;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -30,39 +30,39 @@ final class MemoryQueue {
 
     private final String name;
     private final Map<OwnerId, Place> places = new LinkedHashMap<>();
-    private @Nullable Holding holding;
+    private @Nullable Holder holder;
 
     MemoryQueue(String name) {
         this.name = name;
     }
 
     long entries() {
-        return places.size() + (holding == null ? 0L : 1L);
+        return places.size() + (holder == null ? 0L : 1L);
     }
 
-    Attempt attempt(AttemptRequest request, MemoryLockBackend backend, long now, LongSupplier nextToken) {
+    AcquireResult tryAcquire(AcquireRequest request, MemoryLockBackend backend, long now, LongSupplier nextToken) {
         OwnerId owner = request.acquisition().owner();
         long endNanos = now + TimeUnit.MILLISECONDS.toNanos(request.leaseMillis());
-        Holding held = holding;
+        Holder held = holder;
         if (held != null && held.grant.acquisition().owner().equals(owner)) {
             held.endNanos = endNanos;
-            return new Attempt.Granted(held.grant);
+            return new AcquireResult.Granted(held.grant);
         }
         if (held == null && isFirst(owner)) {
             places.remove(owner);
             Grant grant = new Grant(request.acquisition(), nextToken.getAsLong(), request.leaseMillis(), null);
-            holding = new Holding(grant, request, endNanos);
-            return new Attempt.Granted(grant);
+            holder = new Holder(grant, request, endNanos);
+            return new AcquireResult.Granted(grant);
         }
         long remainingMillis = held == null ? -1 : Math.max(1, TimeUnit.NANOSECONDS.toMillis(held.endNanos - now));
         if (request.waitMillis() == 0) {
             places.remove(owner);
-            return new Attempt.Busy(remainingMillis, null);
+            return new AcquireResult.Busy(remainingMillis, null);
         }
         Place place = places.computeIfAbsent(owner, any -> new Place(backend));
         place.endNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(request.leaseMillis(), 3 * POLL_MILLIS));
         place.signalled = false;
-        return new Attempt.Busy(remainingMillis, new MemoryTicket(name, owner));
+        return new AcquireResult.Busy(remainingMillis, new MemoryTicket(name, owner));
     }
 
     private boolean isFirst(OwnerId owner) {
@@ -70,7 +70,7 @@ final class MemoryQueue {
     }
 
     RenewResult renew(Grant grant, long now) {
-        Holding held = holding;
+        Holder held = holder;
         if (held == null) {
             return new RenewResult.Lost(LossReason.REVOKED, "nobody holds it any more");
         }
@@ -82,36 +82,36 @@ final class MemoryQueue {
     }
 
     ReleaseResult release(Grant grant) {
-        Holding held = holding;
+        Holder held = holder;
         if (held == null || !held.grant.acquisition().equals(grant.acquisition())) {
             return ReleaseResult.NOT_HELD;
         }
-        holding = null;
+        holder = null;
         return ReleaseResult.RELEASED;
     }
 
     void end() {
-        holding = null;
+        holder = null;
     }
 
     boolean remove(OwnerId owner) {
         boolean removed = places.remove(owner) != null;
-        if (holding != null && holding.grant.acquisition().owner().equals(owner)) {
-            holding = null;
+        if (holder != null && holder.grant.acquisition().owner().equals(owner)) {
+            holder = null;
             removed = true;
         }
         return removed;
     }
 
     Optional<HolderInfo> holder() {
-        return Optional.ofNullable(holding).map(Holding::info);
+        return Optional.ofNullable(holder).map(Holder::info);
     }
 
     /** Returns whether the owner still has a place; if not, it had better ask again. */
-    boolean subscribe(OwnerId owner, @Nullable Runnable maybeFree) {
+    boolean subscribe(OwnerId owner, @Nullable Runnable onMaybeFree) {
         Place place = places.get(owner);
         if (place != null) {
-            place.maybeFree = maybeFree;
+            place.onMaybeFree = onMaybeFree;
             place.signalled = false;
         }
         return place != null;
@@ -122,10 +122,10 @@ final class MemoryQueue {
     }
 
     void dropLapsed(long now) {
-        if (holding != null && holding.endNanos - now <= 0) {
-            holding = null;
+        if (holder != null && holder.endNanos - now <= 0) {
+            holder = null;
         }
-        if (holding == null) {
+        if (holder == null) {
             // Only who is first can stand in the way.
             Iterator<Place> inOrder = places.values().iterator();
             while (inOrder.hasNext() && inOrder.next().endNanos - now <= 0) {
@@ -136,23 +136,23 @@ final class MemoryQueue {
 
     /** Returns the callback of the waiter that can have the lock now, unless it was called since it last asked. */
     @Nullable Runnable nextSignal() {
-        if (holding != null || places.isEmpty()) {
+        if (holder != null || places.isEmpty()) {
             return null;
         }
         Place first = places.values().iterator().next();
-        if (first.signalled || first.maybeFree == null) {
+        if (first.signalled || first.onMaybeFree == null) {
             return null;
         }
         first.signalled = true;
-        return first.maybeFree;
+        return first.onMaybeFree;
     }
 
-    private static final class Holding {
+    private static final class Holder {
         final Grant grant;
         final HolderInfo info;
         long endNanos;
 
-        Holding(Grant grant, AttemptRequest request, long endNanos) {
+        Holder(Grant grant, AcquireRequest request, long endNanos) {
             this.grant = grant;
             this.endNanos = endNanos;
             this.info = new HolderInfo(
@@ -173,7 +173,7 @@ final class MemoryQueue {
         long endNanos;
         boolean signalled;
 
-        @Nullable Runnable maybeFree;
+        @Nullable Runnable onMaybeFree;
 
         Place(MemoryLockBackend backend) {
             this.backend = backend;

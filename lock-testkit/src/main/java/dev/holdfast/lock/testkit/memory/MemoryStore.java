@@ -4,9 +4,9 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.engine.LockEngine;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
@@ -123,19 +123,19 @@ public final class MemoryStore {
         return commands.get();
     }
 
-    Attempt attempt(AttemptRequest request, MemoryLockBackend backend) {
+    AcquireResult tryAcquire(AcquireRequest request, MemoryLockBackend backend) {
         commands.incrementAndGet();
-        Acquisition acquisition = request.acquisition();
+        AcquisitionId acquisition = request.acquisition();
         LockName.requireValid(acquisition.name());
         return guarded(acquisition.name(), queue -> {
             if (abandoned.has(acquisition.owner(), ticker.getAsLong())) {
-                return new Attempt.Busy(-1, null);
+                return new AcquireResult.Busy(-1, null);
             }
-            return queue.attempt(request, backend, ticker.getAsLong(), () -> ++lastToken);
+            return queue.tryAcquire(request, backend, ticker.getAsLong(), () -> ++lastToken);
         });
     }
 
-    boolean abandon(Acquisition acquisition) {
+    boolean abandon(AcquisitionId acquisition) {
         commands.incrementAndGet();
         return guarded(acquisition.name(), queue -> {
             abandoned.add(acquisition.owner(), ticker.getAsLong());
@@ -161,10 +161,10 @@ public final class MemoryStore {
         return guarded(name, queue -> queue.holder());
     }
 
-    void subscribe(String name, OwnerId owner, @Nullable Runnable maybeFree) {
+    void subscribe(String name, OwnerId owner, @Nullable Runnable onMaybeFree) {
         guarded(name, queue -> {
-            if (!queue.subscribe(owner, maybeFree) && maybeFree != null) {
-                signals.add(maybeFree);
+            if (!queue.subscribe(owner, onMaybeFree) && onMaybeFree != null) {
+                signals.add(onMaybeFree);
             }
             return true;
         });

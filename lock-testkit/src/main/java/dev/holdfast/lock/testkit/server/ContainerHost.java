@@ -67,7 +67,7 @@ final class ContainerHost implements ServerHost {
     }
 
     @Override
-    public ServerRun launch(ServerPlace place, List<String> command) throws IOException {
+    public ServerRun launch(ServerEnvironment place, List<String> command) throws IOException {
         GenericContainer<?> container = container(place, command);
         container.withLogConsumer(frame -> append(place.log(), frame));
         try {
@@ -81,7 +81,7 @@ final class ContainerHost implements ServerHost {
     }
 
     @Override
-    public String run(ServerPlace place, List<String> command) throws IOException {
+    public String run(ServerEnvironment place, List<String> command) throws IOException {
         try (GenericContainer<?> container = container(place, command)) {
             container.withStartupCheckStrategy(new OneShotStartupCheckStrategy().withTimeout(RUN_PATIENCE));
             try {
@@ -101,7 +101,7 @@ final class ContainerHost implements ServerHost {
         return names.get(0);
     }
 
-    private GenericContainer<?> container(ServerPlace place, List<String> command) throws IOException {
+    private GenericContainer<?> container(ServerEnvironment place, List<String> command) throws IOException {
         GenericContainer<?> container = new GenericContainer<>(DockerImageName.parse(image.name()));
         String user = user(place);
         container.withEnv(place.environment());
@@ -129,7 +129,7 @@ final class ContainerHost implements ServerHost {
     }
 
     /** Who owns the folder is who the server runs as: {@code uid:gid}. */
-    private static String user(ServerPlace place) throws IOException {
+    private static String user(ServerEnvironment place) throws IOException {
         place.own();
         return Files.getAttribute(place.folder(), "unix:uid") + ":" + Files.getAttribute(place.folder(), "unix:gid");
     }

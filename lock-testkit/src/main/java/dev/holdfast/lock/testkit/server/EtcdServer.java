@@ -145,7 +145,13 @@ public final class EtcdServer implements AutoCloseable {
     }
 
     private static List<String> command(
-            String binary, String name, int peer, String cluster, String scheme, @Nullable Tls tls, ServerPlace place) {
+            String binary,
+            String name,
+            int peer,
+            String cluster,
+            String scheme,
+            @Nullable Tls tls,
+            ServerEnvironment place) {
         String client = scheme + "://" + place.host() + ":" + place.port();
         String peerUrl = "http://" + place.host() + ":" + peer;
         List<String> command = new ArrayList<>(List.of(binary, "--name", name, "--logger", "zap"));

@@ -17,21 +17,21 @@ final class MySqlFamily {
     private MySqlFamily() {}
 
     /** Writes the statements that each start runs. */
-    static void prepare(ServerPlace place, String user, String password) throws IOException {
+    static void prepare(ServerEnvironment place, String user, String password) throws IOException {
         place.write(STATEMENTS, SETUP.formatted(user, password));
     }
 
-    static String data(ServerPlace place) {
+    static String data(ServerEnvironment place) {
         return "--datadir=" + place.folder().resolve("data");
     }
 
     /** Not where other servers have theirs: MariaDB removes all temporary tables of that place when it starts. */
-    static String temporaryFiles(ServerPlace place) {
+    static String temporaryFiles(ServerEnvironment place) {
         return "--tmpdir=" + place.folder();
     }
 
     /** The command line of a server that listens on TCP and on a socket in its folder, for 300 connections. */
-    static List<String> command(ServerPlace place, String program, List<String> own, String... settings) {
+    static List<String> command(ServerEnvironment place, String program, List<String> own, String... settings) {
         List<String> command = new ArrayList<>(List.of(
                 place.program(program),
                 "--no-defaults",

@@ -85,7 +85,7 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     /** A server that is not ready yet answers a start-up message with an error, another asks who it is. */
-    private static void asksForPassword(ServerPlace place) throws IOException {
+    private static void asksForPassword(ServerEnvironment place) throws IOException {
         byte[] parameters = ("user\0" + USER + "\0database\0postgres\0\0").getBytes(StandardCharsets.US_ASCII);
         try (Socket socket = new Socket()) {
             socket.connect(new InetSocketAddress(place.host(), place.port()), PROBE_MILLIS);
@@ -102,7 +102,7 @@ public final class PostgresServer implements AutoCloseable {
         }
     }
 
-    private static void configure(ServerPlace place, String... settings) throws IOException {
+    private static void configure(ServerEnvironment place, String... settings) throws IOException {
         Path file = data(place).resolve("postgresql.conf");
         StringBuilder text = new StringBuilder(Files.readString(file));
         text.append("\nlisten_addresses = '")
@@ -120,7 +120,7 @@ public final class PostgresServer implements AutoCloseable {
         Files.writeString(file, text);
     }
 
-    private static Path data(ServerPlace place) {
+    private static Path data(ServerEnvironment place) {
         return place.folder().resolve("data");
     }
 

@@ -64,7 +64,7 @@ final class RedisProgram {
     }
 
     /** Options of an encrypted port next to the plain one. */
-    static List<String> tls(ServerPlace place, Path certificate, Path key) {
+    static List<String> tls(ServerEnvironment place, Path certificate, Path key) {
         return List.of(
                 "--tls-port", "" + place.port(1),
                 "--tls-cert-file", certificate.toString(),
@@ -74,7 +74,7 @@ final class RedisProgram {
     }
 
     /** The environment variable HOLDFAST_REDIS_SERVER selects another program of this machine. */
-    private static String program(@Nullable ServerImage image, ServerPlace place) {
+    private static String program(@Nullable ServerImage image, ServerEnvironment place) {
         if (image != null) {
             return image.name().contains("valkey") ? "valkey-server" : "redis-server";
         }
@@ -85,7 +85,7 @@ final class RedisProgram {
         return place.program(List.of("redis-server", "valkey-server"));
     }
 
-    private static void ping(ServerPlace place, String... login) throws IOException {
+    private static void ping(ServerEnvironment place, String... login) throws IOException {
         try (RespConnection connection = new RespConnection(place.host(), place.port())) {
             if (login.length > 0) {
                 connection.command(login);

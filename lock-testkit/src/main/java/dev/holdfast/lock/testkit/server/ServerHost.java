@@ -7,10 +7,10 @@ import java.util.List;
 interface ServerHost {
 
     /** Starts a program that stays in the foreground, with its output appended to the place's log. */
-    ServerRun launch(ServerPlace place, List<String> command) throws IOException;
+    ServerRun launch(ServerEnvironment place, List<String> command) throws IOException;
 
     /** Runs a program to its end, at most two minutes, and returns what it printed. */
-    String run(ServerPlace place, List<String> command) throws IOException, InterruptedException;
+    String run(ServerEnvironment place, List<String> command) throws IOException, InterruptedException;
 
     /** How a command line names the first of some programs that is there. */
     String program(List<String> names, String... folders);

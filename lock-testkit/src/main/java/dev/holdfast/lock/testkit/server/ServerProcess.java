@@ -34,7 +34,7 @@ public final class ServerProcess implements AutoCloseable {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Builder builder;
-    private final ServerPlace place;
+    private final ServerEnvironment place;
     private final List<Integer> ports;
     private final Thread hook;
     private @Nullable ServerRun run;
@@ -47,7 +47,7 @@ public final class ServerProcess implements AutoCloseable {
             ports.add(LoopbackPorts.next());
         }
         Path folder = Files.createTempDirectory("holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-");
-        this.place = new ServerPlace(builder, folder, ports);
+        this.place = new ServerEnvironment(builder, folder, ports);
         this.hook = new Thread(this::killQuietly, "holdfast-server-" + builder.name);
         Runtime.getRuntime().addShutdownHook(hook);
     }
@@ -80,7 +80,7 @@ public final class ServerProcess implements AutoCloseable {
      *
      * @return folder and ports
      */
-    public ServerPlace place() {
+    public ServerEnvironment place() {
         return place;
     }
 
@@ -260,7 +260,7 @@ public final class ServerProcess implements AutoCloseable {
          * @param place folder and ports
          * @throws Exception if it failed, or for a probe, if the server is not ready yet
          */
-        void run(ServerPlace place) throws Exception;
+        void run(ServerEnvironment place) throws Exception;
     }
 
     /** Makes the command line of a server. */
@@ -272,7 +272,7 @@ public final class ServerProcess implements AutoCloseable {
          * @param place folder and ports
          * @return the program and its arguments; it must stay in the foreground
          */
-        List<String> of(ServerPlace place);
+        List<String> of(ServerEnvironment place);
     }
 
     /** Describes a server. Not thread-safe. */
@@ -306,7 +306,7 @@ public final class ServerProcess implements AutoCloseable {
         /**
          * What to do once before the first start, in the server's folder.
          *
-         * @param prepare such as {@code initdb}, by {@link ServerPlace#run}
+         * @param prepare such as {@code initdb}, by {@link ServerEnvironment#run}
          * @return this
          */
         public Builder prepare(Step prepare) {

@@ -18,7 +18,7 @@ enum ThisMachine implements ServerHost {
     private static final Duration RUN_PATIENCE = Duration.ofMinutes(2);
 
     @Override
-    public ServerRun launch(ServerPlace place, List<String> command) throws IOException {
+    public ServerRun launch(ServerEnvironment place, List<String> command) throws IOException {
         Process process = processBuilder(place, command)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(place.log().toFile()))
                 .start();
@@ -26,7 +26,7 @@ enum ThisMachine implements ServerHost {
     }
 
     @Override
-    public String run(ServerPlace place, List<String> command) throws IOException, InterruptedException {
+    public String run(ServerEnvironment place, List<String> command) throws IOException, InterruptedException {
         Path output = Files.createTempFile("holdfast-", ".out");
         try {
             Process process = processBuilder(place, command)
@@ -53,7 +53,7 @@ enum ThisMachine implements ServerHost {
         return ServerBinary.find(names, folders).toString();
     }
 
-    private static ProcessBuilder processBuilder(ServerPlace place, List<String> command) {
+    private static ProcessBuilder processBuilder(ServerEnvironment place, List<String> command) {
         List<String> full = new ArrayList<>(place.user().prefix());
         full.addAll(command);
         ProcessBuilder builder =

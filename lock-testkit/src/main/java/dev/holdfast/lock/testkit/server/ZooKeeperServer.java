@@ -222,7 +222,7 @@ public final class ZooKeeperServer implements AutoCloseable {
         awaitServing();
     }
 
-    private void prepare(ServerPlace place, int id) throws Exception {
+    private void prepare(ServerEnvironment place, int id) throws Exception {
         Path data = Files.createDirectories(place.folder().resolve("data"));
         builder.prepare.run(place);
         List<String> lines = new ArrayList<>(List.of(
@@ -246,7 +246,7 @@ public final class ZooKeeperServer implements AutoCloseable {
         place.write("zoo.cfg", String.join("\n", lines) + "\n");
     }
 
-    private List<String> command(ServerPlace place) {
+    private List<String> command(ServerEnvironment place) {
         List<String> command = new ArrayList<>();
         if (builder.image == null) {
             command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());

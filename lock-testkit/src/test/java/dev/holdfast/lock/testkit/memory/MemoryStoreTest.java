@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -19,52 +19,52 @@ final class MemoryStoreTest {
     private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000);
     private final MemoryStore store = MemoryStore.create(nanos::get);
 
-    private Attempt attempt(LockBackend backend, Acquisition acquisition, long waitMillis) {
-        return backend.attempt(new AttemptRequest(
+    private AcquireResult tryAcquire(LockBackend backend, AcquisitionId acquisition, long waitMillis) {
+        return backend.tryAcquire(new AcquireRequest(
                         acquisition, 1_000, waitMillis, false, null, 1_000, new Identity("", "host", 1)))
                 .toCompletableFuture()
                 .join();
     }
 
-    private static Acquisition acquisition() {
-        return new Acquisition("a", OwnerId.random());
+    private static AcquisitionId acquisition() {
+        return new AcquisitionId("a", OwnerId.random());
     }
 
     @Test
     void lease_tickerPassesIt_ends() {
         LockBackend backend = store.newBackend();
-        assertThat(attempt(backend, acquisition(), 0)).isInstanceOf(Attempt.Granted.class);
+        assertThat(tryAcquire(backend, acquisition(), 0)).isInstanceOf(AcquireResult.Granted.class);
         nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(999));
-        assertThat(attempt(backend, acquisition(), 0)).isEqualTo(new Attempt.Busy(1, null));
+        assertThat(tryAcquire(backend, acquisition(), 0)).isEqualTo(new AcquireResult.Busy(1, null));
 
         nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
 
         assertThat(store.entries("a")).isZero();
-        assertThat(attempt(backend, acquisition(), 0)).isInstanceOf(Attempt.Granted.class);
+        assertThat(tryAcquire(backend, acquisition(), 0)).isInstanceOf(AcquireResult.Granted.class);
     }
 
     @Test
     void place_waiterFellSilent_lapses() {
         LockBackend backend = store.newBackend();
-        assertThat(attempt(backend, acquisition(), 0)).isInstanceOf(Attempt.Granted.class);
-        assertThat(attempt(backend, acquisition(), 60_000)).isInstanceOf(Attempt.Busy.class);
+        assertThat(tryAcquire(backend, acquisition(), 0)).isInstanceOf(AcquireResult.Granted.class);
+        assertThat(tryAcquire(backend, acquisition(), 60_000)).isInstanceOf(AcquireResult.Busy.class);
         store.expire("a");
-        assertThat(attempt(backend, acquisition(), 0))
+        assertThat(tryAcquire(backend, acquisition(), 0))
                 .as("while the waiter may still come")
-                .isInstanceOf(Attempt.Busy.class);
+                .isInstanceOf(AcquireResult.Busy.class);
 
         nanos.addAndGet(TimeUnit.SECONDS.toNanos(4));
 
-        assertThat(attempt(backend, acquisition(), 0)).isInstanceOf(Attempt.Granted.class);
+        assertThat(tryAcquire(backend, acquisition(), 0)).isInstanceOf(AcquireResult.Granted.class);
     }
 
     @Test
     void close_places_areGivenUp() {
         LockBackend holder = store.newBackend();
         LockBackend waiter = store.newBackend();
-        Acquisition held = acquisition();
-        assertThat(attempt(holder, held, 0)).isInstanceOf(Attempt.Granted.class);
-        assertThat(attempt(waiter, acquisition(), 60_000)).isInstanceOf(Attempt.Busy.class);
+        AcquisitionId held = acquisition();
+        assertThat(tryAcquire(holder, held, 0)).isInstanceOf(AcquireResult.Granted.class);
+        assertThat(tryAcquire(waiter, acquisition(), 60_000)).isInstanceOf(AcquireResult.Busy.class);
         assertThat(store.entries("a")).isEqualTo(2);
 
         waiter.close();

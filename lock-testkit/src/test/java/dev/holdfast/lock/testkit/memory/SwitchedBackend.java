@@ -2,9 +2,9 @@ package dev.holdfast.lock.testkit.memory;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -28,22 +28,22 @@ final class SwitchedBackend extends ForwardingBackend {
     }
 
     @Override
-    public CompletionStage<Attempt> attempt(AttemptRequest request) {
-        return through(() -> super.attempt(request));
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        return through(() -> super.tryAcquire(request));
     }
 
     @Override
-    public Subscription signal(Ticket ticket, Runnable maybeFree) {
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         int epoch = gate.epoch();
-        return super.signal(ticket, () -> {
+        return super.subscribe(ticket, () -> {
             if (gate.isOpen() && gate.epoch() == epoch) {
-                maybeFree.run();
+                onMaybeFree.run();
             }
         });
     }
 
     @Override
-    public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         return through(() -> super.abandon(acquisition, timeoutMillis));
     }
 

@@ -2,9 +2,9 @@ package dev.holdfast.lock.testkit.mutant;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Acquisition;
-import dev.holdfast.lock.spi.Attempt;
-import dev.holdfast.lock.spi.AttemptRequest;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
@@ -36,8 +36,8 @@ final class BrokenBackends {
     static LockBackend noOp(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return done(new Attempt.Granted(
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return done(new AcquireResult.Granted(
                         new Grant(request.acquisition(), COUNTER.incrementAndGet(), request.leaseMillis(), null)));
             }
 
@@ -58,14 +58,14 @@ final class BrokenBackends {
     static LockBackend getThenSet(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 String name = request.acquisition().name();
                 if (store.entries(name) > 0) {
-                    return super.attempt(request);
+                    return super.tryAcquire(request);
                 }
                 LockSupport.parkNanos(200_000);
                 store.expire(name);
-                return super.attempt(request);
+                return super.tryAcquire(request);
             }
         };
     }
@@ -133,8 +133,8 @@ final class BrokenBackends {
     static LockBackend endlessLease(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(new AttemptRequest(
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(new AcquireRequest(
                         request.acquisition(),
                         86_400_000,
                         request.waitMillis(),
@@ -150,46 +150,46 @@ final class BrokenBackends {
         Map<OwnerId, OwnerId> latest = new ConcurrentHashMap<>();
         return new Renaming(backend) {
             @Override
-            Acquisition toServer(Acquisition acquisition) {
-                return new Acquisition(
+            AcquisitionId toServer(AcquisitionId acquisition) {
+                return new AcquisitionId(
                         acquisition.name(), latest.getOrDefault(acquisition.owner(), acquisition.owner()));
             }
 
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                Acquisition acquisition = request.acquisition();
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                AcquisitionId acquisition = request.acquisition();
                 latest.put(acquisition.owner(), OwnerId.random());
-                return super.attempt(request);
+                return super.tryAcquire(request);
             }
         };
     }
 
     static LockBackend grantsToDead(MemoryStore store, LockBackend backend) {
-        Map<Acquisition, AttemptRequest> waiting = new ConcurrentHashMap<>();
+        Map<AcquisitionId, AcquireRequest> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(request).whenComplete((attempt, failure) -> {
-                    if (attempt instanceof Attempt.Busy busy && busy.ticket() != null) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+                    if (attempt instanceof AcquireResult.Busy busy && busy.ticket() != null) {
                         waiting.put(request.acquisition(), withTicket(request, busy.ticket()));
                     }
                 });
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
-                AttemptRequest request = waiting.remove(acquisition);
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+                AcquireRequest request = waiting.remove(acquisition);
                 if (request == null || request.ticket() == null) {
                     return super.abandon(acquisition, timeoutMillis);
                 }
-                delegate().signal(request.ticket(), () -> delegate().attempt(request));
+                delegate().subscribe(request.ticket(), () -> delegate().tryAcquire(request));
                 return nothing();
             }
         };
     }
 
-    private static AttemptRequest withTicket(AttemptRequest request, Ticket ticket) {
-        return new AttemptRequest(
+    private static AcquireRequest withTicket(AcquireRequest request, Ticket ticket) {
+        return new AcquireRequest(
                 request.acquisition(),
                 request.leaseMillis(),
                 request.waitMillis(),
@@ -200,12 +200,12 @@ final class BrokenBackends {
     }
 
     static LockBackend waiterStays(MemoryStore store, LockBackend backend) {
-        Map<Acquisition, Boolean> waiting = new ConcurrentHashMap<>();
+        Map<AcquisitionId, Boolean> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(request).whenComplete((attempt, failure) -> {
-                    if (attempt instanceof Attempt.Busy) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+                    if (attempt instanceof AcquireResult.Busy) {
                         waiting.put(request.acquisition(), true);
                     } else {
                         waiting.remove(request.acquisition());
@@ -214,26 +214,26 @@ final class BrokenBackends {
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 return waiting.remove(acquisition) == null ? super.abandon(acquisition, timeoutMillis) : nothing();
             }
         };
     }
 
     static LockBackend grantStays(MemoryStore store, LockBackend backend) {
-        Map<Acquisition, Boolean> granted = new ConcurrentHashMap<>();
+        Map<AcquisitionId, Boolean> granted = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(request).whenComplete((attempt, failure) -> {
-                    if (attempt instanceof Attempt.Granted) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+                    if (attempt instanceof AcquireResult.Granted) {
                         granted.put(request.acquisition(), true);
                     }
                 });
             }
 
             @Override
-            public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 return granted.containsKey(acquisition) ? nothing() : super.abandon(acquisition, timeoutMillis);
             }
         };
@@ -242,8 +242,8 @@ final class BrokenBackends {
     static LockBackend alwaysQueues(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                AttemptRequest waiting = new AttemptRequest(
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                AcquireRequest waiting = new AcquireRequest(
                         request.acquisition(),
                         request.leaseMillis(),
                         60_000,
@@ -251,9 +251,9 @@ final class BrokenBackends {
                         request.ticket(),
                         request.timeoutMillis(),
                         request.identity());
-                return super.attempt(waiting)
-                        .thenApply(attempt -> attempt instanceof Attempt.Busy busy && request.waitMillis() == 0
-                                ? new Attempt.Busy(busy.remainingMillis(), null)
+                return super.tryAcquire(waiting)
+                        .thenApply(attempt -> attempt instanceof AcquireResult.Busy busy && request.waitMillis() == 0
+                                ? new AcquireResult.Busy(busy.remainingMillis(), null)
                                 : attempt);
             }
         };
@@ -262,11 +262,11 @@ final class BrokenBackends {
     static LockBackend watchAfterCheck(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public Subscription signal(Ticket ticket, Runnable maybeFree) {
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
                 AtomicBoolean listening = new AtomicBoolean();
-                Subscription subscription = super.signal(ticket, () -> {
+                Subscription subscription = super.subscribe(ticket, () -> {
                     if (listening.get()) {
-                        maybeFree.run();
+                        onMaybeFree.run();
                     }
                 });
                 listening.set(true);
@@ -279,8 +279,8 @@ final class BrokenBackends {
     static LockBackend barging(MemoryStore store, LockBackend backend) {
         return new ForwardingBackend(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
-                return super.attempt(new AttemptRequest(
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(new AcquireRequest(
                                 request.acquisition(),
                                 request.leaseMillis(),
                                 0,
@@ -288,14 +288,14 @@ final class BrokenBackends {
                                 null,
                                 request.timeoutMillis(),
                                 request.identity()))
-                        .thenApply(attempt -> attempt instanceof Attempt.Busy busy && request.waitMillis() > 0
-                                ? new Attempt.Busy(busy.remainingMillis(), new NoPlace())
+                        .thenApply(attempt -> attempt instanceof AcquireResult.Busy busy && request.waitMillis() > 0
+                                ? new AcquireResult.Busy(busy.remainingMillis(), new NoPlace())
                                 : attempt);
             }
 
             @Override
-            public Subscription signal(Ticket ticket, Runnable maybeFree) {
-                maybeFree.run();
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+                onMaybeFree.run();
                 return Subscription.NONE;
             }
         };
@@ -325,9 +325,9 @@ final class BrokenBackends {
         Map<OwnerId, Long> arrivals = new ConcurrentHashMap<>();
         return new Tokens(backend) {
             @Override
-            public CompletionStage<Attempt> attempt(AttemptRequest request) {
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 arrivals.computeIfAbsent(request.acquisition().owner(), any -> COUNTER.incrementAndGet());
-                return super.attempt(request);
+                return super.tryAcquire(request);
             }
 
             @Override
@@ -340,8 +340,8 @@ final class BrokenBackends {
     static LockBackend names(LockBackend backend, UnaryOperator<String> change) {
         return new Renaming(backend) {
             @Override
-            Acquisition toServer(Acquisition acquisition) {
-                return new Acquisition(change.apply(acquisition.name()), acquisition.owner());
+            AcquisitionId toServer(AcquisitionId acquisition) {
+                return new AcquisitionId(change.apply(acquisition.name()), acquisition.owner());
             }
 
             @Override
@@ -388,11 +388,11 @@ final class BrokenBackends {
         abstract long token(Grant grant);
 
         @Override
-        public CompletionStage<Attempt> attempt(AttemptRequest request) {
-            return super.attempt(request).thenApply(attempt -> {
-                if (attempt instanceof Attempt.Granted granted) {
+        public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+            return super.tryAcquire(request).thenApply(attempt -> {
+                if (attempt instanceof AcquireResult.Granted granted) {
                     Grant grant = granted.grant();
-                    return new Attempt.Granted(
+                    return new AcquireResult.Granted(
                             new Grant(grant.acquisition(), token(grant), grant.leaseMillis(), grant.handle()));
                 }
                 return attempt;
@@ -406,15 +406,15 @@ final class BrokenBackends {
             super(delegate);
         }
 
-        abstract Acquisition toServer(Acquisition acquisition);
+        abstract AcquisitionId toServer(AcquisitionId acquisition);
 
         private Grant toServer(Grant grant) {
             return new Grant(toServer(grant.acquisition()), grant.token(), grant.leaseMillis(), grant.handle());
         }
 
         @Override
-        public CompletionStage<Attempt> attempt(AttemptRequest request) {
-            AttemptRequest renamed = new AttemptRequest(
+        public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+            AcquireRequest renamed = new AcquireRequest(
                     toServer(request.acquisition()),
                     request.leaseMillis(),
                     request.waitMillis(),
@@ -422,10 +422,10 @@ final class BrokenBackends {
                     request.ticket(),
                     request.timeoutMillis(),
                     request.identity());
-            return super.attempt(renamed).thenApply(attempt -> {
-                if (attempt instanceof Attempt.Granted granted) {
+            return super.tryAcquire(renamed).thenApply(attempt -> {
+                if (attempt instanceof AcquireResult.Granted granted) {
                     Grant grant = granted.grant();
-                    return new Attempt.Granted(
+                    return new AcquireResult.Granted(
                             new Grant(request.acquisition(), grant.token(), grant.leaseMillis(), grant.handle()));
                 }
                 return attempt;
@@ -433,7 +433,7 @@ final class BrokenBackends {
         }
 
         @Override
-        public CompletionStage<Void> abandon(Acquisition acquisition, long timeoutMillis) {
+        public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
             return super.abandon(toServer(acquisition), timeoutMillis);
         }
 

@@ -1,0 +1,89 @@
+package dev.holdfast.benchmarks.candidate;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.jdbc.JdbcLocks;
+import dev.holdfast.lock.jdbc.JdbcStrategy;
+import java.time.Duration;
+
+/** Holdfast on an application's connection pool. */
+final class HoldfastJdbc implements Candidate {
+    private final String name;
+    private final JdbcStrategy strategy;
+    private final ClientOptions options;
+
+    private HoldfastJdbc(String name, JdbcStrategy strategy, ClientOptions options) {
+        this.name = name;
+        this.strategy = strategy;
+        this.options = options;
+    }
+
+    static HoldfastJdbc defaults() {
+        return new HoldfastJdbc("holdfast", JdbcStrategy.VERSION, ClientOptions.defaults());
+    }
+
+    /** As {@code fair} on the other stores: no lock goes from thread to thread without the server. */
+    static HoldfastJdbc fair() {
+        return new HoldfastJdbc(
+                "holdfast-fair",
+                JdbcStrategy.VERSION,
+                ClientOptions.builder().handOffLimit(0).build());
+    }
+
+    static HoldfastJdbc uniqueIndex() {
+        return new HoldfastJdbc("holdfast-unique-index", JdbcStrategy.UNIQUE_INDEX, ClientOptions.defaults());
+    }
+
+    static HoldfastJdbc rowLock() {
+        return new HoldfastJdbc("holdfast-row-lock", JdbcStrategy.ROW_LOCK, ClientOptions.defaults());
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public Role role() {
+        return Role.HOLDFAST;
+    }
+
+    @Override
+    public Duration outlives() {
+        return LockOptions.defaults().lease();
+    }
+
+    @Override
+    public boolean representative() {
+        return name.equals("holdfast");
+    }
+
+    @Override
+    public boolean forHandingOn() {
+        return strategy == JdbcStrategy.ROW_LOCK;
+    }
+
+    @Override
+    public Session open(String address) {
+        HikariDataSource pool = Pools.open(address);
+        LockClient client = JdbcLocks.builder(pool)
+                .strategy(strategy)
+                .createTable(true)
+                .options(options)
+                .build();
+        return new Session() {
+            @Override
+            public NamedLock lock(String lockName) {
+                return NamedLock.of(client.lock(lockName));
+            }
+
+            @Override
+            public void close() {
+                client.close();
+                pool.close();
+            }
+        };
+    }
+}

@@ -1,0 +1,20 @@
+package dev.holdfast.benchmarks.candidate;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+
+/** The connection pool of an application: the same for all that work through a database. */
+final class Pools {
+    private static final int CONNECTIONS = 20;
+    private static final int IDLE = 2;
+
+    private Pools() {}
+
+    static HikariDataSource open(String url) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(url);
+        config.setMaximumPoolSize(CONNECTIONS);
+        config.setMinimumIdle(IDLE); // or the processes of all candidates together exceed what a server takes
+        return new HikariDataSource(config);
+    }
+}

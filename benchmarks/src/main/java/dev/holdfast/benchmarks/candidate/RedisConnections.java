@@ -1,0 +1,17 @@
+package dev.holdfast.benchmarks.candidate;
+
+import java.net.URI;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+
+/** Spring Data's connections, for those who are built on them. */
+final class RedisConnections {
+    private RedisConnections() {}
+
+    static LettuceConnectionFactory lettuce(String address) {
+        URI uri = URI.create(address);
+        LettuceConnectionFactory connections = new LettuceConnectionFactory(uri.getHost(), uri.getPort());
+        connections.afterPropertiesSet();
+        connections.start();
+        return connections;
+    }
+}

@@ -1,8 +1,0 @@
-/**
- * Everything that is measured: one small class for each way to lock, {@link dev.holdfast.benchmarks.contender.Contender}
- * first. The raw client is the floor, Holdfast comes in variants, and the peers are used as their documentation says.
- */
-@NullMarked
-package dev.holdfast.benchmarks.contender;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,152 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LossReason;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One local owner's time with a lock: a thread with all its re-entrant {@code lock} holds, or a lease with its one hold.
+ * Several holds follow each other in a {@link HeldGrant} if the lock is handed on locally. Changes under the
+ * entry's {@link StateMutex} only; the volatile fields may be read without it.
+ */
+final class Hold {
+    enum State {
+        HELD,
+        RELEASED,
+        LOST
+    }
+
+    final HeldGrant heldGrant;
+    final long token;
+    final long acquiredNanos;
+    /** Finds leases that were dropped without being closed; a member stays here until then. */
+    final Set<LeakDetector.Trace> openLeases = ConcurrentHashMap.newKeySet();
+
+    /** The thread that asked for it. */
+    private final OwnerThread requester;
+
+    /** Whether that thread owns it; otherwise its lease does, whoever has that. */
+    private final boolean ofThread;
+
+    private final boolean askedForAsync;
+
+    volatile State state = State.HELD;
+    volatile @Nullable LossReason lossReason;
+    private volatile String lossDetail = "";
+    /** Its thread was interrupted to be told of the loss, and has not ended the hold since. */
+    boolean interruptedByLoss;
+    /** It was told that its own thread waits for it. */
+    boolean selfWaitTold;
+
+    private int holds = 1;
+    private @Nullable CompletableFuture<LossReason> lost;
+
+    Hold(HeldGrant heldGrant, long token, long acquiredNanos, Waiter waiter) {
+        this.heldGrant = heldGrant;
+        this.token = token;
+        this.acquiredNanos = acquiredNanos;
+        this.requester = new OwnerThread(waiter.requester);
+        this.ofThread = !waiter.asLease;
+        this.askedForAsync = waiter.thread() == null;
+    }
+
+    boolean isOwnedBy(@Nullable Thread thread) {
+        return thread != null && ofThread && requester.is(thread);
+    }
+
+    /** Whether this thread asked for it; if it is of a lease, that may be in other hands by now. */
+    boolean isAskedForBy(Thread thread) {
+        return requester.is(thread);
+    }
+
+    /** Whether it was asked for without waiting. */
+    boolean isAskedForAsync() {
+        return askedForAsync;
+    }
+
+    void addHold() {
+        holds++;
+    }
+
+    void endHold() {
+        holds--;
+    }
+
+    boolean isLastHold() {
+        return holds == 1;
+    }
+
+    boolean hasHolds() {
+        return holds > 0;
+    }
+
+    /** The owner, if it is a thread that still exists. */
+    @Nullable Thread ownerThread() {
+        return ofThread ? requester.get() : null;
+    }
+
+    /** The thread that alone could release it has died. A lease outlives the thread that asked for it. */
+    boolean isOrphaned() {
+        return ofThread && !requester.isAlive();
+    }
+
+    boolean isOfThread() {
+        return ofThread;
+    }
+
+    /** The name of the thread that asked for it, if that still exists. */
+    Optional<String> requesterName() {
+        return Optional.ofNullable(requester.get()).map(Thread::getName);
+    }
+
+    /** Whether its thread was interrupted because of the loss; true once. */
+    boolean takeInterruptOfLoss() {
+        boolean interrupted = interruptedByLoss;
+        interruptedByLoss = false;
+        return interrupted;
+    }
+
+    /** Where its lease was acquired, if that is traced. */
+    @Nullable Throwable acquiredAt() {
+        for (LeakDetector.Trace trace : openLeases) {
+            return trace.acquiredAt();
+        }
+        return null;
+    }
+
+    /** Becomes lost, or takes back a release that turned out to have come too late. */
+    @Nullable CompletableFuture<LossReason> lose(LossReason reason, String detail) {
+        lossDetail = detail;
+        lossReason = reason;
+        state = State.LOST;
+        return lost;
+    }
+
+    /** The future of the loss, made on demand. */
+    CompletableFuture<LossReason> lost() {
+        CompletableFuture<LossReason> future = lost;
+        if (future == null) {
+            future = new CompletableFuture<>();
+            lost = future;
+            LossReason reason = lossReason;
+            if (reason != null) {
+                future.complete(reason);
+            }
+        }
+        return future;
+    }
+
+    LeaseLostException lostException() {
+        LossReason reason = lossReason;
+        return new LeaseLostException(
+                "lock '" + heldGrant.name() + "' (token " + token + "): lease lost (" + reason + "), " + lossDetail
+                        + "; stop writing, or check the token",
+                reason == null ? LossReason.EXPIRED : reason,
+                token,
+                null);
+    }
+}

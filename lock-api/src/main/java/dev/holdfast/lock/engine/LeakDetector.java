@@ -1,0 +1,70 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.spi.LockName;
+import java.lang.ref.PhantomReference;
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds leases that became unreachable without being closed, and ends their holds. Looked at by each {@link Housekeeper}, so
+ * it needs no thread: where a lease is open there is a pulse.
+ */
+final class LeakDetector {
+    private static final Logger LOG = LoggerFactory.getLogger(LeakDetector.class);
+
+    private final ReferenceQueue<EngineLease> dropped = new ReferenceQueue<>();
+    private final boolean tracing;
+
+    LeakDetector(boolean tracing) {
+        this.tracing = tracing;
+    }
+
+    /** What remains of an open lease when its object is gone. */
+    static final class Trace extends PhantomReference<EngineLease> {
+        private final Hold hold;
+        private final @Nullable Throwable acquiredAt;
+
+        private Trace(EngineLease lease, Hold hold, LeakDetector leakDetector) {
+            super(lease, leakDetector.dropped);
+            this.hold = hold;
+            this.acquiredAt = leakDetector.tracing ? new Throwable("the lease was acquired here") : null;
+        }
+
+        @Nullable Throwable acquiredAt() {
+            return acquiredAt;
+        }
+
+        /** The lease was closed. */
+        void end() {
+            clear();
+            hold.openLeases.remove(this);
+        }
+    }
+
+    Trace trace(EngineLease lease, Hold hold) {
+        Trace trace = new Trace(lease, hold, this);
+        hold.openLeases.add(trace);
+        return trace;
+    }
+
+    /** Ends what was dropped since the last call. */
+    void collect() {
+        Reference<? extends EngineLease> reference;
+        while ((reference = dropped.poll()) != null) {
+            Trace trace = (Trace) reference;
+            if (trace.hold.openLeases.remove(trace)) {
+                LOG.warn(
+                        "lock '{}' (token {}): a lease was dropped without being closed; its hold is ended now. Close"
+                                + " leases with try-with-resources{}",
+                        LockName.printable(trace.hold.heldGrant.name()),
+                        trace.hold.token,
+                        trace.acquiredAt == null ? ", and see ClientOptions.leakTracing for where it was acquired" : "",
+                        trace.acquiredAt);
+                trace.hold.heldGrant.heldLock.endDropped(trace.hold);
+            }
+        }
+    }
+}

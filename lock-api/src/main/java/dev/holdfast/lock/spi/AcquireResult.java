@@ -1,0 +1,22 @@
+package dev.holdfast.lock.spi;
+
+import org.jspecify.annotations.Nullable;
+
+/** What the server said to an attempt. */
+public sealed interface AcquireResult {
+
+    /**
+     * The lock is held by this acquisition.
+     *
+     * @param grant the grant
+     */
+    record Granted(Grant grant) implements AcquireResult {}
+
+    /**
+     * Somebody else has the lock.
+     *
+     * @param remainingMillis how long the present holder's lease still runs, in milliseconds; -1 if not known
+     * @param ticket this acquisition's place in the store's queue, or null if nothing is left on the server
+     */
+    record Busy(long remainingMillis, @Nullable Ticket ticket) implements AcquireResult {}
+}

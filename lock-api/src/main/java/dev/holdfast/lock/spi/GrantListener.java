@@ -1,0 +1,24 @@
+package dev.holdfast.lock.spi;
+
+import dev.holdfast.lock.LossReason;
+
+/** The engine's ear for what happens to a grant between renewals. Thread-safe; calls are cheap and never block. */
+public interface GrantListener {
+
+    /**
+     * The grant may end at any time: it counts as not valid until its next renewal is confirmed.
+     *
+     * @param grant the grant in doubt
+     * @param detail what was seen
+     */
+    void suspect(Grant grant, String detail);
+
+    /**
+     * The grant has ended on the server.
+     *
+     * @param grant the ended grant
+     * @param reason why
+     * @param detail what was seen
+     */
+    void lost(Grant grant, LossReason reason, String detail);
+}

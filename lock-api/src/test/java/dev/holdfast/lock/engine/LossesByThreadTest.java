@@ -1,0 +1,63 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import org.junit.jupiter.api.Test;
+
+/** What a thread has lost belongs to its lock until the thread has been told, or has died. */
+class LossesByThreadTest {
+    private final Virtual virtual = new Virtual();
+
+    private void lose(DistributedLock lock) {
+        virtual.client.lost(virtual.grantHere(lock.name()), LossReason.EXPIRED, "on purpose");
+    }
+
+    @Test
+    void lostHolds_ofTwoNames_areEachToldByTheirOwnUnlock() {
+        DistributedLock one = virtual.client.lock("one");
+        DistributedLock two = virtual.client.lock("two");
+        one.lock();
+        two.lock();
+        lose(one);
+        lose(two);
+
+        assertThatThrownBy(one::unlock).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(two::tryLock).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(two::unlock).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(two::unlock).isInstanceOf(IllegalMonitorStateException.class);
+        virtual.pass(Virtual.SECOND);
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    @Test
+    void lostHold_leavesTheLockToOthersMeanwhile() {
+        DistributedLock lock = virtual.client.lock("n");
+        lock.lock();
+        lose(lock);
+        virtual.pass(Virtual.SECOND);
+        Hold other = virtual.hold("n", LockOptions.defaults());
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(other.state).isEqualTo(Hold.State.HELD);
+    }
+
+    @Test
+    void lostHold_ofAThreadThatHasDied_isForgotten() throws InterruptedException {
+        Thread thread = new Thread(() -> {
+            DistributedLock lock = virtual.client.lock("n");
+            lock.lock();
+            lose(lock);
+        });
+        thread.start();
+        thread.join();
+        virtual.pass(Virtual.SECOND);
+        assertThat(virtual.client.isIdle()).isFalse();
+
+        virtual.pass(20 * Virtual.SECOND);
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+}

@@ -1,0 +1,60 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What fails in one transition must not keep the next ones from being made. */
+class StateMutexTest {
+    private final List<String> done = new ArrayList<>();
+
+    /** Whoever logs it fails. */
+    private static final class Unspeakable extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public String getMessage() {
+            throw new IllegalStateException("on purpose");
+        }
+
+        @Override
+        public String toString() {
+            return getMessage();
+        }
+
+        @Override
+        public StackTraceElement[] getStackTrace() {
+            throw new IllegalStateException("on purpose");
+        }
+    }
+
+    @Test
+    void effect_whoseFailureCannotBeLogged_doesNotKeepLaterEffectsFromBeingRun() {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                throw new Unspeakable();
+            });
+            mutex.afterUnlock(() -> done.add("same transition"));
+        });
+        mutex.run(() -> mutex.afterUnlock(() -> done.add("next transition")));
+        assertThat(done).containsExactly("same transition", "next transition");
+    }
+
+    @Test
+    void transition_whoseEndFails_stillHasItsEffectsRun() {
+        List<RuntimeException> failures = new ArrayList<>(List.of(new IllegalStateException("on purpose")));
+        StateMutex mutex = new StateMutex(() -> {
+            if (!failures.isEmpty()) {
+                throw failures.remove(0);
+            }
+        });
+        assertThatThrownBy(() -> mutex.run(() -> mutex.afterUnlock(() -> done.add("same transition"))))
+                .hasMessage("on purpose");
+        mutex.run(() -> mutex.afterUnlock(() -> done.add("next transition")));
+        assertThat(done).containsExactly("same transition", "next transition");
+    }
+}

@@ -1,0 +1,331 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import io.etcd.jetcd.ByteSequence;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this process knows about one acquisition: its key, what the newest answer said of it, and the writes that have no
+ * answer yet. {@link ConditionalWrite} tells how these three say where the key may be.
+ *
+ * <p>Thread-safe.
+ */
+final class EtcdAcquisition {
+    private enum State {
+        CONTENDING,
+        WAITING,
+        HELD,
+        ENDED
+    }
+
+    /**
+     * A write on its way; a repeated one is equal.
+     *
+     * @param expected the revision that the key must have, 0: no key
+     * @param created the key's create revision, if it has that one
+     * @param lease what the key is put on
+     */
+    record Write(long expected, long created, SharedLease lease) {}
+
+    private static final int GIVEN_BACK = -1;
+
+    private final AcquisitionId acquisition;
+    private volatile QueueSlots.Slot slot;
+    private volatile ByteSequence key;
+    private final ByteSequence value;
+    private final AtomicReference<KeyState> seen = new AtomicReference<>(KeyState.NEVER_SEEN);
+    /** The writes that have no answer yet, and how many of each. */
+    private final Map<Write, Integer> open = new ConcurrentHashMap<>();
+    /** The leases that have this place among their members. */
+    private final Set<SharedLease> leases = ConcurrentHashMap.newKeySet();
+    /** Unconditional deletions of the key that have no answer yet; {@link #GIVEN_BACK} once others may use the key. */
+    private final AtomicInteger deletions = new AtomicInteger();
+
+    private final AtomicBoolean called = new AtomicBoolean();
+    private volatile State state = State.CONTENDING;
+    private volatile @Nullable Grant grant;
+    private final AtomicReference<@Nullable Runnable> wake = new AtomicReference<>();
+    private volatile long requestedMillis;
+    private volatile boolean ending;
+    private volatile long learntNanos = System.nanoTime();
+
+    EtcdAcquisition(AcquisitionId acquisition, QueueSlots.Slot slot, ByteSequence key, Identity identity) {
+        this.acquisition = acquisition;
+        this.slot = slot;
+        this.key = key;
+        this.value = EtcdValue.of(acquisition.owner(), identity);
+    }
+
+    /** The place behind a grant, or null if the grant is not that place's owner's. */
+    static @Nullable EtcdAcquisition of(Grant grant) {
+        return grant.handle() instanceof EtcdAcquisition place
+                        && place.acquisition().equals(grant.acquisition())
+                ? place
+                : null;
+    }
+
+    AcquisitionId acquisition() {
+        return acquisition;
+    }
+
+    ByteSequence key() {
+        return key;
+    }
+
+    /** Takes another key, whose number is that. */
+    void move(QueueSlots.Slot next, ByteSequence nextKey) {
+        slot = next;
+        key = nextKey;
+        seen.updateAndGet(last -> new KeyState(last.at(), 0, 0, null));
+    }
+
+    QueueSlots.Slot slot() {
+        return slot;
+    }
+
+    /** What the key holds, unique to the acquisition. */
+    ByteSequence value() {
+        return value;
+    }
+
+    // ---- where the key is
+
+    KeyState seen() {
+        return Objects.requireNonNull(seen.get());
+    }
+
+    /** Notes what an answer said, unless a newer one is known. Returns whether it is the newest. */
+    boolean saw(KeyState news) {
+        learntNanos = System.nanoTime();
+        boolean newest = seen.updateAndGet(last -> news.at() >= last.at() ? news : last) == news;
+        if (newest) {
+            open.keySet()
+                    .removeIf(write -> write.expected() != 0
+                            && write.expected() <= news.at()
+                            && write.expected() != news.modified());
+            leaveOthers();
+        }
+        return newest;
+    }
+
+    /**
+     * Whether the keys of its lease, if they were asked for at that time, tell something new of this one: it was not written
+     * since, nor {@linkplain #told} since.
+     */
+    boolean isNews(long askedNanos) {
+        return askedNanos - learntNanos > 0;
+    }
+
+    /** Its lease's keys have told of this one. */
+    void told() {
+        learntNanos = System.nanoTime();
+    }
+
+    /** A write that expects what was last seen is about to be sent. */
+    Write sent(SharedLease lease) {
+        KeyState last = seen();
+        Write write = new Write(last.modified(), last.created(), lease);
+        open.merge(write, 1, Integer::sum);
+        enter(lease);
+        return write;
+    }
+
+    /** The write was executed or refused, so that it has no effect later. */
+    void settled(Write write) {
+        open.computeIfPresent(write, (same, count) -> count == 1 ? null : count - 1);
+        leaveOthers();
+    }
+
+    private void enter(SharedLease lease) {
+        if (leases.add(lease)) {
+            lease.join(this);
+        }
+        if (isEnded()) {
+            leaveAll();
+        }
+    }
+
+    private void leaveOthers() {
+        for (SharedLease lease : leases) {
+            boolean needed =
+                    lease == seen().lease() || open.keySet().stream().anyMatch(write -> write.lease() == lease);
+            if (!needed && leases.remove(lease)) {
+                lease.leave(this);
+            }
+        }
+        SharedLease present = seen().lease();
+        if (present != null && !isEnded()) {
+            enter(present);
+        }
+    }
+
+    private void leaveAll() {
+        leases.forEach(lease -> lease.leave(this));
+        leases.clear();
+    }
+
+    /** What the key was on when last seen, or null. */
+    @Nullable SharedLease lease() {
+        return seen().lease();
+    }
+
+    /** All leases on which the key may be if it is there: that of the last answer, and those of the writes that may follow it. */
+    List<SharedLease> mayBeOn() {
+        KeyState last = seen();
+        List<SharedLease> on = new ArrayList<>(1);
+        if (last.lease() != null) {
+            on.add(last.lease());
+        }
+        for (Write write : open.keySet()) {
+            if (write.expected() == last.modified() && !on.contains(write.lease())) {
+                on.add(write.lease());
+            }
+        }
+        return on;
+    }
+
+    /** For how long after the given time the key stays, if it is there, wherever it may be; nothing where that is unknown. */
+    long certainNanos(long nowNanos) {
+        if (seen().lease() == null) {
+            return 0;
+        }
+        long certain = Long.MAX_VALUE;
+        for (SharedLease lease : mayBeOn()) {
+            certain = Math.min(certain, lease.isGone() ? 0 : lease.certainNanos(nowNanos));
+        }
+        return certain;
+    }
+
+    /** The leases on which a creation may still arrive. */
+    List<SharedLease> openCreations() {
+        return open.keySet().stream()
+                .filter(write -> write.expected() == 0 && !write.lease().isGone())
+                .map(Write::lease)
+                .distinct()
+                .toList();
+    }
+
+    /** Whether no key is there or under way; for good, once the acquisition is {@linkplain #ending}. */
+    boolean isNowhere() {
+        // In this order: an answer is seen before it settles the write.
+        return openCreations().isEmpty() && seen().modified() == 0;
+    }
+
+    /** Tombstones keep out whatever may still arrive. */
+    void tombstoned() {
+        open.clear();
+    }
+
+    // ---- how far the acquisition is
+
+    /** The grant, once held. */
+    @Nullable Grant grant() {
+        return grant;
+    }
+
+    /** The lease that was asked for. */
+    long requestedMillis() {
+        return requestedMillis;
+    }
+
+    void held(Grant granted, long requested) {
+        requestedMillis = requested;
+        grant = granted;
+        if (state != State.ENDED) {
+            state = State.HELD;
+        }
+    }
+
+    void waiting() {
+        if (state != State.ENDED) {
+            state = State.WAITING;
+        }
+    }
+
+    /** From now on nothing is written, and whoever ends the acquisition sees all that was. */
+    void ending() {
+        ending = true;
+        wake.set(null);
+    }
+
+    boolean isEnding() {
+        return ending || state == State.ENDED;
+    }
+
+    void ended() {
+        state = State.ENDED;
+        wake.set(null);
+        leaveAll();
+    }
+
+    /** Whether its key is to be kept though no grant is there that is renewed. */
+    boolean isWaiting() {
+        return state == State.WAITING && !ending;
+    }
+
+    boolean isHeld() {
+        return state == State.HELD;
+    }
+
+    boolean isEnded() {
+        return state == State.ENDED;
+    }
+
+    void onWake(Runnable onMaybeFree) {
+        wake.set(onMaybeFree);
+    }
+
+    /** Ends that callback, not one that has replaced it. */
+    void offWake(Runnable onMaybeFree) {
+        wake.compareAndSet(onMaybeFree, null);
+    }
+
+    /** What the acquisition waits for has happened, as far as is known. */
+    void called() {
+        called.set(true);
+    }
+
+    /** Whether it was called since the last time this was asked. */
+    boolean takeCall() {
+        return called.getAndSet(false);
+    }
+
+    void wake() {
+        Runnable waiter = wake.get();
+        if (waiter != null) {
+            called();
+            waiter.run();
+        }
+    }
+
+    // ---- who may use the key
+
+    /**
+     * Whether the key may be deleted whatever it holds, because no other acquisition can get it: from now on it is not
+     * given back before that deletion is {@linkplain #deleted answered}.
+     */
+    boolean mayDelete() {
+        return deletions.getAndUpdate(open -> open == GIVEN_BACK ? GIVEN_BACK : open + 1) != GIVEN_BACK;
+    }
+
+    /** The deletion has been answered, so it cannot arrive later. */
+    void deleted() {
+        deletions.decrementAndGet();
+    }
+
+    /** Whether another acquisition may have the key: nothing that was sent for this one can arrive any more. */
+    boolean giveBack() {
+        return openCreations().isEmpty() && deletions.compareAndSet(0, GIVEN_BACK);
+    }
+}

@@ -1,0 +1,55 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.PutOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Ends an acquisition on the server: removes its key, and in the same transaction puts a tombstone on each lease on
+ * which an attempt of it may still arrive. Where no attempt is open, which is the rule, that is one transaction with one
+ * deletion.
+ */
+record EtcdRemoval(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, SharedLeases leases) {
+
+    /** Completes with whether the key was there with that create revision. */
+    CompletableFuture<Boolean> of(EtcdAcquisition place, long revision, List<SharedLease> open, Deadline deadline) {
+        return next(place, revision, deadline, new ArrayList<>(open), false);
+    }
+
+    private CompletableFuture<Boolean> next(
+            EtcdAcquisition place, long revision, Deadline deadline, List<SharedLease> open, boolean wasThere) {
+        SharedLease lease = open.isEmpty() ? null : open.remove(0);
+        List<Op> tombstone = lease == null ? List.of() : List.of(tombstone(place, lease));
+        var call = EtcdCalls.guarded(() -> protocol.remove(calls, place, revision, tombstone));
+        return calls.bounded(call, deadline.leftMillis())
+                .thenApply(removed -> {
+                    if (lease != null) {
+                        lease.tombstoned();
+                    }
+                    return wasThere || removed;
+                })
+                .exceptionallyCompose(failure -> {
+                    if (lease != null && EtcdFailures.isLeaseGone(failure)) {
+                        leases.gone(lease, "etcd refused to put a key on it");
+                        return open.isEmpty()
+                                ? next(place, revision, deadline, open, wasThere)
+                                : CompletableFuture.completedFuture(wasThere);
+                    }
+                    return CompletableFuture.failedFuture(failure);
+                })
+                .thenCompose(there -> open.isEmpty()
+                        ? CompletableFuture.completedFuture(there)
+                        : next(place, revision, deadline, open, there));
+    }
+
+    private Op tombstone(EtcdAcquisition place, SharedLease lease) {
+        ByteSequence key = keys.tombstone(place.acquisition().owner(), lease.id());
+        return Op.put(
+                key,
+                ByteSequence.EMPTY,
+                PutOption.builder().withLeaseId(lease.id()).build());
+    }
+}

@@ -1,0 +1,249 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
+final class ExpiringRowBackend implements LockBackend {
+    /** How soon a busy lock is asked for again, and always while it changes hands. */
+    private static final long POLL_MILLIS = 5;
+
+    /** How long it may take until somebody who polls asks. */
+    private static final long POLLED_MILLIS = 2 * POLL_MILLIS;
+
+    /** How long it may take until somebody who was called asks. */
+    private static final long CALLED_MILLIS = 5;
+
+    /** Who waits for less is not put off for the sake of others. */
+    private static final long LONG_WAIT_MILLIS = 100;
+
+    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, POLL_MILLIS, 1_000, false, true);
+
+    /** Waiters are called; the polls are for calls that got lost. */
+    private static final BackendInfo CALLING = new BackendInfo("jdbc", true, false, 100, 5_000, 5_000, false, true);
+
+    private static final RenewResult LOST =
+            new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
+
+    private final Database database;
+    private final Strategy strategy;
+    private final @Nullable Sweeper sweeper;
+    private final @Nullable PostgresWakeups wakeups;
+    private final AttemptsUnderWay underWay = new AttemptsUnderWay();
+    private final Orphans orphans;
+    private final FairnessPause turns;
+    private final long pauseMillis;
+
+    private ExpiringRowBackend(
+            Database database,
+            Strategy strategy,
+            @Nullable Sweeper sweeper,
+            @Nullable PostgresWakeups wakeups,
+            LongSupplier nanoTime) {
+        this.database = database;
+        this.strategy = strategy;
+        this.orphans = new Orphans(database, strategy);
+        this.sweeper = sweeper;
+        this.wakeups = wakeups;
+        this.pauseMillis = wakeups == null ? POLLED_MILLIS : CALLED_MILLIS;
+        this.turns = new FairnessPause(pauseMillis, nanoTime);
+    }
+
+    /** A backend whose waiters poll. */
+    static ExpiringRowBackend of(JdbcStrategy kind, Database database) {
+        return of(kind, database, null, System::nanoTime);
+    }
+
+    /** A backend whose waiters are called, if there is who calls them; the time is for taking turns alone. */
+    static ExpiringRowBackend of(
+            JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
+        Dialect dialect = database.dialect();
+        Tokens tokens =
+                kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
+        Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
+        return new ExpiringRowBackend(
+                database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return wakeups == null ? INFO : CALLING;
+    }
+
+    /**
+     * A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. A client that
+     * has had its turn is told the same without asking, for as long as the others need to come.
+     */
+    @Override
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        String name = request.acquisition().name();
+        if (request.waitMillis() >= LONG_WAIT_MILLIS && turns.isOthersTurn(name)) {
+            return CompletableFuture.completedStage(new AcquireResult.Busy(pauseMillis, null));
+        }
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
+        return stage("attempt", () -> {
+            try {
+                return called(
+                        request,
+                        database.run(
+                                request.timeoutMillis(),
+                                transaction -> watched(request.acquisition(), transaction),
+                                connection -> tryAcquire(connection, database.storable(request), deadlineNanos)));
+            } catch (SQLException e) {
+                if (JdbcFailure.of(e) == JdbcFailure.CONFLICT) {
+                    return called(request, ExpiryRows.busy(-1));
+                }
+                throw e;
+            }
+        });
+    }
+
+    /**
+     * The caller leaves at the deadline and may abandon while the transaction goes on, on another connection, where the
+     * abandonment sees the row as it was before: then whatever the transaction did is undone behind it.
+     */
+    private AcquireResult watched(AcquisitionId acquisition, BoundedExecutor.SqlCall<AcquireResult> transaction)
+            throws SQLException {
+        boolean answered = false;
+        underWay.begin(acquisition.owner());
+        try {
+            AcquireResult answer = transaction.run();
+            answered = true;
+            return answer;
+        } catch (SQLException e) {
+            answered = JdbcFailure.of(e) != JdbcFailure.UNAVAILABLE;
+            throw e;
+        } finally {
+            if (underWay.end(acquisition.owner(), answered)) {
+                orphans.remove(acquisition);
+            }
+        }
+    }
+
+    /** An attempt that makes itself known after the abandonment has looked finds its deadline passed, and does nothing. */
+    private AcquireResult tryAcquire(Connection connection, AcquireRequest request, long deadlineNanos)
+            throws SQLException {
+        if (System.nanoTime() - deadlineNanos >= 0) {
+            throw new SQLTransientConnectionException("the deadline has passed", "08000");
+        }
+        AcquireResult answer = strategy.tryAcquire(connection, request);
+        if (!underWay.isAbandoned(request.acquisition().owner())) {
+            return answer;
+        }
+        strategy.abandon(connection, request.acquisition());
+        return ExpiryRows.busy(-1);
+    }
+
+    /** Whatever is still under way without an answer is not to leave anything. */
+    private void ended(AcquisitionId acquisition) {
+        if (underWay.abandon(acquisition.owner())) {
+            orphans.remove(acquisition);
+        }
+    }
+
+    /** A waiter gets a ticket, by which it is called. */
+    private AcquireResult called(AcquireRequest request, AcquireResult answer) {
+        String name = request.acquisition().name();
+        if (!(answer instanceof AcquireResult.Busy busy)) {
+            turns.granted(name);
+            return answer;
+        }
+        if (request.waitMillis() == 0) {
+            return answer;
+        }
+        turns.busy(name);
+        return wakeups == null
+                ? answer
+                : new AcquireResult.Busy(busy.remainingMillis(), wakeups.busy(name, request.ticket()));
+    }
+
+    @Override
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+        return wakeups == null ? Subscription.NONE : wakeups.listen(ticket, onMaybeFree);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        ended(acquisition);
+        CompletionStage<Boolean> abandoned = stage(
+                "abandonment",
+                () -> database.run(timeoutMillis, connection -> {
+                    strategy.abandon(connection, acquisition);
+                    return true;
+                }));
+        return abandoned.thenAccept(done -> {});
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return stage("renewal of " + grants.size() + " leases", () -> {
+            Set<OwnerId> renewed = database.runForHold(timeoutMillis, connection -> strategy.renew(connection, grants));
+            return grants.stream().map(grant -> result(grant, renewed)).toList();
+        });
+    }
+
+    private static RenewResult result(Grant grant, Set<OwnerId> renewed) {
+        return renewed.contains(grant.acquisition().owner()) ? new RenewResult.Renewed(grant.leaseMillis()) : LOST;
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        ended(grant.acquisition());
+        return stage("release of token " + grant.token(), () -> {
+            Strategy.Released released =
+                    database.runForHold(timeoutMillis, connection -> strategy.release(connection, grant));
+            turns.released(grant.acquisition().name(), released == Strategy.Released.HELD_AND_AWAITED);
+            if (sweeper != null) {
+                sweeper.released();
+            }
+            return released == Strategy.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
+        });
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return stage("holder", () -> database.run(timeoutMillis, connection -> strategy.holder(connection, name)));
+    }
+
+    @Override
+    public void close() {
+        if (wakeups != null) {
+            wakeups.close();
+        }
+        database.close();
+    }
+
+    /** The engine puts the lock's name before the message. */
+    private <T> CompletionStage<T> stage(String what, BoundedExecutor.SqlCall<T> call) {
+        try {
+            return CompletableFuture.completedStage(call.run());
+        } catch (SQLException e) {
+            return CompletableFuture.failedStage(database.explained(what, e));
+        } catch (LockException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.spi.OwnerId;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** What the strategies do with rows in the same way. */
+final class ExpiryRows {
+    /** To MariaDB's driver: a statement whose length varies is not to be kept on the server. */
+    static final String PASSING = "/*client prepare*/";
+
+    private ExpiryRows() {}
+
+    /** Reads token, identity, and since in milliseconds. */
+    static Optional<HolderInfo> holder(Connection connection, String sql, String name) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            new Bind(statement).name(name);
+            try (ResultSet rows = statement.executeQuery()) {
+                if (!rows.next()) {
+                    return Optional.empty();
+                }
+                Identity who = Identity.decode(rows.getString(2));
+                Instant since = Instant.ofEpochMilli(rows.getLong(3));
+                return Optional.of(new HolderInfo(who.who(), who.host(), who.pid(), since, rows.getLong(1)));
+            }
+        }
+    }
+
+    /** An answer to an attempt: the token if it was granted, else the holder's remaining milliseconds. */
+    static AcquireResult granted(AcquireRequest request, long token) {
+        return new AcquireResult.Granted(new Grant(request.acquisition(), token, request.leaseMillis(), null));
+    }
+
+    /** Zero and less mean that the holder is gone or about to: then nothing is known. */
+    static AcquireResult busy(long remainingMillis) {
+        return new AcquireResult.Busy(remainingMillis > 0 ? remainingMillis : -1, null);
+    }
+
+    static byte[][] names(List<Grant> grants) {
+        return grants.stream()
+                .map(grant -> LockName.utf8(grant.acquisition().name()))
+                .toArray(byte[][]::new);
+    }
+
+    static String[] owners(List<Grant> grants) {
+        return grants.stream()
+                .map(grant -> grant.acquisition().owner().toString())
+                .toArray(String[]::new);
+    }
+
+    /** Collects the owners in the first column. */
+    static Set<OwnerId> owners(ResultSet rows, List<Grant> grants) throws SQLException {
+        Map<String, OwnerId> asked = new HashMap<>();
+        for (Grant grant : grants) {
+            AcquisitionId acquisition = grant.acquisition();
+            asked.put(acquisition.owner().toString(), acquisition.owner());
+        }
+        Set<OwnerId> found = new HashSet<>();
+        while (rows.next()) {
+            OwnerId owner = asked.get(rows.getString(1));
+            if (owner != null) {
+                found.add(owner);
+            }
+        }
+        return found;
+    }
+
+    /** Splits a list where a statement's size has a limit. */
+    static <T> List<List<T>> chunks(List<T> all, int size) {
+        List<List<T>> chunks = new ArrayList<>();
+        for (int from = 0; from < all.size(); from += size) {
+            chunks.add(all.subList(from, Math.min(all.size(), from + size)));
+        }
+        return Collections.unmodifiableList(chunks);
+    }
+}

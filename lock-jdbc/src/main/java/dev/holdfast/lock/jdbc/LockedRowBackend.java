@@ -1,0 +1,165 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Locks that are locked rows, each by a transaction of its own: see {@link RowAcquisition}. All that touches a connection is done by
+ * threads of ours, so that none of the caller's transactions gets into it. Thread-safe.
+ */
+final class LockedRowBackend implements LockBackend {
+    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 2_000, 5_000);
+
+    private final Database database;
+    private final RowLocks locks;
+    private final ExecutorService executor;
+
+    private LockedRowBackend(Database database, RowLocks locks, ExecutorService executor) {
+        this.database = database;
+        this.locks = locks;
+        this.executor = executor;
+    }
+
+    static LockedRowBackend of(Database database, int limit, long timeoutMillis) {
+        ExecutorService executor = Threads.unbounded("holdfast-row-");
+        RowStatements sql = RowStatements.of(database.dialect(), database.table());
+        RowSessions sessions = new RowSessions(database.connections(), database.dialect(), sql, limit, executor);
+        return new LockedRowBackend(database, new RowLocks(database, sql, sessions, executor, timeoutMillis), executor);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        long deadlineNanos = deadline(Math.max(BoundedExecutor.SHORTEST_STATEMENT_MILLIS, request.timeoutMillis()));
+        long leavesNanos = deadline(request.timeoutMillis());
+        return stage("attempt", request.timeoutMillis(), () -> {
+            while (true) {
+                RowAcquisition hold = locks.holdFor(request.acquisition());
+                AcquireResult answer = hold.tryAcquire(database.storable(request), leavesNanos, deadlineNanos);
+                if (answer != null) {
+                    return answer;
+                }
+                if (hold.isAbandoned() || System.nanoTime() - deadlineNanos > 0) {
+                    throw new SQLException("given up meanwhile", "08000");
+                }
+            }
+        });
+    }
+
+    @Override
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+        return ((RowTicket) ticket).listen(onMaybeFree);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        CompletionStage<Boolean> done = stage("abandonment", timeoutMillis, () -> {
+            RowAcquisition hold = locks.hold(acquisition.owner());
+            if (hold != null) {
+                hold.abandon(deadline(timeoutMillis));
+            }
+            return true;
+        });
+        return done.thenAccept(ignored -> {});
+    }
+
+    /** One heartbeat each, all at once: each on the connection that has the row. */
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        long calledNanos = System.nanoTime();
+        long deadlineNanos = calledNanos + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        List<FutureTask<RowAcquisition.Beat>> beats = new ArrayList<>();
+        for (Grant grant : grants) {
+            FutureTask<RowAcquisition.Beat> beat = new FutureTask<>(() -> beat(grant, deadlineNanos));
+            beats.add(beat);
+            executor.execute(beat);
+        }
+        List<RenewResult> results = new ArrayList<>();
+        for (int i = 0; i < grants.size(); i++) {
+            results.add(result(grants.get(i), beats.get(i), deadlineNanos));
+        }
+        return CompletableFuture.completedStage(results);
+    }
+
+    private RowAcquisition.Beat beat(Grant grant, long deadlineNanos) throws SQLException {
+        RowAcquisition hold = locks.hold(grant.acquisition().owner());
+        return hold == null ? new RowAcquisition.Beat(0, "its row is not locked any more") : hold.beat(deadlineNanos);
+    }
+
+    private static RenewResult result(Grant grant, FutureTask<RowAcquisition.Beat> beat, long deadlineNanos) {
+        try {
+            RowAcquisition.Beat answer = beat.get(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+            return answer.ended() == null
+                    ? new RenewResult.Renewed(grant.leaseMillis())
+                    : new RenewResult.Lost(LossReason.SESSION_LOST, answer.ended());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return new RenewResult.Unknown("interrupted", e);
+        } catch (TimeoutException e) {
+            return new RenewResult.Unknown("its connection has not answered yet", e);
+        } catch (ExecutionException e) {
+            return new RenewResult.Unknown(String.valueOf(e.getCause()), e.getCause());
+        }
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        return stage("release of token " + grant.token(), timeoutMillis, () -> {
+            RowAcquisition hold = locks.hold(grant.acquisition().owner());
+            boolean held = hold != null && hold.release(grant, deadline(timeoutMillis));
+            return held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+        });
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return stage("holder", timeoutMillis, () -> locks.holder(name, timeoutMillis));
+    }
+
+    @Override
+    public void close() {
+        database.close(locks::close);
+    }
+
+    private static long deadline(long timeoutMillis) {
+        return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+    }
+
+    /** The engine puts the lock's name before the message. */
+    private <T> CompletionStage<T> stage(String what, long timeoutMillis, BoundedExecutor.SqlCall<T> call) {
+        try {
+            return CompletableFuture.completedStage(
+                    database.noted(() -> BoundedExecutor.await(executor, timeoutMillis, call)));
+        } catch (SQLException e) {
+            return CompletableFuture.failedStage(database.explained(what, e));
+        } catch (LockException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+}

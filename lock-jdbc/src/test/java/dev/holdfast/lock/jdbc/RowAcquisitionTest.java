@@ -1,0 +1,47 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.spi.AcquisitionId;
+import java.sql.SQLException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** An attempt whose thread stood still until its caller had left, and had abandoned what was not there yet. */
+final class RowAcquisitionTest {
+    @Test
+    void attempt_beginsAfterItsCallerHasLeft_locksNothing() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(SharedDb.newTable()), true);
+        ExecutorService executor = Threads.unbounded("test-row-");
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            RowStatements sql = RowStatements.of(db.dialect, request.table());
+            RowSessions sessions = new RowSessions(database.connections(), db.dialect, sql, 3, executor);
+            RowLocks locks = new RowLocks(database, sql, sessions, executor, 5_000);
+            AcquisitionId late = Spi.acquisition("late");
+            assertThat(locks.hold(late.owner()))
+                    .as("what its caller could abandon")
+                    .isNull();
+
+            long leftNanos = System.nanoTime();
+            long deadlineNanos = leftNanos + TimeUnit.SECONDS.toNanos(5);
+            assertThatThrownBy(
+                            () -> locks.holdFor(late).tryAcquire(Spi.request(late, 60_000), leftNanos, deadlineNanos))
+                    .isInstanceOf(SQLException.class)
+                    .hasMessageContaining("given up meanwhile");
+
+            assertThat(locks.hold(late.owner())).isNull();
+            assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+            AcquisitionId next = Spi.acquisition("late");
+            assertThat(locks.holdFor(next).tryAcquire(Spi.request(next, 60_000), deadlineNanos, deadlineNanos))
+                    .isInstanceOf(dev.holdfast.lock.spi.AcquireResult.Granted.class);
+            locks.close();
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+}

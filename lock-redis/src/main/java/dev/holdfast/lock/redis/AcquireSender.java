@@ -1,0 +1,26 @@
+package dev.holdfast.lock.redis;
+
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** Sends attempts. Thread-safe, never blocks. */
+@FunctionalInterface
+interface AcquireSender {
+
+    /**
+     * Runs {@link RedisScript#ATTEMPT}.
+     *
+     * @param keys the lock's keys
+     * @param args the script's arguments
+     * @param round the attempt's, which is the last of the arguments as well
+     * @param timeoutMillis how long it may take
+     * @return the script's answer
+     */
+    CompletableFuture<List<Object>> tryAcquire(RedisKeys keys, String[] args, long round, long timeoutMillis);
+
+    /** That acquisition is not attempted again, or was taken back by somebody else. */
+    default void ended(String owner) {}
+
+    /** Frees its connections, if it has any of its own. */
+    default void close() {}
+}

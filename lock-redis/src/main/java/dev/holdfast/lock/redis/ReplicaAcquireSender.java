@@ -1,0 +1,235 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Timeouts;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Sends attempts together with WAIT, which blocks its connection until the replicas answer. An attempt that finds a free
+ * connection, out of at most {@value #LANES}, has it for itself. The others stand in line, and all that do go together
+ * over the connection that is free next, with one WAIT for what the one who stood there longest has left. So hung replicas
+ * cost each attempt the wanted time once, however many attempts there are. Renewals and releases go over the main
+ * connection and never wait for a replica.
+ *
+ * <p>Thread-safe. The lock guards the lines only; nothing is sent while it is held.
+ */
+final class ReplicaAcquireSender implements AcquireSender {
+    private static final Logger LOG = LoggerFactory.getLogger(ReplicaAcquireSender.class);
+    private static final int LANES = 16;
+
+    private final ConnectionFactory source;
+    private final RedisCalls main;
+    private final ReplicaAcknowledgement wanted;
+    private final long recordMillis;
+    private final Rounds rounds = new Rounds();
+    private final Timeouts timeouts = new Timeouts();
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Queue<ReplicaLane> free = new ArrayDeque<>();
+    private final Set<ReplicaJob> waiting = new LinkedHashSet<>();
+    private final List<ReplicaLane> all = new ArrayList<>();
+    private int lanes;
+    private boolean closed;
+
+    /** Connects the first lane; blocks. */
+    ReplicaAcquireSender(ConnectionFactory source, RedisCalls main, ReplicaAcknowledgement wanted, long recordMillis) {
+        this.source = source;
+        this.main = main;
+        this.wanted = wanted;
+        this.recordMillis = recordMillis;
+        lanes = 1;
+        ReplicaLane first = open();
+        all.add(first);
+        free.add(first);
+    }
+
+    @Override
+    public CompletableFuture<List<Object>> tryAcquire(RedisKeys keys, String[] args, long round, long timeoutMillis) {
+        ReplicaJob job = new ReplicaJob(keys, args, round, timeoutMillis);
+        rounds.begin(job.owner(), round);
+        CompletableFuture<List<Object>> answer = answer(job);
+        ReplicaLane lane;
+        boolean more = false;
+        lock.lock();
+        try {
+            lane = free.poll();
+            if (lane == null) {
+                waiting.add(job);
+                more = lanes < LANES && !closed;
+                lanes += more ? 1 : 0;
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (lane != null) {
+            run(lane, List.of(job));
+            return answer;
+        }
+        timeouts.start(job.reply(), timeoutMillis);
+        if (more) {
+            Thread thread = new Thread(this::openAnother, "holdfast-redis-connect");
+            thread.setDaemon(true);
+            thread.start();
+        }
+        return answer;
+    }
+
+    /** What becomes of an attempt, wherever it is when its reply comes or its time has passed. */
+    private CompletableFuture<List<Object>> answer(ReplicaJob job) {
+        CompletableFuture<List<Object>> answer = new CompletableFuture<>();
+        job.reply().whenComplete((reply, failure) -> {
+            timeouts.cancel(job.reply());
+            if (failure != null) {
+                rounds.takesBack(job.owner(), job.round());
+                answer.completeExceptionally(leftTheLine(job) ? notSent(job) : failure);
+            } else if ((Long) reply.get(0) != 1) {
+                rounds.takesBack(job.owner(), job.round());
+                answer.complete(reply);
+            } else {
+                job.replicas()
+                        .whenComplete((replicas, failed) -> judge(job, reply, failed == null ? replicas : -1, answer));
+            }
+        });
+        return answer;
+    }
+
+    private boolean leftTheLine(ReplicaJob job) {
+        lock.lock();
+        try {
+            return waiting.remove(job);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private static LockUnavailableException notSent(ReplicaJob job) {
+        return new LockUnavailableException("lock key '" + job.keys().lock() + "': the attempt was not sent within "
+                + job.timeoutMillis() + " ms, because all connections wait for replicas or for the server; try again");
+    }
+
+    private void run(ReplicaLane lane, List<ReplicaJob> jobs) {
+        long leftMillis = wanted.timeoutMillis();
+        for (ReplicaJob job : jobs) {
+            leftMillis = Math.min(leftMillis, job.leftMillis(wanted.timeoutMillis()));
+        }
+        lane.send(jobs, leftMillis).whenComplete((nothing, failure) -> next(lane));
+    }
+
+    private void judge(ReplicaJob job, List<Object> grant, long replicas, CompletableFuture<List<Object>> answer) {
+        if (replicas >= wanted.replicas()) {
+            grant(job, grant, answer);
+            return;
+        }
+        String seen = "lock key '" + job.keys().lock() + "': "
+                + (replicas < 0
+                        ? "WAIT failed"
+                        : replicas + " of " + wanted.replicas() + " replicas acknowledged the grant")
+                + " within " + wanted.timeoutMillis() + " ms";
+        if (wanted.policy() == ReplicaPolicy.DEGRADE) {
+            LOG.warn("{}; granted all the same, a failover now may lose it; look after the replicas", seen);
+            grant(job, grant, answer);
+            return;
+        }
+        if (!rounds.takesBack(job.owner(), job.round())) {
+            answer.completeExceptionally(new LockUnavailableException(seen + "; an earlier attempt had been granted"));
+            return;
+        }
+        String[] release = {
+            job.owner(), grant.get(1).toString(), Long.toString(recordMillis), "grant", Long.toString(job.round())
+        };
+        main.script(RedisScript.RELEASE, job.keys().all(), release, job.timeoutMillis())
+                .whenComplete((released, failure) -> answer.completeExceptionally(new LockUnavailableException(
+                        seen + "; the grant was taken back, look after the replicas and try again")));
+    }
+
+    private void grant(ReplicaJob job, List<Object> grant, CompletableFuture<List<Object>> answer) {
+        if (rounds.grants(job.owner(), job.round())) {
+            answer.complete(grant);
+        } else {
+            answer.completeExceptionally(new LockUnavailableException("lock key '"
+                    + job.keys().lock() + "': the attempt was given up before it was granted; a later one decides"));
+        }
+    }
+
+    @Override
+    public void ended(String owner) {
+        rounds.end(owner);
+    }
+
+    private void next(ReplicaLane lane) {
+        List<ReplicaJob> jobs;
+        lock.lock();
+        try {
+            jobs = List.copyOf(waiting);
+            waiting.clear();
+            if (jobs.isEmpty()) {
+                free.add(lane);
+            }
+        } finally {
+            lock.unlock();
+        }
+        if (!jobs.isEmpty()) {
+            run(lane, jobs);
+        }
+    }
+
+    private void openAnother() {
+        ReplicaLane lane;
+        try {
+            lane = open();
+        } catch (RuntimeException e) {
+            LOG.debug("cannot connect another time; attempts wait for the connections that there are", e);
+            lock.lock();
+            try {
+                lanes--;
+            } finally {
+                lock.unlock();
+            }
+            return;
+        }
+        boolean late;
+        lock.lock();
+        try {
+            late = closed;
+            all.add(lane);
+        } finally {
+            lock.unlock();
+        }
+        if (late) {
+            lane.close();
+        } else {
+            next(lane);
+        }
+    }
+
+    private ReplicaLane open() {
+        return new ReplicaLane(source, wanted.replicas());
+    }
+
+    @Override
+    public void close() {
+        List<ReplicaLane> open;
+        List<ReplicaJob> unanswered;
+        lock.lock();
+        try {
+            closed = true;
+            open = List.copyOf(all);
+            unanswered = List.copyOf(waiting);
+            waiting.clear();
+        } finally {
+            lock.unlock();
+        }
+        open.forEach(ReplicaLane::close);
+        unanswered.forEach(job -> job.reply()
+                .completeExceptionally(new LockUnavailableException(
+                        "lock key '" + job.keys().lock() + "': the client was closed before the attempt was sent")));
+    }
+}

@@ -1,0 +1,89 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.spi.OwnerId;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A node in a lock's queue, by its name: {@code <32 hexadecimal digits>-<sequence>}. Other children of the container
+ * belong to somebody else and are ignored. Immutable.
+ *
+ * <p><b>Order.</b> The sequence is the parent's count of creations as a signed 32-bit number. It starts again with a new
+ * container, which happens only when there are no acquisitions, and at its end the servers repeat its last value or go on
+ * with negative ones. {@link #isOrdered} tells whether the sequences of a listing can be trusted; if not, the order is
+ * that of the czxids, which costs a request a node.
+ *
+ * @param name the node's name
+ * @param sequence its sequence
+ */
+record SequentialNode(String name, int sequence) {
+
+    private static final int OWNER_DIGITS = 32;
+    private static final int LAST_TRUSTED = Integer.MAX_VALUE - 100_000;
+
+    static final Comparator<SequentialNode> BY_SEQUENCE = Comparator.comparingInt(SequentialNode::sequence);
+
+    /** How the name of every node of an acquisition starts. */
+    static String prefix(OwnerId owner) {
+        return owner + "-";
+    }
+
+    boolean isOf(OwnerId owner) {
+        return name.startsWith(prefix(owner));
+    }
+
+    /** Our nodes among a container's children, by sequence. */
+    static List<SequentialNode> of(List<String> children) {
+        List<SequentialNode> sequentialNodes = new ArrayList<>(children.size());
+        for (String child : children) {
+            parse(child).ifPresent(sequentialNodes::add);
+        }
+        sequentialNodes.sort(BY_SEQUENCE);
+        return sequentialNodes;
+    }
+
+    /** Whether the order by sequence is the order of creation, for acquisitions that are sorted by it. */
+    static boolean isOrdered(List<SequentialNode> sorted) {
+        for (int i = 1; i < sorted.size(); i++) {
+            if (sorted.get(i - 1).sequence == sorted.get(i).sequence) {
+                return false;
+            }
+        }
+        return sorted.isEmpty()
+                || isTrusted(sorted.get(0).sequence) && isTrusted(sorted.get(sorted.size() - 1).sequence);
+    }
+
+    /** Whether a sequence is a count of creations. */
+    static boolean isTrusted(int sequence) {
+        return sequence >= 0 && sequence <= LAST_TRUSTED;
+    }
+
+    static Optional<SequentialNode> parse(String child) {
+        if (child.length() < OWNER_DIGITS + 11 || child.charAt(OWNER_DIGITS) != '-') {
+            return Optional.empty();
+        }
+        for (int i = 0; i < OWNER_DIGITS; i++) {
+            char c = child.charAt(i);
+            if (!(c >= '0' && c <= '9' || c >= 'a' && c <= 'f')) {
+                return Optional.empty();
+            }
+        }
+        boolean negative = child.charAt(OWNER_DIGITS + 1) == '-';
+        int first = OWNER_DIGITS + (negative ? 2 : 1);
+        if (child.length() > first + 10) {
+            return Optional.empty();
+        }
+        long sequence = 0;
+        for (int i = first; i < child.length(); i++) {
+            char c = child.charAt(i);
+            if (c < '0' || c > '9') {
+                return Optional.empty();
+            }
+            sequence = sequence * 10 + (c - '0');
+        }
+        long signed = negative ? -sequence : sequence;
+        return signed == (int) signed ? Optional.of(new SequentialNode(child, (int) signed)) : Optional.empty();
+    }
+}

@@ -1,0 +1,158 @@
+package dev.holdfast.lock.zookeeper;
+
+import static dev.holdfast.lock.zookeeper.Spi.acquire;
+import static dev.holdfast.lock.zookeeper.Spi.release;
+import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** What the answer to a creation proves, and what it does not. */
+class LowestNodeProofTest {
+
+    private static final int TIMES = 100;
+    private static final byte[] NOTHING = new byte[0];
+    private static ZooKeeperFixture fixture;
+    private static ZooKeeperLockBackend first;
+    private static ZooKeeperLockBackend second;
+
+    @BeforeAll
+    static void start() throws Exception {
+        fixture = ZooKeeperFixture.single();
+        first = fixture.newBackend(60_000);
+        second = fixture.newBackend(60_000);
+    }
+
+    @AfterAll
+    static void stop() {
+        first.close();
+        second.close();
+        fixture.close();
+    }
+
+    @Test
+    @DisplayName("The next node of the same container is the lowest; any other may not be")
+    void proves_nextOfSameContainer_only() {
+        LowestNodeProof successions = new LowestNodeProof();
+        assertThat(successions.proves("a", place(11, 1_002))).as("of nobody").isFalse();
+
+        successions.released("a", place(10, 1_000));
+
+        assertThat(successions.proves("a", place(11, 1_002))).as("the next").isTrue();
+        assertThat(successions.proves("a", place(11, 1_010))).as("just so").isTrue();
+        assertThat(successions.proves("a", place(11, 1_011)))
+                .as("after as many writes as a new container needs")
+                .isFalse();
+        assertThat(successions.proves("a", place(11, 990))).as("of older data").isFalse();
+        assertThat(successions.proves("a", place(12, 1_002)))
+                .as("with one between")
+                .isFalse();
+        assertThat(successions.proves("a", place(0, 1_002)))
+                .as("of a new container")
+                .isFalse();
+        assertThat(successions.proves("b", place(11, 1_002)))
+                .as("of another name")
+                .isFalse();
+        successions.forget("a");
+        assertThat(successions.proves("a", place(11, 1_002))).as("forgotten").isFalse();
+    }
+
+    @Test
+    @DisplayName("A sequence that is not a count of creations proves nothing")
+    void proves_endOfSequence_nothing() {
+        LowestNodeProof successions = new LowestNodeProof();
+        successions.released("a", place(Integer.MAX_VALUE - 1, 1_000));
+        assertThat(successions.proves("a", place(Integer.MAX_VALUE, 1_002))).isFalse();
+        successions.released("a", place(-7, 1_000));
+        assertThat(successions.proves("a", place(-6, 1_002))).isFalse();
+    }
+
+    @Test
+    @DisplayName("The listing is omitted after two acquisitions in a row")
+    void isLikely_twoInARow() {
+        LowestNodeProof successions = new LowestNodeProof();
+        successions.released("a", place(10, 1_000));
+        assertThat(successions.isLikely("a")).isFalse();
+        successions.released("a", place(11, 1_002));
+        assertThat(successions.isLikely("a")).isTrue();
+        successions.released("a", place(13, 1_006));
+        assertThat(successions.isLikely("a")).isFalse();
+    }
+
+    @Test
+    @DisplayName("What is remembered is bounded")
+    void released_manyNames_bounded() {
+        LowestNodeProof successions = new LowestNodeProof();
+        for (int i = 0; i < 100_000; i++) {
+            successions.released("name " + i, place(10, 1_000));
+        }
+        assertThat(successions.size()).isBetween(1, 1_000);
+    }
+
+    @Test
+    @DisplayName("Somebody who came between is noticed")
+    void attempt_otherBetween_busy() throws Exception {
+        repeat("between");
+        Grant other = acquire(second, "between");
+
+        assertThat(sequentialNode(first, "between").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+
+        release(second, other);
+        Grant own = acquire(first, "between");
+        assertThat(own.token()).isGreaterThan(other.token());
+        release(first, own);
+    }
+
+    @Test
+    @DisplayName(
+            "Somebody who came between is noticed in a container that was made anew and has come to the next sequence")
+    void attempt_otherContainerWithNextSequence_busy() throws Exception {
+        int last = repeat("anew");
+        ZooKeeper administrator = fixture.administrator();
+        String parent = ZooKeeperFixture.parent("anew");
+        administrator.delete(parent + "/keep", -1);
+        administrator.delete(parent, -1);
+        administrator.create(parent, NOTHING, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.CONTAINER);
+        for (int i = 0; i < last; i++) {
+            administrator.create(
+                    parent + "/filler-", NOTHING, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL_SEQUENTIAL);
+        }
+        Grant other = acquire(second, "anew");
+        assertThat(fixture.sequentialNodes("anew").get(0).sequence())
+                .as("the sequence of the last of the old container")
+                .isEqualTo(last);
+
+        assertThat(sequentialNode(first, "anew").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+
+        release(second, other);
+    }
+
+    /** Has the first client hold the lock again and again; returns its last sequence. */
+    private static int repeat(String name) throws Exception {
+        release(first, acquire(first, name));
+        fixture.keep(name);
+        int last = 0;
+        for (int i = 0; i < TIMES; i++) {
+            Grant grant = acquire(first, name);
+            last = requireNonNull(ZooKeeperAcquisition.of(grant).place).sequence();
+            release(first, grant);
+        }
+        assertThat(first.session().successions().isLikely(name)).isTrue();
+        return last;
+    }
+
+    private static Place place(int sequence, long czxid) {
+        String owner = "0123456789abcdef0123456789abcdef";
+        return new Place(null, "/base/name/" + owner + "-" + String.format("%010d", sequence), czxid);
+    }
+}

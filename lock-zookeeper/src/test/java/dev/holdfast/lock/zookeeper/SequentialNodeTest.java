@@ -1,0 +1,68 @@
+package dev.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.OwnerId;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class SequentialNodeTest {
+
+    private static final String OWNER = "0123456789abcdef0123456789abcdef";
+
+    @Test
+    void parse_own_hasSequence() {
+        assertThat(SequentialNode.parse(OWNER + "-0000000042")).contains(new SequentialNode(OWNER + "-0000000042", 42));
+        assertThat(SequentialNode.parse(OWNER + "-2147483647").orElseThrow().sequence())
+                .isEqualTo(Integer.MAX_VALUE);
+        assertThat(SequentialNode.parse(OWNER + "--2147483648").orElseThrow().sequence())
+                .isEqualTo(Integer.MIN_VALUE);
+        assertThat(SequentialNode.parse(OWNER + "--000000001").orElseThrow().sequence())
+                .isEqualTo(-1);
+    }
+
+    @Test
+    void parse_foreign_isEmpty() {
+        for (String foreign : List.of(
+                "",
+                "lock-0000000001",
+                OWNER,
+                OWNER + "-",
+                OWNER + "-1",
+                OWNER + "-00000000x1",
+                OWNER + "-2147483648",
+                OWNER + "-00000000001",
+                OWNER + "_0000000001",
+                OWNER.toUpperCase(java.util.Locale.ROOT) + "-0000000001",
+                "_c_6fd7bbcd-c9b9-4a3a-8c5e-1e4b3e5a4a4a-lock-0000000001")) {
+            assertThat(SequentialNode.parse(foreign)).as(foreign).isEmpty();
+        }
+    }
+
+    @Test
+    void parse_everyOwner_isOwn() {
+        for (int i = 0; i < 100; i++) {
+            OwnerId owner = OwnerId.random();
+            assertThat(SequentialNode.parse(SequentialNode.prefix(owner) + "0000000000")
+                            .orElseThrow()
+                            .isOf(owner))
+                    .isTrue();
+        }
+    }
+
+    @Test
+    void isOrdered_endOfSequence_isNot() {
+        assertThat(SequentialNode.isOrdered(SequentialNode.of(List.of()))).isTrue();
+        assertThat(SequentialNode.isOrdered(of(0, 1, 2))).isTrue();
+        assertThat(SequentialNode.isOrdered(of(1, 1, 2))).isFalse();
+        assertThat(SequentialNode.isOrdered(of(Integer.MAX_VALUE))).isFalse();
+        assertThat(SequentialNode.isOrdered(of(-5, 7))).isFalse();
+    }
+
+    private static List<SequentialNode> of(int... sequences) {
+        return java.util.Arrays.stream(sequences)
+                .mapToObj(sequence -> new SequentialNode(OWNER + sequence, sequence))
+                .sorted(SequentialNode.BY_SEQUENCE)
+                .toList();
+    }
+}
