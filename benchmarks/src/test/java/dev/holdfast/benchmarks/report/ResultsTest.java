@@ -41,7 +41,7 @@ class ResultsTest {
     }
 
     @Test
-    void contenders_comeInTheOrderOfTheirEntering() {
+    void candidates_comeInTheOrderOfTheirEntering() {
         results.enter(Some.RAW);
         results.enter(Some.HOLDFAST);
         results.enter(Some.FAST_PEER);
