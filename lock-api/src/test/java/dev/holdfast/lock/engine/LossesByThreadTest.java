@@ -2,11 +2,14 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What a thread has lost belongs to its lock until the thread has been told, or has died. */
@@ -32,6 +35,24 @@ class LossesByThreadTest {
         assertThatThrownBy(two::unlock).isInstanceOf(IllegalMonitorStateException.class);
         virtual.pass(Virtual.SECOND);
         assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    @Test
+    void lostHolds_ofTwoThreadsOnOneName_areToldToEach() throws InterruptedException {
+        DistributedLock lock = virtual.client.lock("n");
+        lock.lock();
+        lose(lock);
+        virtual.pass(Virtual.SECOND);
+        List<Throwable> told = new ArrayList<>();
+        Thread other = new Thread(() -> {
+            lock.lock();
+            lose(lock);
+            told.add(catchThrowable(lock::unlock));
+        });
+        other.start();
+        other.join();
+        assertThat(told).singleElement().isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
     }
 
     @Test

@@ -10,6 +10,8 @@ import org.jspecify.annotations.Nullable;
 /** Virtual time: one thread, one queue of events, one seed. The same seed gives the same run to the last event. */
 final class SimWorld {
     private static final int MOST_STANDING = 3;
+    /** So many events without time passing: something asks for itself again and again. */
+    private static final int MOST_AT_ONCE = 1_000_000;
 
     final Random random;
     private final PriorityQueue<Event> events = new PriorityQueue<>();
@@ -17,6 +19,8 @@ final class SimWorld {
     private long sequence;
     /** How many threads stand still. */
     private int standing;
+    /** Events since the time last passed. */
+    private int atOnce;
 
     SimWorld(long seed) {
         random = new Random(seed * 0x9E3779B97F4A7C15L);
@@ -100,6 +104,10 @@ final class SimWorld {
     void runUntil(long untilNanos) {
         while (!events.isEmpty() && events.peek().timeNanos <= untilNanos) {
             Event event = events.poll();
+            atOnce = event.timeNanos > nowNanos ? 0 : atOnce + 1;
+            if (atOnce > MOST_AT_ONCE) {
+                throw new IllegalStateException("time stands still");
+            }
             nowNanos = Math.max(nowNanos, event.timeNanos);
             Machine machine = event.machine;
             if (event.cancelled || machine != null && machine.dead) {

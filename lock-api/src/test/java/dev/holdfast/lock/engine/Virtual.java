@@ -7,6 +7,8 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
 
 /** One client of an {@link OutageBackend} on a made-up clock. Nothing happens but in {@link #pass}, or at once. */
 final class Virtual {
@@ -18,7 +20,11 @@ final class Virtual {
     final EngineClient client;
 
     Virtual(ClientOptions options) {
-        backend = new OutageBackend(false, false, world::now);
+        this(options, clockNanos -> new OutageBackend(false, false, clockNanos));
+    }
+
+    Virtual(ClientOptions options, Function<LongSupplier, ? extends OutageBackend> backends) {
+        backend = backends.apply(world::now);
         client = new EngineClient(backend, options, machine.runtime()).start();
     }
 
@@ -51,6 +57,10 @@ final class Virtual {
         AsyncWaiter waiter = submit(name, options, 0);
         pass(1_000_000);
         return Objects.requireNonNull(waiter.hold);
+    }
+
+    long remainingMillis(Hold hold) {
+        return hold.heldGrant.remainingNanos(machine) / 1_000_000;
     }
 
     void end(Hold hold) {

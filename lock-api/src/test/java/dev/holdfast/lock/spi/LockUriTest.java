@@ -57,6 +57,42 @@ class LockUriTest {
     }
 
     @Test
+    void parse_firstAndLastPort_areTaken() {
+        LockUri uri = parse("s://h:1,h:65535");
+        assertThat(uri.hosts()).containsExactly(new LockUri.Host("h", 1), new LockUri.Host("h", 65_535));
+        assertThat(uri.hosts().get(0).portOr(7)).isEqualTo(1);
+        assertThat(new LockUri.Host("h", 0).portOr(7)).isEqualTo(7);
+    }
+
+    @Test
+    void parse_emptyParts_areEmpty() {
+        LockUri uri = parse("s://@h?#");
+        assertThat(uri.user()).contains("");
+        assertThat(uri.password()).isEmpty();
+        assertThat(uri.path()).isEmpty();
+        assertThat(uri.parameter("tls")).isEmpty();
+        assertThat(uri.fragment()).contains("");
+    }
+
+    @Test
+    void parse_unknownParameter_saysWhichThereAre() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> parse("s://h?x=1"))
+                .withMessageEndingWith("'x' is unknown; it takes ca, tls");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockUri.parse("s://h?x=1", Set.of()))
+                .withMessageEndingWith("'x' is unknown; it takes none");
+    }
+
+    @Test
+    void parse_atBehindTheHosts_needsAUserAndAPortBeforeIt() {
+        for (String uri : new String[] {"s://h:1/a@b", "s://@h/a@b"}) {
+            assertThatIllegalArgumentException().isThrownBy(() -> parse(uri));
+        }
+        assertThat(parse("s://@h:1/a@b").path()).isEqualTo("/a@b");
+    }
+
+    @Test
     void parse_atInPath_behindUserAndPort_belongsToThePath() {
         LockUri uri = parse("s://user:p@h1:2181/shop@eu");
 

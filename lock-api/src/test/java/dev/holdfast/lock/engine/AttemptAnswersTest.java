@@ -1,0 +1,279 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** What an acquisition makes of the store's answers and news, in whatever order they come. */
+class AttemptAnswersTest {
+    private static final LockOptions PLAIN = LockOptions.defaults();
+    private static final LockOptions LONG =
+            LockOptions.builder().lease(Duration.ofSeconds(60)).build();
+
+    private Virtual virtual = virtual(ClientOptions.builder());
+    private ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
+
+    private static Virtual virtual(ClientOptions.Builder options) {
+        return new Virtual(options.build(), ImpoliteBackend::new);
+    }
+
+    private AcquireResult granted() {
+        return new AcquireResult.Granted(backend.grant(7));
+    }
+
+    private AsyncWaiter submit(LockOptions options) {
+        return virtual.submit("n", options, Waiter.FOREVER);
+    }
+
+    private void cancel(AsyncWaiter waiter) {
+        Objects.requireNonNull(virtual.client.entry("n")).cancel(waiter);
+    }
+
+    @Test
+    void shorterLease_thanAskedFor_isReliedUponForThatLong() {
+        backend.longestMillis = 5_000;
+        Hold held = Objects.requireNonNull(submit(PLAIN).hold);
+        assertThat(virtual.remainingMillis(held)).isEqualTo(4_850);
+    }
+
+    @Test
+    void grant_thatComesAfterItsOneTryHasFailed_isAbandonedAgain() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", PLAIN, 0);
+        virtual.pass(5 * Virtual.SECOND);
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+        int before = backend.abandoned.size();
+        answer.complete(granted());
+        assertThat(backend.abandoned).hasSize(before + 1);
+    }
+
+    @Test
+    void grant_ofAnEarlierAttempt_isTaken() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.pass(4 * Virtual.SECOND);
+        assertThat(backend.requests).hasSize(2);
+        assertThat(backend.requests.get(1).acquisition())
+                .isEqualTo(backend.requests.get(0).acquisition());
+
+        first.complete(granted());
+        assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(virtual.remainingMillis(Objects.requireNonNull(waiter.hold)))
+                .as("counted from the first request")
+                .isEqualTo(10_550);
+        assertThat(waiter.hold.heldGrant.uncertain).isTrue();
+    }
+
+    @Test
+    void busy_ofAnEarlierAttempt_doesNotAnswerTheLatest() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        CompletableFuture<AcquireResult> second = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.pass(4 * Virtual.SECOND);
+        first.complete(new AcquireResult.Busy(-1, null));
+        second.completeExceptionally(OutageBackend.unreachable());
+        virtual.pass(Virtual.SECOND);
+        assertThat(waiter.state).as("tried again").isEqualTo(Waiter.State.GRANTED);
+    }
+
+    @Test
+    void grant_thatWasReportedLostBefore_isAbandoned_andAskedForAnew() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        Grant grant = backend.grant(7);
+        virtual.client.lost(grant, LossReason.SESSION_LOST, "on purpose");
+        answer.complete(new AcquireResult.Granted(grant));
+
+        assertThat(backend.abandoned).containsExactly(grant.acquisition());
+        assertThat(backend.requests).hasSize(2);
+        assertThat(Objects.requireNonNull(waiter.hold).heldGrant.grant).isNotEqualTo(grant);
+    }
+
+    @Test
+    void grant_thatWasDoubtedBefore_isDoubted() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.client.suspect(backend.grant(7), "on purpose");
+        answer.complete(granted());
+        assertThat(Objects.requireNonNull(waiter.hold).heldGrant.isDoubted()).isTrue();
+        virtual.pass(1_000_000);
+        assertThat(waiter.hold.heldGrant.isDoubted()).as("asked at once").isFalse();
+    }
+
+    @Test
+    void news_ofAnotherAcquisition_isNotOurs() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        Grant other = new Grant(new AcquisitionId("n", OwnerId.random()), 6, 15_000, null);
+        virtual.client.suspect(other, "on purpose");
+        virtual.client.lost(other, LossReason.REVOKED, "on purpose");
+        answer.complete(granted());
+        assertThat(Objects.requireNonNull(waiter.hold).heldGrant.isDoubted()).isFalse();
+        assertThat(backend.requests).hasSize(1);
+    }
+
+    @Test
+    void grant_thatTookLongerThanItsLease_isNotUsed() {
+        virtual = virtual(ClientOptions.builder().requestTimeout(Duration.ofSeconds(60)));
+        backend = (ImpoliteBackend) virtual.backend;
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.pass(20 * Virtual.SECOND);
+        answer.complete(granted());
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        virtual.pass(Virtual.SECOND);
+        assertThat(backend.requests).as("asked again").hasSize(2);
+    }
+
+    @Test
+    void grant_thatTookLongerThanItsLease_failsOneThatTriesOnce() {
+        virtual = virtual(ClientOptions.builder().requestTimeout(Duration.ofSeconds(60)));
+        backend = (ImpoliteBackend) virtual.backend;
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", PLAIN, 0);
+        virtual.pass(20 * Virtual.SECOND);
+        answer.complete(granted());
+        assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class).hasMessageContaining("took 20.0 s");
+        assertThat(backend.abandoned).hasSize(1);
+    }
+
+    @Test
+    void signal_duringAnAttempt_repeatsIt() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        CompletableFuture<AcquireResult> second = backend.answerLate();
+        backend.answerLate();
+        submit(PLAIN);
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        Runnable signal = Objects.requireNonNull(backend.signal);
+        signal.run();
+        assertThat(backend.requests).hasSize(2);
+        assertThat(backend.requests.get(1).ticket()).isSameAs(ImpoliteBackend.PLACE);
+
+        signal.run();
+        second.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        assertThat(backend.requests)
+                .as("its answer may be older than the signal")
+                .hasSize(3);
+    }
+
+    @Test
+    void busy_withoutASignal_isAskedAgainByThePoll() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        first.complete(new AcquireResult.Busy(2_000, ImpoliteBackend.PLACE));
+        virtual.pass(19 * Virtual.SECOND / 10);
+        assertThat(backend.requests).hasSize(1);
+        virtual.pass(Virtual.SECOND / 5);
+        assertThat(waiter.state).as("when the holder's lease has ended").isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.signal).as("listens no more").isNull();
+    }
+
+    @Test
+    void newcomer_toAnOldOutage_hasAllItsPatience() {
+        backend.failure = OutageBackend::unreachable;
+        AsyncWaiter old = virtual.submit("n", PLAIN, 100 * Virtual.SECOND);
+        virtual.pass(40 * Virtual.SECOND);
+        AsyncWaiter newcomer = submit(PLAIN);
+        virtual.pass(29 * Virtual.SECOND);
+        assertThat(newcomer.state).isEqualTo(Waiter.State.WAITING);
+        virtual.pass(3 * Virtual.SECOND);
+        assertThat(newcomer.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(old.state).as("has a deadline of its own").isEqualTo(Waiter.State.WAITING);
+    }
+
+    @Test
+    void patience_countsFromTheFirstFailureOnly() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        first.complete(new AcquireResult.Busy(5_000, null));
+        backend.failure = OutageBackend::unreachable;
+        virtual.pass(34 * Virtual.SECOND);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        virtual.pass(4 * Virtual.SECOND);
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+    }
+
+    @Test
+    void grant_forOneThatLeft_servesOneOfTheSameTerms() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter leaves = submit(PLAIN);
+        AsyncWaiter stays = submit(PLAIN);
+        cancel(leaves);
+        answer.complete(granted());
+        assertThat(stays.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.requests).hasSize(1);
+        assertThat(backend.abandoned).isEmpty();
+    }
+
+    @Test
+    void grant_forOneThatLeft_doesNotServeOneOfAnotherLease() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter leaves = submit(PLAIN);
+        AsyncWaiter stays = submit(LONG);
+        cancel(leaves);
+        answer.complete(granted());
+        assertThat(virtual.remainingMillis(Objects.requireNonNull(stays.hold))).isEqualTo(58_200);
+        assertThat(backend.abandoned).containsExactly(backend.requests.get(0).acquisition());
+    }
+
+    @Test
+    void grant_forOneThatLeft_doesNotServeAFairOne() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter leaves = submit(PLAIN);
+        submit(LockOptions.builder().fair(true).build());
+        cancel(leaves);
+        answer.complete(granted());
+        assertThat(backend.requests).hasSize(2);
+        assertThat(backend.requests.get(1).fair()).isTrue();
+    }
+
+    @Test
+    void busy_forOneThatLeft_isGivenUpForOneOfAnotherLease() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter leaves = submit(PLAIN);
+        AsyncWaiter stays = submit(LONG);
+        cancel(leaves);
+        answer.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        assertThat(stays.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.abandoned).containsExactly(backend.requests.get(0).acquisition());
+    }
+
+    @Test
+    void waiter_thatLeavesWhileQueued_givesItsPlaceUp() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter leaves = submit(PLAIN);
+        answer.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        cancel(leaves);
+        virtual.pass(1);
+        assertThat(backend.abandoned).containsExactly(backend.requests.get(0).acquisition());
+        assertThat(backend.signal).isNull();
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    @Test
+    void close_whileAnAttemptIsSilent_endsWithTheAttempt() {
+        virtual = virtual(ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)));
+        backend = (ImpoliteBackend) virtual.backend;
+        backend.answerLate();
+        submit(PLAIN);
+        virtual.pass(3 * Virtual.SECOND / 2);
+        CompletableFuture<Void> idle = Objects.requireNonNull(virtual.client.beginClose());
+        virtual.pass(Virtual.SECOND / 2 - 1_000_000);
+        assertThat(idle).isNotDone();
+        virtual.pass(2_000_000);
+        assertThat(idle).isDone();
+    }
+}

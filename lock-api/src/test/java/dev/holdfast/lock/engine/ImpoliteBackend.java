@@ -1,0 +1,124 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A store that does whatever a backend may do, but that the polite ones never do: it grants shorter leases than were asked
+ * for, answers late between inline answers, in any order, and does not know how a renewal ended. It queues where asked to.
+ */
+final class ImpoliteBackend extends OutageBackend {
+    private record Place() implements Ticket {}
+
+    /** The ticket that this store gives. */
+    static final Ticket PLACE = new Place();
+
+    /** The longest lease that it grants. */
+    long longestMillis = Long.MAX_VALUE;
+
+    /** The next attempts are answered by these, in turn; then at once again. */
+    final Deque<CompletableFuture<AcquireResult>> lateAttempts = new ArrayDeque<>();
+    /** Likewise renewals. */
+    final Deque<CompletableFuture<List<RenewResult>>> lateRenewals = new ArrayDeque<>();
+    /** The result of each renewed lease, if it is not simply renewed. */
+    final Deque<RenewResult> renewResults = new ArrayDeque<>();
+
+    final List<AcquireRequest> requests = new ArrayList<>();
+    final List<AcquisitionId> abandoned = new ArrayList<>();
+    /** What the latest renewal was for. */
+    List<Grant> renewed = List.of();
+
+    int renewals;
+
+    /** What the client asked to be called at, if it listens. */
+    @Nullable Runnable signal;
+
+    ImpoliteBackend(LongSupplier clockNanos) {
+        super(false, false, clockNanos);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return new BackendInfo("impolite", false, true, 1, 60_000, 60_000);
+    }
+
+    /** The next attempt gets this answer, when the test completes it. */
+    CompletableFuture<AcquireResult> answerLate() {
+        CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
+        lateAttempts.add(answer);
+        return answer;
+    }
+
+    /** The next renewal likewise. */
+    CompletableFuture<List<RenewResult>> renewLate() {
+        CompletableFuture<List<RenewResult>> answer = new CompletableFuture<>();
+        lateRenewals.add(answer);
+        return answer;
+    }
+
+    /** A grant of what the latest attempt asked for. */
+    Grant grant(long token) {
+        AcquireRequest latest = requests.get(requests.size() - 1);
+        return new Grant(latest.acquisition(), token, latest.leaseMillis(), null);
+    }
+
+    @Override
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        requests.add(request);
+        CompletableFuture<AcquireResult> late = lateAttempts.poll();
+        if (late != null) {
+            attempts++;
+            return late;
+        }
+        return super.tryAcquire(new AcquireRequest(
+                request.acquisition(),
+                Math.min(longestMillis, request.leaseMillis()),
+                request.waitMillis(),
+                request.fair(),
+                request.ticket(),
+                request.timeoutMillis(),
+                request.identity()));
+    }
+
+    @Override
+    public Subscription subscribe(Ticket ticket, Runnable listener) {
+        signal = listener;
+        return () -> signal = null;
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        abandoned.add(acquisition);
+        return super.abandon(acquisition, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        renewals++;
+        renewed = grants;
+        CompletableFuture<List<RenewResult>> late = lateRenewals.poll();
+        return late != null
+                ? late
+                : super.renew(grants, timeoutMillis)
+                        .thenApply(results -> results.stream()
+                                .map(result -> {
+                                    RenewResult other = renewResults.poll();
+                                    return other == null ? result : other;
+                                })
+                                .toList());
+    }
+}

@@ -1,0 +1,244 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.RenewResult;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** What becomes of a lease by the answers to its renewals: late ones, partial ones, unclear ones, and none. */
+class RenewalAnswersTest {
+    private static final LockOptions FIXED =
+            LockOptions.builder().renewal(Renewal.NONE).build();
+    private static final RenewResult UNKNOWN = new RenewResult.Unknown("on purpose", null);
+
+    private final Virtual virtual = new Virtual(
+            ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build(), ImpoliteBackend::new);
+    private final ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
+    private final List<String> told = new ArrayList<>();
+
+    RenewalAnswersTest() {
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void suspect(String name, long token, String detail) {
+                told.add("suspect " + name);
+            }
+
+            @Override
+            public void renewed(String name, long token) {
+                told.add("renewed " + name);
+            }
+
+            @Override
+            public void lost(String name, long token, LossReason reason) {
+                told.add("lost " + name + " " + reason);
+            }
+        });
+    }
+
+    private Hold hold(String name) {
+        return virtual.hold(name, LockOptions.defaults());
+    }
+
+    @Test
+    void renewal_isSentAtAThirdOfTheLease() {
+        Hold held = hold("n");
+        virtual.pass(4_998_000_000L);
+        assertThat(backend.renewals).isZero();
+        virtual.pass(2_000_000);
+        assertThat(backend.renewals).isEqualTo(1);
+        assertThat(virtual.remainingMillis(held)).isEqualTo(14_549);
+        virtual.pass(5 * Virtual.SECOND);
+        assertThat(backend.renewals).isEqualTo(2);
+        assertThat(told).containsExactly("renewed n", "renewed n");
+    }
+
+    @Test
+    void shorterLease_isRenewedByItsOwnLength() {
+        backend.longestMillis = 3_000;
+        Hold held = hold("n");
+        assertThat(virtual.remainingMillis(held)).isEqualTo(2_909);
+        virtual.pass(10 * Virtual.SECOND);
+        assertThat(backend.renewals).isEqualTo(10);
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+    }
+
+    @Test
+    void fixedLease_isNotRenewed_andEndsInTime() {
+        Hold held = virtual.hold("n", FIXED);
+        virtual.pass(14_548_000_000L);
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+        virtual.pass(2_000_000);
+        assertThat(held.state).isEqualTo(Hold.State.LOST);
+        assertThat(held.lossReason).isEqualTo(LossReason.EXPIRED);
+        assertThat(backend.renewals).isZero();
+    }
+
+    @Test
+    void confirmation_afterItsStall_counts() {
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        Hold held = hold("n");
+        backend.failure = OutageBackend::unreachable;
+        virtual.pass(8 * Virtual.SECOND - 1_000_000);
+        assertThat(virtual.remainingMillis(held)).isEqualTo(6_550);
+
+        answer.complete(List.of(new RenewResult.Renewed(15_000)));
+
+        assertThat(virtual.remainingMillis(held)).isEqualTo(11_550);
+        assertThat(held.heldGrant.failedRenewals).hasValue(0);
+    }
+
+    @Test
+    void failure_afterItsStall_isNotCountedTwice() {
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        Hold held = hold("n");
+        virtual.pass(6 * Virtual.SECOND);
+        assertThat(told).startsWith("suspect n");
+        int failed = held.heldGrant.failedRenewals.get();
+        int renewals = backend.renewals;
+
+        answer.completeExceptionally(OutageBackend.unreachable());
+
+        assertThat(held.heldGrant.failedRenewals).hasValue(failed);
+        virtual.pass(1_000_000);
+        assertThat(backend.renewals).isEqualTo(renewals);
+    }
+
+    @Test
+    void loss_afterItsStall_isToldAtOnce() {
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        Hold held = hold("n");
+        virtual.pass(6 * Virtual.SECOND);
+        answer.complete(List.of(new RenewResult.Lost(LossReason.REVOKED, "on purpose")));
+        assertThat(held.state).isEqualTo(Hold.State.LOST);
+        assertThat(held.lossReason).isEqualTo(LossReason.REVOKED);
+    }
+
+    @Test
+    void unknown_isNotALoss() {
+        backend.renewResults.add(UNKNOWN);
+        Hold held = hold("n");
+        virtual.pass(5 * Virtual.SECOND);
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+        assertThat(held.heldGrant.failedRenewals).hasValue(1);
+        virtual.pass(Virtual.SECOND / 10);
+        assertThat(held.heldGrant.failedRenewals).hasValue(0);
+        assertThat(told).containsExactly("suspect n", "renewed n");
+    }
+
+    @Test
+    void answers_ofOneRequest_areTakenEachForItself() {
+        Hold kept = hold("kept");
+        Hold unclear = hold("unclear");
+        Hold gone = hold("gone");
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        virtual.pass(5 * Virtual.SECOND);
+        assertThat(backend.renewals).isEqualTo(1);
+        backend.failure = OutageBackend::unreachable;
+        List<RenewResult> results = new ArrayList<>();
+        for (var grant : backend.renewed) {
+            results.add(
+                    switch (grant.acquisition().name()) {
+                        case "kept" -> new RenewResult.Renewed(15_000);
+                        case "gone" -> new RenewResult.Lost(LossReason.SESSION_LOST, "on purpose");
+                        default -> UNKNOWN;
+                    });
+        }
+        answer.complete(results);
+
+        assertThat(kept.heldGrant.failedRenewals).hasValue(0);
+        assertThat(virtual.remainingMillis(kept)).isGreaterThan(14_000);
+        assertThat(unclear.state).isEqualTo(Hold.State.HELD);
+        assertThat(unclear.heldGrant.failedRenewals).hasValue(1);
+        assertThat(gone.lossReason).isEqualTo(LossReason.SESSION_LOST);
+    }
+
+    @Test
+    void answers_ofTheWrongNumber_sayNothing() {
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        Hold held = hold("n");
+        virtual.pass(5 * Virtual.SECOND);
+        answer.complete(List.of());
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+        assertThat(held.heldGrant.failedRenewals).hasValue(1);
+    }
+
+    @Test
+    void badSpell_isToldOnce_andAgainAfterAGoodOne() {
+        hold("n");
+        backend.failure = OutageBackend::unreachable;
+        virtual.pass(8 * Virtual.SECOND);
+        assertThat(backend.renewals).isGreaterThan(3);
+        assertThat(told).containsExactly("suspect n");
+        backend.failure = null;
+        virtual.pass(2 * Virtual.SECOND);
+        backend.failure = OutageBackend::unreachable;
+        virtual.pass(5 * Virtual.SECOND);
+        assertThat(told).containsExactly("suspect n", "renewed n", "suspect n");
+    }
+
+    @Test
+    void failure_isTriedAgain_untilTheLeaseEnds() {
+        Hold held = hold("n");
+        backend.failure = OutageBackend::unreachable;
+        virtual.pass(14_548_000_000L);
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+        assertThat(backend.renewals).as("after 20, 40, … ms, and every second").isBetween(12, 30);
+        virtual.pass(2_000_000);
+        assertThat(held.state).isEqualTo(Hold.State.LOST);
+        assertThat(told).containsExactly("suspect n", "lost n EXPIRED");
+    }
+
+    @Test
+    void doubt_ofAFixedLease_isClearedByTheStore_butTheLeaseIsNoLonger() {
+        Hold held = virtual.hold("n", FIXED);
+        virtual.pass(5 * Virtual.SECOND - 1_000_000);
+        virtual.client.suspect(held.heldGrant.grant, "on purpose");
+        assertThat(held.heldGrant.isDoubted()).isTrue();
+        virtual.pass(Virtual.SECOND);
+        assertThat(held.heldGrant.isDoubted()).isFalse();
+        assertThat(virtual.remainingMillis(held)).isEqualTo(8_550);
+        assertThat(backend.renewals).isEqualTo(1);
+    }
+
+    @Test
+    void doubt_isToldOnce_andOfTheRightGrantOnly() {
+        Hold held = hold("n");
+        Hold other = hold("other");
+        virtual.client.suspect(held.heldGrant.grant, "on purpose");
+        virtual.client.suspect(held.heldGrant.grant, "again");
+        backend.failure = OutageBackend::unreachable;
+        virtual.pass(1_000);
+        assertThat(told).filteredOn(event -> event.startsWith("suspect")).containsOnly("suspect n");
+        assertThat(other.heldGrant.isDoubted()).isFalse();
+        virtual.end(held);
+        virtual.client.suspect(held.heldGrant.grant, "after its end");
+        virtual.client.lost(held.heldGrant.grant, LossReason.REVOKED, "after its end");
+        assertThat(held.state).isEqualTo(Hold.State.RELEASED);
+    }
+
+    @Test
+    void lease_ofAThreadThatHasEnded_isKept_butItsLockIsNot() throws InterruptedException {
+        Thread thread = new Thread(() -> {
+            try {
+                virtual.client.lock("lease").acquire();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            virtual.client.lock("lock").lock();
+        });
+        thread.start();
+        thread.join();
+        virtual.pass(45 * Virtual.SECOND);
+        assertThat(told).contains("lost lock OWNER_DIED").doesNotContain("lost lease OWNER_DIED");
+        assertThat(virtual.client.held()).extracting(usage -> usage.name()).containsExactly("lease");
+    }
+}

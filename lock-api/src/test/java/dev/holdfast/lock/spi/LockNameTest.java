@@ -1,0 +1,59 @@
+package dev.holdfast.lock.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which names there are, and how one is written where a store allows few characters. */
+class LockNameTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "a, a",
+        "azAZ09_-, azAZ09_-",
+        "orders/42, orders%2F42",
+        "a b, a%20b",
+        "`a{@[:, %60a%7B%40%5B%3A",
+        "%41, %2541",
+        "é, %C3%A9",
+        "🔒, %F0%9F%94%92",
+        "., %2E",
+        ".., %2E%2E",
+        ".a, .a",
+        "a..b, a..b"
+    })
+    void percentEncoded_leavesOnlyWhatEveryStoreAllows(String name, String encoded) {
+        assertThat(LockName.percentEncoded(name)).isEqualTo(encoded);
+    }
+
+    @Test
+    void requireValid_returnsTheName_upToItsLongest() {
+        String longest = "é".repeat(LockName.MAX_BYTES / 2);
+        assertThat(LockName.requireValid(longest)).isSameAs(longest);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockName.requireValid(longest + "x"))
+                .withMessageContaining("513 bytes")
+                .withMessageContaining("é".repeat(16) + "…");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", " ", "\t\n", "a\0b", "\0", "a\ud800b"})
+    void requireValid_refusesWhatNoStoreCanKeep(String name) {
+        assertThatIllegalArgumentException().isThrownBy(() -> LockName.requireValid(name));
+    }
+
+    @Test
+    void utf8_isExact() {
+        assertThat(LockName.utf8("é🔒")).isEqualTo("é🔒".getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void printable_staysInItsLine() {
+        assertThat(LockName.printable("a\nb")).isEqualTo("a\\nb");
+    }
+}

@@ -1,0 +1,95 @@
+package dev.holdfast.lock.spi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.util.HashSet;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the values between engine and backends allow, and how they are written. */
+class SpiValuesTest {
+    private static final AcquisitionId ACQUISITION = new AcquisitionId("n\n", new OwnerId(1, 2));
+
+    @ParameterizedTest
+    @CsvSource({
+        "1, 1, true",
+        "9007199254740991, 15000, true", // 2^53 - 1
+        "9007199254740992, 15000, false",
+        "0, 15000, false",
+        "-1, 15000, false",
+        "1, 0, false"
+    })
+    void grant_hasATokenAndALease(long token, long leaseMillis, boolean allowed) {
+        if (allowed) {
+            assertThatCode(() -> new Grant(ACQUISITION, token, leaseMillis, null))
+                    .doesNotThrowAnyException();
+        } else {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> new Grant(ACQUISITION, token, leaseMillis, null))
+                    .withMessageContaining("lock 'n\\n'");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "x, 1, 1, 1, true",
+        "x, 1, 5, 6, true",
+        "' ', 1, 1, 1, false",
+        "x, 0, 1, 1, false",
+        "x, 1, 0, 1, false",
+        "x, 1, 2, 1, false"
+    })
+    void info_isWithinItsRanges(String name, long lease, long least, long most, boolean allowed) {
+        if (allowed) {
+            BackendInfo info = new BackendInfo(name, true, true, lease, least, most);
+            assertThat(info.ordered()).isFalse();
+            assertThat(info.expiring()).isFalse();
+        } else {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> new BackendInfo(name, true, true, lease, least, most));
+        }
+    }
+
+    @Test
+    void ownerId_isWrittenInFull() {
+        assertThat(new OwnerId(0x0123456789abcdefL, 0xfedcba9876543210L))
+                .hasToString("0123456789abcdeffedcba9876543210");
+        assertThat(new OwnerId(0, 1)).hasToString("0".repeat(31) + "1");
+    }
+
+    @Test
+    void ownerIds_differ() {
+        Set<OwnerId> ids = new HashSet<>();
+        for (int i = 0; i < 100; i++) {
+            OwnerId id = OwnerId.random();
+            assertThat(id.high()).isNotEqualTo(id.low());
+            assertThat(ids.add(id)).isTrue();
+        }
+    }
+
+    @Test
+    void identity_isReadAsItWasWritten() {
+        Identity identity = new Identity("a worker, the 2nd", "host-1", 42);
+        assertThat(identity.encoded()).isEqualTo("42 host-1 a worker, the 2nd");
+        assertThat(Identity.decode(identity.encoded())).isEqualTo(identity);
+        assertThat(Identity.decode("7 h ")).isEqualTo(new Identity("", "h", 7));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"'by hand'", "'by hand, at night'", "'42 host'", "'1234567890123456789 host who'", "''"})
+    void identity_ofAnythingElse_isTheWholeText(String text) {
+        assertThat(Identity.decode(text)).isEqualTo(new Identity(text, "", 0));
+    }
+
+    @Test
+    void identity_ofThisProcess_saysWhere() {
+        Identity here = Identity.ofThisProcess("me");
+        assertThat(here.who()).isEqualTo("me");
+        assertThat(here.pid()).isEqualTo(ProcessHandle.current().pid());
+        assertThat(here.host()).isNotEmpty().doesNotContain(" ");
+    }
+}
