@@ -7,7 +7,9 @@ import dev.holdfast.chaos.fault.Fault;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.LateBytes;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +26,8 @@ import java.util.function.Consumer;
  * is left out.
  */
 final class Injector {
+    private static final Duration DELIVERY = Duration.ofSeconds(1);
+    private static final int TORN = 4;
     private static final long REPLACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Cluster cluster;
@@ -94,6 +98,7 @@ final class Injector {
                     }
                 }
                 case SLOT_MOVE -> move(fault);
+                case NET_LATE -> late(fault);
                 default -> network(fault);
             }
         } catch (IOException | RuntimeException e) {
@@ -188,22 +193,65 @@ final class Injector {
                 }));
     }
 
+    /**
+     * Whose connections a fault of the network concerns.
+     *
+     * @param name for people
+     * @param client the client; -1 if all
+     * @param proxies theirs
+     */
+    private record Connections(String name, int client, List<FaultProxy> proxies) {}
+
+    private Connections connections(Fault fault) {
+        int choice = fault.target() % (clients.size() + cluster.nodes().size());
+        int node = choice - clients.size();
+        return node < 0
+                ? new Connections("client " + choice, choice, clients.ofClient(choice))
+                : new Connections("server " + node, -1, clients.ofNode(node));
+    }
+
     private void network(Fault fault) throws IOException, InterruptedException {
-        int nodes = cluster.nodes().size();
-        int choice = fault.target() % (clients.size() + nodes);
-        boolean ofClient = choice < clients.size();
-        String target = ofClient ? "client " + choice : "server " + (choice - clients.size());
-        List<FaultProxy> proxies = ofClient ? clients.ofClient(choice) : clients.ofNode(choice - clients.size());
+        Connections whose = connections(fault);
         alone("network", () -> {
             long start = now();
             String how = "";
             try {
-                how = begin(fault, proxies);
+                how = begin(fault, whose.proxies());
                 hold(fault);
             } finally {
-                proxies.forEach(FaultProxy::pass);
+                whose.proxies().forEach(FaultProxy::pass);
             }
-            note(fault, target + how, ofClient ? choice : -1, start);
+            note(fault, whose.name() + how, whose.client(), start);
+        });
+    }
+
+    /** Keeps back, lets the clients go on, delivers, and ends the old connections. */
+    private void late(Fault fault) throws IOException, InterruptedException {
+        Connections whose = connections(fault);
+        Direction direction = fault.direction().orElse(Direction.TO_SERVER);
+        boolean torn = fault.amount() % TORN == 0;
+        boolean alive = direction == Direction.TO_CLIENT && fault.amount() % 2 == 1;
+        alone("network", () -> {
+            long start = now();
+            List<LateBytes> late = whose.proxies().stream()
+                    .map(proxy -> proxy.keepBack(direction))
+                    .toList();
+            try {
+                ended.await(fault.amount(), TimeUnit.MILLISECONDS);
+                if (!alive) {
+                    late.forEach(LateBytes::cutOff);
+                    late.forEach(LateBytes::dropClients);
+                }
+                ended.await(fault.durationMillis() - fault.amount(), TimeUnit.MILLISECONDS);
+                late.forEach(torn ? LateBytes::deliverTorn : LateBytes::deliver);
+                for (LateBytes bytes : late) {
+                    bytes.awaitDelivered(DELIVERY);
+                }
+            } finally {
+                late.forEach(LateBytes::end);
+            }
+            String what = direction == Direction.TO_SERVER ? ", requests" : ", replies";
+            note(fault, whose.name() + what + (torn ? ", torn" : ""), whose.client(), start);
         });
     }
 
@@ -222,8 +270,7 @@ final class Injector {
                         proxies,
                         way + " +" + fault.amount() + " ms",
                         proxy -> directions(fault)
-                                .forEach(direction ->
-                                        proxy.latency(direction, java.time.Duration.ofMillis(fault.amount()))));
+                                .forEach(direction -> proxy.latency(direction, Duration.ofMillis(fault.amount()))));
             case NET_DROP_REPLIES -> each(proxies, "", proxy -> proxy.dropRepliesAfter(fault.amount()));
             default -> throw new IllegalStateException(fault.kind() + " is no fault of the network");
         };

@@ -26,6 +26,11 @@ public enum FaultKind {
     NET_DROP_REPLIES(Where.NETWORK),
     /** Connections are reset and new ones refused. */
     NET_CUT(Where.NETWORK),
+    /**
+     * What is sent is kept back; its clients lose these connections, go on over others, and it arrives after that, whole or
+     * torn. Of replies, some come late over a connection that lives.
+     */
+    NET_LATE(Where.NETWORK),
     /** What belongs to a lock is moved to another server while it is used: in a Redis Cluster, a slot. */
     SLOT_MOVE(Where.PLACE);
 

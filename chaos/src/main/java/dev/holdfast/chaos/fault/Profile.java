@@ -54,6 +54,7 @@ public record Profile(
         weights.put(FaultKind.NET_BLACK_HOLE, 3);
         weights.put(FaultKind.NET_LATENCY, 3);
         weights.put(FaultKind.NET_DROP_REPLIES, 3);
+        weights.put(FaultKind.NET_LATE, 3);
         return new Profile(6, 8, 20, 2, leaseMillis, weights, 2_500, 5, 3);
     }
 

@@ -55,6 +55,7 @@ public final class Schedule {
             case LEADER_STOP -> random.nextLong(lease / 2, 4 * lease);
             case SERVER_KILL, LEADER_KILL -> random.nextLong(200, 2 * lease);
             case NET_HALF_OPEN, NET_LATENCY, NET_CUT -> random.nextLong(500, 2 * lease);
+            case NET_LATE -> random.nextLong(lease / 4, 5 * lease / 2);
             case NET_DROP_REPLIES -> random.nextLong(200, lease);
             case SLOT_MOVE -> random.nextLong(500, 2 * lease);
         };
@@ -63,9 +64,11 @@ public final class Schedule {
             case 1 -> Optional.of(Direction.TO_CLIENT);
             default -> Optional.empty();
         };
-        int amount = kind == FaultKind.NET_LATENCY
-                ? (int) Math.round(10 * Math.pow(200, random.nextDouble()))
-                : random.nextInt(20);
+        int amount = switch (kind) {
+            case NET_LATENCY -> (int) Math.round(10 * Math.pow(200, random.nextDouble()));
+            case NET_LATE -> random.nextInt(20, (int) Math.max(21, duration));
+            default -> random.nextInt(20);
+        };
         return new Fault(kind, at, duration, random.nextInt(1 << 20), direction, amount);
     }
 }

@@ -112,6 +112,30 @@ final class BrokenServers {
         };
     }
 
+    /** A repeated attempt puts the lock back on the lease of the first one, which may have ended since. */
+    static Supplier<LockBackend> movesBack(MemoryStore store) {
+        Map<OwnerId, Long> ends = new ConcurrentHashMap<>();
+        return () -> new ForwardingBackend(store.newBackend()) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                String name = request.acquisition().name();
+                OwnerId owner = request.acquisition().owner();
+                CompletionStage<AcquireResult> answer = super.tryAcquire(request);
+                return answer.thenApply(attempt -> {
+                    if (attempt instanceof AcquireResult.Granted granted) {
+                        long now = System.nanoTime();
+                        long end = ends.computeIfAbsent(
+                                owner, any -> now + granted.grant().leaseMillis() * 1_000_000);
+                        if (now - end > 0) {
+                            store.expire(name);
+                        }
+                    }
+                    return attempt;
+                });
+            }
+        };
+    }
+
     /** A place that was lost with its connection is asked for again later, and keeps its number. */
     static Supplier<LockBackend> tokenByArrival(MemoryStore store) {
         Map<OwnerId, Long> arrivals = new ConcurrentHashMap<>();

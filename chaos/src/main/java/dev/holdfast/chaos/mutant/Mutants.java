@@ -45,6 +45,11 @@ public final class Mutants {
                     .withLongHolds(30),
             Mutant.ofBackend("renewal failure ignored", BrokenBackends::renewIgnored, FaultKind.NET_BLACK_HOLE)
                     .withLongHolds(30),
+            Mutant.ofServer(
+                            "late attempt puts the lock back on its first lease",
+                            BrokenServers::movesBack,
+                            FaultKind.NET_LATE)
+                    .withLongHolds(30),
             // Being told
             Mutant.ofClient("loss never told", BrokenClients::lossNeverTold).withLease(3_000),
             Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows),

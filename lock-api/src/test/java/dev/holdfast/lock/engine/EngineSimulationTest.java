@@ -30,6 +30,7 @@ class EngineSimulationTest {
         LongAdder doubts = new LongAdder();
         LongAdder closes = new LongAdder();
         LongAdder stops = new LongAdder();
+        LongAdder late = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
             Simulation simulation = run(seed, SimStore.Fault.NONE, 1);
@@ -40,6 +41,7 @@ class EngineSimulationTest {
             doubts.add(simulation.doubts);
             closes.add(simulation.closes);
             stops.add(simulation.stops);
+            late.add(simulation.late);
         });
         if (REPLAY == null) {
             assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS * 5);
@@ -48,6 +50,9 @@ class EngineSimulationTest {
             assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS * 5);
             assertThat(doubts.sum()).as("times in doubt").isGreaterThan(SEEDS / 10);
             assertThat(stops.sum()).as("threads stopped before a send").isGreaterThan(SEEDS / 4);
+            assertThat(late.sum())
+                    .as("requests that arrived after their client had given them up")
+                    .isGreaterThan(SEEDS / 2);
             assertThat(closes.sum()).as("clients closed").isGreaterThan(SEEDS / 10);
         }
     }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client's way to the {@link SimStore} through a bad network: requests and replies are slow, late by seconds, lost,
- * repeated, or answered with an error, whether they took effect or not; and a thread may stand still before it sends.
+ * repeated, or answered with an error, whether they took effect before that, after it, or not at all; and a thread may stand still before it sends.
  */
 final class SimBackend implements LockBackend {
     private final SimWorld world;
@@ -46,6 +46,8 @@ final class SimBackend implements LockBackend {
 
     int injected;
     int stops;
+    /** Requests that arrived after their failure was told. */
+    int late;
 
     SimBackend(
             SimWorld world,
@@ -107,7 +109,10 @@ final class SimBackend implements LockBackend {
             }
             case 7 -> { // fails here while the request is still on its way
                 fail(reply, there, new LockUnavailableException("time-out"));
-                world.after(null, world.millis(5, 4000), effect::get);
+                world.after(null, world.millis(5, 4000), () -> {
+                    late++;
+                    effect.get();
+                });
             }
             default -> {
                 if (world.chance(0.1)) {

@@ -30,6 +30,8 @@ final class SimStore {
         RENEWS_WHAT_IS_GONE,
         RESETS_TOKENS,
         FORGETS_OWNER_ON_RETRY,
+        /** A holder's attempt that comes late puts the lock back on the lease of its first grant. */
+        LATE_ATTEMPT_PUTS_BACK,
         IGNORES_ABANDON
     }
 
@@ -51,6 +53,8 @@ final class SimStore {
     private final Map<String, Lock> locks = new HashMap<>();
     /** When each was last abandoned: that promises something of the attempts before it, and nothing of those after it. */
     private final Map<OwnerId, Long> abandoned = new HashMap<>();
+    /** When the lease of each acquisition's first grant ends. */
+    private final Map<OwnerId, Long> firstEnds = new HashMap<>();
     /** Ended by an administrator: no client can know of that in time. */
     final Set<OwnerId> revoked = new HashSet<>();
 
@@ -116,7 +120,9 @@ final class SimStore {
             lock.queue.remove(owner);
             lock.holder = owner;
             lock.holderMachine = machine;
-            lock.expiresNanos = world.now() + request.leaseMillis() * 1_000_000;
+            long ends = world.now() + request.leaseMillis() * 1_000_000;
+            long firstEnds = firstEnds(owner, ends);
+            lock.expiresNanos = mine && fault == Fault.LATE_ATTEMPT_PUTS_BACK ? firstEnds : ends;
             return new AcquireResult.Granted(new Grant(acquisition, lock.token, request.leaseMillis(), null));
         }
         boolean queued = queues && request.waitMillis() > 0;
@@ -125,6 +131,11 @@ final class SimStore {
         }
         long remaining = sticky || lock.holder == null ? -1 : (lock.expiresNanos - world.now()) / 1_000_000;
         return new AcquireResult.Busy(remaining, queued ? new SimTicket(acquisition.name(), owner) : null);
+    }
+
+    private long firstEnds(OwnerId owner, long ends) {
+        Long first = firstEnds.putIfAbsent(owner, ends);
+        return first == null ? ends : first;
     }
 
     boolean listen(SimTicket ticket, @Nullable Runnable listener) {

@@ -54,6 +54,7 @@ final class Simulation {
     int doubts;
     int closes;
     int stops;
+    int late;
 
     /** Only carries the fact of the grant: the simulation releases by hold, since closing a lease waits. */
     record SimLease(Hold hold) implements Lease {
@@ -222,6 +223,7 @@ final class Simulation {
             stops += client.backend.stops;
         });
         world.runUntil(world.now() + 90 * SECOND);
+        clients.forEach(client -> late += client.backend.late);
         checkNothingIsLeft();
         if (failure != null) {
             throw failure;

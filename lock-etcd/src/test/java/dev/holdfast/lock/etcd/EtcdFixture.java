@@ -20,6 +20,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 
 /** One etcd, or a cluster, with a proxy before each node. */
 final class EtcdFixture implements LockFixture {
@@ -79,7 +80,8 @@ final class EtcdFixture implements LockFixture {
         return server;
     }
 
-    List<FaultProxy> proxies() {
+    @Override
+    public List<FaultProxy> proxies() {
         return proxies;
     }
 
@@ -105,7 +107,11 @@ final class EtcdFixture implements LockFixture {
 
     /** As the provider makes it; for the single key, as an application does. */
     Client newEtcdClient() {
-        String[] endpoints = proxies.stream()
+        return newEtcdClient(proxies);
+    }
+
+    private Client newEtcdClient(List<FaultProxy> through) {
+        String[] endpoints = through.stream()
                 .map(proxy -> "http://127.0.0.1:" + proxy.port())
                 .toArray(String[]::new);
         ClientBuilder builder = Client.builder().endpoints(endpoints);
@@ -132,7 +138,12 @@ final class EtcdFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        Client client = newEtcdClient();
+        return newBackend(proxies);
+    }
+
+    @Override
+    public LockBackend newBackend(List<FaultProxy> others) {
+        Client client = newEtcdClient(others);
         return EtcdLocks.builder(new EtcdConnection(client, client::close))
                 .prefix(PREFIX)
                 .mode(mode)
@@ -165,6 +176,23 @@ final class EtcdFixture implements LockFixture {
     @Override
     public long entries(String name) throws Exception {
         return find(name, 0).size();
+    }
+
+    /** The keys in their order, each with its revisions and its lease. */
+    @Override
+    public String content(String name) throws Exception {
+        return find(name, 0).stream()
+                .map(key -> "created " + key.getCreateRevision() + ", modified " + key.getModRevision() + ", on lease "
+                        + Long.toHexString(key.getLease()))
+                .collect(Collectors.joining("; "));
+    }
+
+    @Override
+    public void changeLeader() throws Exception {
+        if (server.nodes().size() > 1) {
+            EtcdClusterFaultTest.changeLeader(server.awaitLeader(), Duration.ofMinutes(1));
+            server.awaitHealthy();
+        }
     }
 
     List<KeyValue> find(String name, long limit) throws Exception {

@@ -211,7 +211,17 @@ final class ExpiringRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        ended(grant.acquisition());
+        boolean unanswered = underWay.abandon(grant.acquisition().owner());
+        try {
+            return released(grant, timeoutMillis);
+        } finally {
+            if (unanswered) { // behind the release, which would find nothing any more
+                orphans.remove(grant.acquisition());
+            }
+        }
+    }
+
+    private CompletionStage<ReleaseResult> released(Grant grant, long timeoutMillis) {
         return stage("release of token " + grant.token(), () -> {
             Strategy.Released released =
                     database.runForHold(timeoutMillis, connection -> strategy.release(connection, grant));

@@ -148,9 +148,11 @@ final class Db implements AutoCloseable {
 
     /** The same through the proxy, if there is one. */
     String proxiedUrl() {
-        return proxy == null || process == null
-                ? url
-                : url.replace(":" + process.port() + "/", ":" + proxy.port() + "/");
+        return proxy == null ? url : urlThrough(proxy);
+    }
+
+    String urlThrough(FaultProxy other) {
+        return url.replace(":" + process().port() + "/", ":" + other.port() + "/");
     }
 
     ServerProcess process() {

@@ -6,12 +6,14 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -38,8 +40,25 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
+        return newBackend(db.proxiedUrl());
+    }
+
+    @Override
+    public List<FaultProxy> proxies() {
+        return List.of(db.proxy());
+    }
+
+    @Override
+    public LockBackend newBackend(List<FaultProxy> others) {
+        return newBackend(db.urlThrough(others.get(0)));
+    }
+
+    private LockBackend newBackend(String url) {
         boolean rowLock = strategy == JdbcStrategy.ROW_LOCK;
-        HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(rowLock ? 600 : 6));
+        HikariDataSource pool = db.pool(config -> {
+            config.setJdbcUrl(url);
+            config.setMaximumPoolSize(rowLock ? 600 : 6);
+        });
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
                 .createTable(true)
@@ -56,6 +75,9 @@ final class JdbcFixture implements LockFixture {
         EnumSet<Capability> all = EnumSet.allOf(Capability.class);
         if (!db.isServer()) {
             all.removeAll(EnumSet.of(Capability.PAUSE, Capability.RESTART, Capability.PARTITION));
+        }
+        if (!db.isServer() || strategy == JdbcStrategy.ROW_LOCK) {
+            all.remove(Capability.LATE); // a row lock is held until the server learns that its connection has gone
         }
         return all;
     }

@@ -7,6 +7,7 @@ import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 
 /** One server behind a proxy, and how the contract looks into it and disturbs it. */
@@ -25,6 +26,11 @@ abstract class OneRedisFixture implements LockFixture {
 
     final FaultProxy proxy() {
         return proxy;
+    }
+
+    @Override
+    public final List<FaultProxy> proxies() {
+        return List.of(proxy);
     }
 
     @Override

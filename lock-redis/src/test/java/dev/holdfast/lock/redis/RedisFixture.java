@@ -66,7 +66,11 @@ final class RedisFixture extends OneRedisFixture {
     }
 
     String uri() {
-        return "redis://" + login + proxy().host() + ":" + proxy().port();
+        return uri(proxy());
+    }
+
+    private String uri(FaultProxy through) {
+        return "redis://" + login + through.host() + ":" + through.port();
     }
 
     @Override
@@ -76,7 +80,13 @@ final class RedisFixture extends OneRedisFixture {
 
     @Override
     public LockBackend newBackend() {
-        return settings.apply(RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(3))))
+        return newBackend(proxies());
+    }
+
+    @Override
+    public LockBackend newBackend(List<FaultProxy> others) {
+        return settings.apply(
+                        RedisLocks.builder(OwnedConnectionFactory.connect(uri(others.get(0)), Duration.ofSeconds(3))))
                 .backend();
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
@@ -13,6 +14,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 
 /**
  * A server with TLS and a password, which writes nothing to disk, behind a proxy; and the application's own client for
@@ -55,6 +58,12 @@ final class RedisTlsFixture extends OneRedisFixture {
         }
         return new RedisTlsFixture(
                 RedisServer.startTlsWithPassword(certificate, folder.resolve("server.key"), PASSWORD), certificate);
+    }
+
+    /** The application's client knows one address. */
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.complementOf(EnumSet.of(Capability.LATE));
     }
 
     @Override

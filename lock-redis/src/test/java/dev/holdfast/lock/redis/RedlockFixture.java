@@ -39,7 +39,8 @@ final class RedlockFixture implements LockFixture {
     }
 
     /** In the order of the servers. */
-    List<FaultProxy> proxies() {
+    @Override
+    public List<FaultProxy> proxies() {
         return proxies;
     }
 
@@ -50,12 +51,21 @@ final class RedlockFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend() {
-        return RedisLocks.redlockOf(newSources()).backend();
+        return newBackend(proxies);
+    }
+
+    @Override
+    public LockBackend newBackend(List<FaultProxy> others) {
+        return RedisLocks.redlockOf(newSources(others)).backend();
     }
 
     List<ConnectionFactory> newSources() {
+        return newSources(proxies);
+    }
+
+    private static List<ConnectionFactory> newSources(List<FaultProxy> through) {
         List<ConnectionFactory> sources = new ArrayList<>();
-        for (FaultProxy proxy : proxies) {
+        for (FaultProxy proxy : through) {
             sources.add(OwnedConnectionFactory.connect(
                     "redis://" + proxy.host() + ":" + proxy.port(), Duration.ofSeconds(3)));
         }

@@ -18,5 +18,10 @@ public enum Capability {
     /** {@link LockFixture#entries} works. */
     ENTRIES,
     /** {@link LockFixture#commands} works. */
-    COUNT
+    COUNT,
+    /**
+     * {@link LockFixture#proxies} and {@link LockFixture#newBackend(List)} work, and what a lost connection held can be
+     * ended through another one.
+     */
+    LATE
 }

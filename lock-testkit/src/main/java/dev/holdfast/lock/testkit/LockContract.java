@@ -223,6 +223,16 @@ public abstract class LockContract {
         }
     }
 
+    /** See {@link BackendLateRequestsContract}. */
+    @Nested
+    @Order(28)
+    @DisplayName("A backend's late request")
+    class BackendLateRequests extends BackendLateRequestsContract {
+        BackendLateRequests() {
+            super(LockContract.this);
+        }
+    }
+
     /** See {@link BackendNamesContract}. */
     @Nested
     @Order(7)

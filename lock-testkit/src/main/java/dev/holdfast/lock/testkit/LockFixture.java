@@ -4,7 +4,9 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.server.FaultProxy;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -159,6 +161,47 @@ public interface LockFixture extends AutoCloseable {
     default long commands() throws Exception {
         throw unsupported(Capability.COUNT);
     }
+
+    /**
+     * Returns the proxies through which {@link #newBackend()} reaches the store.
+     *
+     * @return one a server
+     * @throws IllegalStateException without {@link Capability#LATE}
+     */
+    default List<FaultProxy> proxies() {
+        throw unsupported(Capability.LATE);
+    }
+
+    /**
+     * Makes a backend that reaches the store through other proxies, so that its faults are its own.
+     *
+     * @param others as many as {@link #proxies}, to the same servers in the same order
+     * @return an open backend, closed by the caller
+     * @throws IllegalStateException without {@link Capability#LATE}
+     */
+    default LockBackend newBackend(List<FaultProxy> others) {
+        throw unsupported(Capability.LATE);
+    }
+
+    /**
+     * Describes what the store keeps for a name: who holds, who waits, and on what. Without what changes as time passes.
+     *
+     * @param name the lock's name
+     * @return for comparison with an earlier one; by default the number of {@link #entries}
+     * @throws IllegalStateException without {@link Capability#ENTRIES}
+     * @throws Exception if the store refuses it
+     */
+    default String content(String name) throws Exception {
+        return Long.toString(entries(name));
+    }
+
+    /**
+     * Makes another server the leader, where there is one, as it may happen at any time. Connections and all that is kept
+     * stay. Does nothing on a store without a leader.
+     *
+     * @throws Exception if that fails
+     */
+    default void changeLeader() throws Exception {}
 
     /** Stops the store and removes what it wrote. Idempotent. */
     @Override

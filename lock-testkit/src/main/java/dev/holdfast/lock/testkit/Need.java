@@ -11,6 +11,7 @@ enum Need {
     PARTITION,
     ENTRIES,
     COUNT,
+    LATE,
     /** The backend serves waiting processes strictly in order. */
     FIFO,
     /** The backend serves waiting processes in no order that it could keep. */

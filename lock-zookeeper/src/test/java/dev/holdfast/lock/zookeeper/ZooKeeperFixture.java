@@ -76,7 +76,8 @@ final class ZooKeeperFixture implements LockFixture {
         return server;
     }
 
-    List<FaultProxy> proxies() {
+    @Override
+    public List<FaultProxy> proxies() {
         return proxies;
     }
 
@@ -86,6 +87,10 @@ final class ZooKeeperFixture implements LockFixture {
 
     /** The addresses of the proxies. */
     String connectString() {
+        return connectString(proxies);
+    }
+
+    private static String connectString(List<FaultProxy> proxies) {
         return proxies.stream().map(proxy -> proxy.host() + ":" + proxy.port()).collect(Collectors.joining(","));
     }
 
@@ -113,10 +118,20 @@ final class ZooKeeperFixture implements LockFixture {
         return newBackend(CONTRACT_SESSION_MILLIS);
     }
 
+    @Override
+    public LockBackend newBackend(List<FaultProxy> others) {
+        return newBackend(others, CONTRACT_SESSION_MILLIS);
+    }
+
     ZooKeeperLockBackend newBackend(int sessionMillis) {
-        return (ZooKeeperLockBackend) settings.apply(ZooKeeperLocks.owning(connect(connectString(), sessionMillis)))
-                .basePath("/test/locks")
-                .backend();
+        return newBackend(proxies, sessionMillis);
+    }
+
+    private ZooKeeperLockBackend newBackend(List<FaultProxy> through, int sessionMillis) {
+        return (ZooKeeperLockBackend)
+                settings.apply(ZooKeeperLocks.owning(connect(connectString(through), sessionMillis)))
+                        .basePath("/test/locks")
+                        .backend();
     }
 
     /** A backend that goes past the proxies. */

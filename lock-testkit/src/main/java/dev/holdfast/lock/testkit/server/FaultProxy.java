@@ -71,6 +71,16 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
+     * Starts another proxy in front of the same server, for a client whose faults are its own.
+     *
+     * @return the proxy, listening, which passes everything
+     * @throws IOException if it cannot listen
+     */
+    public FaultProxy another() throws IOException {
+        return to(target.getHostString(), target.getPort());
+    }
+
+    /**
      * The address that the proxy listens on.
      *
      * @return {@code 127.0.0.1}

@@ -17,13 +17,17 @@ import java.util.function.BooleanSupplier;
  * <p>Made by {@link FaultProxy#keepBack}. Thread-safe.
  */
 public final class LateBytes {
+    private static final long QUIET_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final Direction direction;
     private final Set<ProxyConnection> connections;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     private int pieces;
+    private int waiting;
     private boolean cutOff;
     private boolean delivering;
+    private boolean torn;
 
     LateBytes(Direction direction, Set<ProxyConnection> connections) {
         this.direction = direction;
@@ -65,6 +69,72 @@ public final class LateBytes {
         change(() -> delivering = true);
     }
 
+    /**
+     * Delivers the first half of each piece that was kept back, and then resets the receiver's side of that connection: a
+     * request or reply that is torn.
+     */
+    public void deliverTorn() {
+        change(() -> {
+            cutOff = true;
+            torn = true;
+            delivering = true;
+        });
+    }
+
+    /**
+     * Waits until nothing more arrives to be kept back, for a tenth of a second.
+     *
+     * @param patience how long to wait
+     * @return whether it became quiet
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public boolean awaitQuiet(Duration patience) throws InterruptedException {
+        long end = System.nanoTime() + patience.toNanos();
+        lock.lockInterruptibly();
+        try {
+            int before = -1;
+            while (before != pieces) {
+                if (System.nanoTime() - end > 0) {
+                    return false;
+                }
+                before = pieces;
+                long left = QUIET_NANOS;
+                while (left > 0 && before == pieces) {
+                    left = changed.awaitNanos(left);
+                }
+            }
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Waits until everything that was kept back has been written to its receiver, or cannot be because that has ended the
+     * connection. It has then arrived, but need not have been worked on.
+     *
+     * @param patience how long to wait
+     * @return whether it was written in time
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public boolean awaitDelivered(Duration patience) throws InterruptedException {
+        long left = patience.toNanos();
+        lock.lockInterruptibly();
+        try {
+            while (waiting > 0 && left > 0) {
+                left = changed.awaitNanos(left);
+            }
+            return waiting == 0;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Ends these connections: the server learns that its clients have gone, and the clients that it has. */
+    public void end() {
+        connections.forEach(ProxyConnection::reset);
+    }
+
     Direction direction() {
         return direction;
     }
@@ -77,8 +147,23 @@ public final class LateBytes {
                 return false;
             }
             pieces++;
+            waiting++;
             changed.signalAll();
             return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** A piece that had {@linkplain #arrived arrived} was written, or never can be. */
+    void left() {
+        change(() -> waiting--);
+    }
+
+    boolean isTorn() {
+        lock.lock();
+        try {
+            return torn;
         } finally {
             lock.unlock();
         }

@@ -15,7 +15,14 @@ final class ProxyConnection {
 
     private static final int BUFFER = 64 * 1024;
 
-    private record Piece(byte[] bytes, long arrivedNanos) {
+    private record Piece(
+            byte[] bytes, long arrivedNanos, @Nullable LateBytes late) {
+        void left() {
+            if (late != null) {
+                late.left();
+            }
+        }
+
         boolean isEnd() {
             return bytes.length == 0;
         }
@@ -95,17 +102,20 @@ final class ProxyConnection {
                 LateBytes kept = late;
                 if (count < 0) {
                     if (!lost && kept == null) {
-                        queue.add(new Piece(new byte[0], System.nanoTime()));
+                        queue.add(new Piece(new byte[0], System.nanoTime(), null));
                     }
                     return;
                 }
-                if (kept != null && kept.direction() == direction && !kept.arrived()) {
+                boolean isLate = kept != null && kept.direction() == direction;
+                if (isLate && !kept.arrived()) {
                     continue;
                 }
+                Piece piece = new Piece(Arrays.copyOf(buffer, count), System.nanoTime(), isLate ? kept : null);
                 if (lost || (direction == Direction.TO_CLIENT && replyIsDropped())) {
                     lostBytes = true;
+                    piece.left();
                 } else {
-                    queue.add(new Piece(Arrays.copyOf(buffer, count), System.nanoTime()));
+                    queue.add(piece);
                 }
             }
         } catch (IOException e) {
@@ -149,8 +159,17 @@ final class ProxyConnection {
                     endIfBothSidesHave();
                     return;
                 }
-                out.write(piece.bytes());
-                out.flush();
+                boolean torn = piece.late() != null && piece.late().isTorn();
+                try {
+                    out.write(piece.bytes(), 0, torn ? piece.bytes().length / 2 : piece.bytes().length);
+                    out.flush();
+                } finally {
+                    piece.left();
+                }
+                if (torn) {
+                    resetQuietly(to);
+                    return;
+                }
             }
         } catch (IOException e) {
             if (!silent && late == null) {
@@ -158,6 +177,15 @@ final class ProxyConnection {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } finally {
+            undeliverable(queue);
+        }
+    }
+
+    /** Nothing is written any more; what is in the queue never will be. */
+    private void undeliverable(BlockingQueue<Piece> queue) {
+        for (Piece piece = queue.poll(); piece != null; piece = queue.poll()) {
+            piece.left();
         }
     }
 

@@ -192,6 +192,41 @@ class FaultProxyTest {
     }
 
     @Test
+    void keepBack_torn_arrivesByHalf() throws Exception {
+        try (LineServer.Client client = client(PATIENT_MILLIS);
+                FaultProxy other = proxy.another()) {
+            assertThat(client.ask("before")).isEqualTo("echo before");
+            LateBytes late = proxy.keepBack(Direction.TO_SERVER);
+            client.send("one\nthis is torn");
+            assertThat(late.awaitSome(Duration.ofSeconds(20))).isTrue();
+            assertThat(late.awaitQuiet(Duration.ofSeconds(20))).isTrue();
+            late.dropClients();
+            late.deliverTorn();
+            assertThat(late.awaitDelivered(Duration.ofSeconds(20))).isTrue();
+            try (LineServer.Client next = new LineServer.Client(other.port(), PATIENT_MILLIS)) {
+                assertThat(next.ask("after")).isEqualTo("echo after");
+            }
+            await().atMost(Duration.ofSeconds(20))
+                    .untilAsserted(() -> assertThat(server.ends()).isNotEmpty());
+            assertThat(server.received()).contains("before", "after").doesNotContain("this is torn");
+        }
+    }
+
+    @Test
+    void keepBack_ofAServerThatHasGone_isNotWaitedFor() throws Exception {
+        try (LineServer.Client client = client(PATIENT_MILLIS)) {
+            assertThat(client.ask("before")).isEqualTo("echo before");
+            LateBytes late = proxy.keepBack(Direction.TO_SERVER);
+            client.send("late");
+            assertThat(late.awaitSome(Duration.ofSeconds(20))).isTrue();
+            assertThat(late.awaitDelivered(Duration.ZERO)).as("kept back").isFalse();
+            late.end();
+            assertThat(late.awaitDelivered(Duration.ofSeconds(20))).isTrue();
+            assertThat(server.received()).doesNotContain("late");
+        }
+    }
+
+    @Test
     void connect_serverDown_isReset() throws Exception {
         server.close();
         assertThatThrownBy(() -> {

@@ -1,0 +1,452 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.LateBytes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DisplayName;
+
+/**
+ * A request that arrives when nobody waits for it any more: its bytes were kept back, its client has lost the connection and
+ * gone on over another one. Whoever has the lock at that time has it afterwards, and a free lock does not stay taken.
+ */
+abstract class BackendLateRequestsContract extends BackendGroup {
+    /** For how long a late request may show its effect. */
+    private static final Duration EFFECT = Duration.ofMillis(300);
+
+    private static final Duration CALL = Duration.ofSeconds(3);
+
+    BackendLateRequestsContract(LockContract contract) {
+        super(contract);
+    }
+
+    /** What is late. */
+    private enum Late {
+        ATTEMPT,
+        POLL,
+        RENEWAL,
+        RELEASE,
+        ABANDONMENT
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of an attempt, after the next one was granted: changes nothing")
+    void attempt_afterItsGrant() throws Exception {
+        goesOn(Late.ATTEMPT);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName(
+            "of a waiter's attempt, after the next one was granted, under another leader if there is one: changes nothing")
+    void poll_afterItsGrant() throws Exception {
+        goesOn(Late.POLL);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a renewal, after the next one: changes nothing")
+    void renewal_afterTheNext() throws Exception {
+        goesOn(Late.RENEWAL);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a release that was repeated: does not release the same client's next grant")
+    void release_afterTheNextGrant() throws Exception {
+        goesOn(Late.RELEASE);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of an abandonment that was repeated: does not end the same client's next grant")
+    void abandonment_afterTheNextGrant() throws Exception {
+        goesOn(Late.ABANDONMENT);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of an attempt that was abandoned, when nobody has the lock: leaves nothing for longer than its lease")
+    void attempt_onFreeLock() throws Exception {
+        comesToFreeLock(Late.ATTEMPT);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName(
+            "of a waiter's attempt that was abandoned, when nobody has the lock: leaves nothing for longer than its lease")
+    void poll_onFreeLock() throws Exception {
+        comesToFreeLock(Late.POLL);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a renewal, after the lease has ended: does not bring the grant back")
+    void renewal_onFreeLock() throws Exception {
+        comesToFreeLock(Late.RENEWAL);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a release, after the lease has ended: changes nothing")
+    void release_onFreeLock() throws Exception {
+        comesToFreeLock(Late.RELEASE);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of an abandonment, after the lease has ended: changes nothing")
+    void abandonment_onFreeLock() throws Exception {
+        comesToFreeLock(Late.ABANDONMENT);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of an attempt that was abandoned, after another client was granted the lock: changes nothing")
+    void attempt_onAnothersGrant() throws Exception {
+        comesToAnother(Late.ATTEMPT, LateBytes::deliver);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a waiter's attempt that was abandoned, after another client was granted the lock: changes nothing")
+    void poll_onAnothersGrant() throws Exception {
+        comesToAnother(Late.POLL, LateBytes::deliver);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a renewal, after another client was granted the lock: changes nothing")
+    void renewal_onAnothersGrant() throws Exception {
+        comesToAnother(Late.RENEWAL, LateBytes::deliver);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of a release, after another client was granted the lock: changes nothing")
+    void release_onAnothersGrant() throws Exception {
+        comesToAnother(Late.RELEASE, LateBytes::deliver);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of an abandonment, after another client was granted the lock: changes nothing")
+    void abandonment_onAnothersGrant() throws Exception {
+        comesToAnother(Late.ABANDONMENT, LateBytes::deliver);
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("of any kind, of which the first half arrives: changes nothing")
+    void torn_onAnothersGrant() throws Exception {
+        for (Late what : Late.values()) {
+            comesToAnother(what, LateBytes::deliverTorn);
+        }
+    }
+
+    @TestIf(Need.LATE)
+    @DisplayName("that was carried out in time, and answered late: changes nothing")
+    void lateReply_changesNothing() throws Exception {
+        for (Late what : Late.values()) {
+            isAnsweredLate(what);
+        }
+    }
+
+    /** The same client goes on, and has the lock when the request arrives. */
+    private void goesOn(Late what) throws Exception {
+        Scene scene = new Scene(what, LONG_LEASE_MILLIS);
+        if (!scene.keepBack(Direction.TO_SERVER)) {
+            return;
+        }
+        scene.reconnect();
+        fixture().changeLeader();
+        Grant grant = scene.goOn();
+        eventually(() -> renewed(scene.own, grant)); // a store may move the grant then
+
+        String before = fixture().content(scene.name);
+
+        scene.deliver(LateBytes::deliver);
+
+        scene.assertKeptBy(grant);
+        assertThat(fixture().content(scene.name))
+                .as("what the store has of '%s' after a late %s", scene.name, what)
+                .isEqualTo(before);
+        eventually(() -> renewed(scene.own, grant));
+        assertThat(eventually(() -> release(scene.own, grant))).isEqualTo(ReleaseResult.RELEASED);
+        scene.assertCanBeHad();
+    }
+
+    private void comesToFreeLock(Late what) throws Exception {
+        Scene scene = new Scene(what, shortLeaseMillis() * 2);
+        if (!scene.keepBack(Direction.TO_SERVER)) {
+            return;
+        }
+        scene.reconnect();
+        scene.end();
+        scene.assertCanBeHad();
+
+        scene.deliver(LateBytes::deliver);
+
+        scene.assertCanBeHad();
+    }
+
+    private void comesToAnother(Late what, Consumer<LateBytes> delivery) throws Exception {
+        Scene scene = new Scene(what, LONG_LEASE_MILLIS);
+        if (!scene.keepBack(Direction.TO_SERVER)) {
+            return;
+        }
+        scene.reconnect();
+        scene.end();
+        Grant grant = scene.other.await(PATIENCE);
+
+        scene.deliver(delivery);
+
+        scene.assertKeptBy(grant);
+        assertHeld(second(), grant);
+        assertThat(release(second(), grant)).as("release by the other client").isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    /** The reply is on its way while the client ends the acquisition; then another one is granted. */
+    private void isAnsweredLate(Late what) throws Exception {
+        Scene scene = new Scene(what, LONG_LEASE_MILLIS);
+        if (!scene.keepBack(Direction.TO_CLIENT)) {
+            return;
+        }
+        CompletableFuture<?> end = async(() -> scene.own.abandon(scene.driver.acquisition, TIMEOUT_MILLIS));
+
+        scene.deliver(LateBytes::deliver);
+
+        end.handle((answer, failure) -> true).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        scene.end();
+        Grant grant = scene.other.await(PATIENCE);
+        scene.assertKeptBy(grant);
+        assertHeld(second(), grant);
+        assertThat(release(second(), grant)).isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    /** A client that loses its connection may need some time to make another. */
+    private static <T> T eventually(Supplier<T> request) {
+        long start = System.nanoTime();
+        while (true) {
+            try {
+                return request.get();
+            } catch (LockUnavailableException e) {
+                if (System.nanoTime() - start > PATIENCE.toNanos()) {
+                    throw e;
+                }
+                java.util.concurrent.locks.LockSupport.parkNanos(20_000_000);
+            }
+        }
+    }
+
+    private static boolean renewed(LockBackend backend, Grant grant) {
+        RenewResult result = renew(backend, grant);
+        if (result instanceof RenewResult.Unknown unknown) {
+            throw new LockUnavailableException("not renewed yet: " + unknown.detail());
+        }
+        assertThat(result).as("renewal of what is held").isInstanceOf(RenewResult.Renewed.class);
+        return true;
+    }
+
+    /** A blocking backend blocks a thread of its own. */
+    private static CompletableFuture<Object> async(Supplier<? extends CompletionStage<?>> request) {
+        CompletableFuture<Object> answer = new CompletableFuture<>();
+        Thread thread = new Thread(
+                () -> {
+                    try {
+                        request.get().whenComplete((result, failure) -> {
+                            if (failure != null) {
+                                answer.completeExceptionally(failure);
+                            } else {
+                                answer.complete(result);
+                            }
+                        });
+                    } catch (RuntimeException e) {
+                        answer.completeExceptionally(e);
+                    }
+                },
+                "contract-late");
+        thread.setDaemon(true);
+        thread.start();
+        return answer;
+    }
+
+    /** A client with proxies of its own, at the point at which it makes the request that will be late. */
+    private final class Scene {
+        final String name = newName();
+        final LockBackend own;
+        final BackendDriver driver;
+        final BackendDriver other = driver(second(), name);
+        private final Late what;
+        private final List<FaultProxy> proxies = new ArrayList<>();
+        private List<LateBytes> kept = List.of();
+        private CompletableFuture<?> sent = new CompletableFuture<>();
+        private @Nullable Grant grant;
+
+        Scene(Late what, long leaseMillis) throws Exception {
+            this.what = what;
+            for (FaultProxy proxy : fixture().proxies()) {
+                proxies.add(closing(proxy.another()));
+            }
+            own = closing(LockContract.observed(fixture().newBackend(proxies)));
+            driver = untracked(own, name, leaseMillis);
+            BackendDriver warmUp = untracked(own, newName(), leaseMillis);
+            Grant warm = eventually(warmUp::acquire);
+            eventually(() -> release(own, warm));
+            if (what == Late.POLL) {
+                becomeNext();
+            } else if (what != Late.ATTEMPT) {
+                grant = eventually(driver::acquire);
+            }
+            closing(() -> eventually(() -> {
+                driver.abandon();
+                return true;
+            }));
+        }
+
+        /** Waits behind another holder, who then releases. */
+        private void becomeNext() throws Exception {
+            Grant held = granted(first(), name);
+            Ticket ticket = eventually(driver::queueUp).ticket();
+            if (ticket == null) {
+                release(first(), held);
+                return;
+            }
+            CountDownLatch called = new CountDownLatch(1);
+            Subscription signal = own.subscribe(ticket, called::countDown);
+            closing(signal::close);
+            release(first(), held);
+            called.await(CALL.toMillis(), TimeUnit.MILLISECONDS); // a store may leave it to polls
+        }
+
+        /**
+         * Makes the request, or the reply, late. Returns false if there is none: a waiter that was told that its turn has come
+         * may have no more to ask.
+         */
+        boolean keepBack(Direction direction) throws Exception {
+            eventually(() -> answer(own.holder(name, TIMEOUT_MILLIS))); // there is a connection for it
+            kept = proxies.stream().map(proxy -> proxy.keepBack(direction)).toList();
+            kept.forEach(late -> closing(late::end));
+            sent = async(this::request);
+            assertThat(awaitSome()).as("bytes of the %s kept back", what).isTrue();
+            for (LateBytes late : kept) {
+                assertThat(late.awaitQuiet(PATIENCE)).isTrue();
+            }
+            boolean asked = !sent.isDone();
+            assertThat(asked || what == Late.POLL)
+                    .as("the %s waits for an answer", what)
+                    .isTrue();
+            return asked;
+        }
+
+        private boolean awaitSome() throws InterruptedException {
+            long start = System.nanoTime();
+            while (System.nanoTime() - start < PATIENCE.toNanos()) {
+                for (LateBytes late : kept) {
+                    if (sent.isDone() || late.awaitSome(Duration.ofMillis(10))) {
+                        return true;
+                    }
+                }
+            }
+            return false;
+        }
+
+        private CompletionStage<?> request() {
+            return switch (what) {
+                case ATTEMPT -> driver.send(0);
+                case POLL -> driver.send(LONG_LEASE_MILLIS);
+                case RENEWAL -> own.renew(List.of(own()), TIMEOUT_MILLIS);
+                case RELEASE -> own.release(own(), TIMEOUT_MILLIS);
+                case ABANDONMENT -> own.abandon(driver.acquisition, TIMEOUT_MILLIS);
+            };
+        }
+
+        private Grant own() {
+            return java.util.Objects.requireNonNull(grant);
+        }
+
+        /** The client's connections break; what it sends to cancel its request is lost. It makes new ones. */
+        void reconnect() {
+            kept.forEach(LateBytes::cutOff);
+            kept.forEach(LateBytes::dropClients);
+        }
+
+        /** The client goes on as if the request had not been carried out. Returns what it holds then. */
+        Grant goOn() {
+            return switch (what) {
+                case ATTEMPT, POLL -> eventually(() -> driver.await(PATIENCE));
+                case RENEWAL -> own();
+                case RELEASE -> {
+                    eventually(() -> release(own, own()));
+                    yield next();
+                }
+                case ABANDONMENT -> {
+                    eventually(() -> {
+                        driver.abandon();
+                        return true;
+                    });
+                    yield next();
+                }
+            };
+        }
+
+        private Grant next() {
+            BackendDriver next = untracked(own, name);
+            closing(() -> eventually(() -> {
+                next.abandon();
+                return true;
+            }));
+            return eventually(() -> next.await(PATIENCE));
+        }
+
+        /** The acquisition ends: who asks gives up, and a lease ends on the server. */
+        void end() throws Exception {
+            if (what == Late.ATTEMPT || what == Late.POLL) {
+                eventually(() -> {
+                    driver.abandon();
+                    return true;
+                });
+            } else {
+                fixture().expire(name);
+            }
+        }
+
+        void deliver(Consumer<LateBytes> how) throws Exception {
+            kept.forEach(how);
+            for (LateBytes late : kept) {
+                assertThat(late.awaitDelivered(PATIENCE)).as("delivered").isTrue();
+            }
+        }
+
+        /**
+         * For as long as a late request may need to show its effect. A store may count a late attempt of the holder as a
+         * further grant to it, with a higher token.
+         */
+        void assertKeptBy(Grant held) {
+            BackendDriver rival = driver(first(), name);
+            long start = System.nanoTime();
+            do {
+                rival.assertBusy();
+            } while (System.nanoTime() - start < EFFECT.toNanos());
+            HolderInfo holder =
+                    answer(first().holder(name, TIMEOUT_MILLIS)).orElseThrow(() -> new AssertionError("no holder"));
+            assertThat(holder.token())
+                    .as("token of the holder, after a late %s", what)
+                    .isGreaterThanOrEqualTo(held.token());
+        }
+
+        /** At the latest when the lease of what came late has ended. */
+        void assertCanBeHad() {
+            BackendDriver rival = driver(first(), name);
+            long start = System.nanoTime();
+            do {
+                release(first(), rival.await(PATIENCE));
+                rival = driver(first(), name);
+            } while (System.nanoTime() - start < EFFECT.toNanos());
+        }
+    }
+}
