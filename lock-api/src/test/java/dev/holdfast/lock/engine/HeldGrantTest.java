@@ -169,7 +169,7 @@ class HeldGrantTest {
     }
 
     @Test
-    void possession_isOfTheThreadOrOfTheLease() throws InterruptedException {
+    void hold_isOfTheThreadOrOfTheLease() throws InterruptedException {
         HeldGrant heldGrant = granted();
         Thread here = Thread.currentThread();
         Thread other = new Thread(() -> {});
