@@ -14,10 +14,13 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What {@link GrpcDeadlineInterceptor} does, without gRPC's timer for each call, which wakes a thread each time: a call that takes
- * too long is cancelled, and fails as gRPC's own deadline would fail it. Thread-safe.
+ * Gives every call a deadline, except for watches, which live as long as they are wanted, and calls that have one already. gRPC's own
+ * deadline would take a timer for each call and wake a thread each time; here all calls share one. A call that takes too long is
+ * cancelled, and fails as gRPC's own deadline would fail it. Thread-safe.
  */
 final class DeadlineInterceptor implements ClientInterceptor {
+    private static final String WATCHES = "etcdserverpb.Watch";
+
     private final Timeouts timeouts = new Timeouts();
     private final long millis;
 
@@ -29,7 +32,8 @@ final class DeadlineInterceptor implements ClientInterceptor {
     public <ReqT, RespT> ClientCall<ReqT, RespT> interceptCall(
             MethodDescriptor<ReqT, RespT> method, CallOptions options, Channel next) {
         ClientCall<ReqT, RespT> call = next.newCall(method, options);
-        return GrpcDeadlineInterceptor.isBounded(method, options) ? call : new BoundedCall<>(call);
+        boolean isBounded = options.getDeadline() != null || WATCHES.equals(method.getServiceName());
+        return isBounded ? call : new BoundedCall<>(call);
     }
 
     private final class BoundedCall<ReqT, RespT> extends SimpleForwardingClientCall<ReqT, RespT> {

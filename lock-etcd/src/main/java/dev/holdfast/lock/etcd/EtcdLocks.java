@@ -65,7 +65,7 @@ public final class EtcdLocks {
     }
 
     static ClientBuilder recommended(ClientBuilder builder, Duration callTimeout) {
-        return settings(builder).interceptor(new GrpcDeadlineInterceptor(callTimeout));
+        return settings(builder).interceptor(new DeadlineInterceptor(callTimeout));
     }
 
     private static ClientBuilder settings(ClientBuilder builder) {

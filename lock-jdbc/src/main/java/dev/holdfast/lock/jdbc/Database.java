@@ -27,7 +27,7 @@ final class Database implements AutoCloseable {
     private static final String USER = "<the user>";
 
     private final Connections connections;
-    private final BoundedExecutor worker;
+    private final BoundedExecutor executor;
     private final Schema schema;
     private final long timeoutMillis;
     private final Runnable closeDataSource;
@@ -36,7 +36,7 @@ final class Database implements AutoCloseable {
 
     private Database(Connections connections, Schema schema, long timeoutMillis, Runnable closeDataSource) {
         this.connections = connections;
-        this.worker = new BoundedExecutor(connections, schema.dialect());
+        this.executor = new BoundedExecutor(connections, schema.dialect());
         this.schema = schema;
         this.timeoutMillis = timeoutMillis;
         this.closeDataSource = closeDataSource;
@@ -55,7 +55,7 @@ final class Database implements AutoCloseable {
     /** The same, with connections that may be nobody else's. */
     static Database open(Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
         Dialect dialect;
-        // The dialect is not known yet: H2's worker does what is right for all, at the price of a thread.
+        // The dialect is not known yet: H2's executor does what is right for all, at the price of a thread.
         try (BoundedExecutor first = new BoundedExecutor(connections, Dialect.H2)) {
             dialect = first.run(timeoutMillis, connection -> {
                 Dialect found = Dialect.of(connection.getMetaData());
@@ -72,7 +72,7 @@ final class Database implements AutoCloseable {
             database.requireTable(request.create(), timeoutMillis);
             return database;
         } catch (RuntimeException e) {
-            database.worker.close();
+            database.executor.close();
             throw e;
         }
     }
@@ -173,17 +173,17 @@ final class Database implements AutoCloseable {
     }
 
     <T> T run(long timeoutMillis, SqlWork<T> work) throws SQLException {
-        return noted(() -> worker.run(timeoutMillis, work));
+        return noted(() -> executor.run(timeoutMillis, work));
     }
 
     /** As {@link #run}, for somebody who has to know when the transaction has ended. */
     <T> T run(long timeoutMillis, BoundedExecutor.Around<T> around, SqlWork<T> work) throws SQLException {
-        return noted(() -> worker.run(timeoutMillis, around, work));
+        return noted(() -> executor.run(timeoutMillis, around, work));
     }
 
     /** As {@link #run}, for what keeps or ends a hold: no attempt is in its way. */
     <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
-        return noted(() -> worker.runForHold(timeoutMillis, work));
+        return noted(() -> executor.runForHold(timeoutMillis, work));
     }
 
     /** Whether the database answers decides how long {@link #close()} waits for it. */
@@ -199,7 +199,7 @@ final class Database implements AutoCloseable {
     }
 
     void inBackground(Runnable task) {
-        worker.inBackground(task);
+        executor.inBackground(task);
     }
 
     Connections connections() {
@@ -270,7 +270,7 @@ final class Database implements AutoCloseable {
 
     /** The same, after something else that may take its time as well. */
     void close(Runnable first) {
-        worker.close();
+        executor.close();
         Thread closing = Threads.start("holdfast-jdbc-close", () -> closeConnections(first));
         long untilNanos = System.nanoTime()
                 + TimeUnit.MILLISECONDS.toNanos(silent ? Math.min(SILENT_CLOSE_MILLIS, timeoutMillis) : timeoutMillis);

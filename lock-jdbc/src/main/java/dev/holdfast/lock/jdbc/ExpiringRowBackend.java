@@ -26,7 +26,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Locks that are rows with an expiry, by one {@link Strategy} or another. Thread-safe. */
+/** Locks that are rows with an expiry, by {@link ExpiryStatements}. Thread-safe. */
 final class ExpiringRowBackend implements LockBackend {
     /** How soon a busy lock is asked for again, and always while it changes hands. */
     private static final long POLL_MILLIS = 5;
@@ -49,27 +49,27 @@ final class ExpiringRowBackend implements LockBackend {
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
 
     private final Database database;
-    private final Strategy strategy;
+    private final ExpiryStatements statements;
     private final @Nullable Sweeper sweeper;
     private final @Nullable PostgresWakeups wakeups;
     private final AttemptsUnderWay underWay = new AttemptsUnderWay();
     private final Orphans orphans;
-    private final FairnessPause turns;
+    private final FairnessPause fairness;
     private final long pauseMillis;
 
     private ExpiringRowBackend(
             Database database,
-            Strategy strategy,
+            ExpiryStatements statements,
             @Nullable Sweeper sweeper,
             @Nullable PostgresWakeups wakeups,
             LongSupplier nanoTime) {
         this.database = database;
-        this.strategy = strategy;
-        this.orphans = new Orphans(database, strategy);
+        this.statements = statements;
+        this.orphans = new Orphans(database, statements);
         this.sweeper = sweeper;
         this.wakeups = wakeups;
         this.pauseMillis = wakeups == null ? POLLED_MILLIS : CALLED_MILLIS;
-        this.turns = new FairnessPause(pauseMillis, nanoTime);
+        this.fairness = new FairnessPause(pauseMillis, nanoTime);
     }
 
     /** A backend whose waiters poll. */
@@ -77,15 +77,15 @@ final class ExpiringRowBackend implements LockBackend {
         return of(kind, database, null, System::nanoTime);
     }
 
-    /** A backend whose waiters are called, if there is who calls them; the time is for taking turns alone. */
+    /** A backend whose waiters are called, if there is who calls them; the time is for taking fairness alone. */
     static ExpiringRowBackend of(
             JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
         Dialect dialect = database.dialect();
         Tokens tokens =
                 kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
-        Strategy strategy = new VersionStrategy(dialect, database.table(), tokens);
+        ExpiryStatements statements = new ExpiryStatements(dialect, database.table(), tokens);
         return new ExpiringRowBackend(
-                database, strategy, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);
+                database, statements, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);
     }
 
     @Override
@@ -100,7 +100,7 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         String name = request.acquisition().name();
-        if (request.waitMillis() >= LONG_WAIT_MILLIS && turns.isOthersTurn(name)) {
+        if (request.waitMillis() >= LONG_WAIT_MILLIS && fairness.isOthersTurn(name)) {
             return CompletableFuture.completedStage(new AcquireResult.Busy(pauseMillis, null));
         }
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
@@ -149,11 +149,11 @@ final class ExpiringRowBackend implements LockBackend {
         if (System.nanoTime() - deadlineNanos >= 0) {
             throw new SQLTransientConnectionException("the deadline has passed", "08000");
         }
-        AcquireResult answer = strategy.tryAcquire(connection, request);
+        AcquireResult answer = statements.tryAcquire(connection, request);
         if (!underWay.isAbandoned(request.acquisition().owner())) {
             return answer;
         }
-        strategy.abandon(connection, request.acquisition());
+        statements.abandon(connection, request.acquisition());
         return ExpiryRows.busy(-1);
     }
 
@@ -168,13 +168,13 @@ final class ExpiringRowBackend implements LockBackend {
     private AcquireResult called(AcquireRequest request, AcquireResult answer) {
         String name = request.acquisition().name();
         if (!(answer instanceof AcquireResult.Busy busy)) {
-            turns.granted(name);
+            fairness.granted(name);
             return answer;
         }
         if (request.waitMillis() == 0) {
             return answer;
         }
-        turns.busy(name);
+        fairness.busy(name);
         return wakeups == null
                 ? answer
                 : new AcquireResult.Busy(busy.remainingMillis(), wakeups.busy(name, request.ticket()));
@@ -191,7 +191,7 @@ final class ExpiringRowBackend implements LockBackend {
         CompletionStage<Boolean> abandoned = stage(
                 "abandonment",
                 () -> database.run(timeoutMillis, connection -> {
-                    strategy.abandon(connection, acquisition);
+                    statements.abandon(connection, acquisition);
                     return true;
                 }));
         return abandoned.thenAccept(done -> {});
@@ -200,7 +200,8 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         return stage("renewal of " + grants.size() + " leases", () -> {
-            Set<OwnerId> renewed = database.runForHold(timeoutMillis, connection -> strategy.renew(connection, grants));
+            Set<OwnerId> renewed =
+                    database.runForHold(timeoutMillis, connection -> statements.renew(connection, grants));
             return grants.stream().map(grant -> result(grant, renewed)).toList();
         });
     }
@@ -223,19 +224,19 @@ final class ExpiringRowBackend implements LockBackend {
 
     private CompletionStage<ReleaseResult> released(Grant grant, long timeoutMillis) {
         return stage("release of token " + grant.token(), () -> {
-            Strategy.Released released =
-                    database.runForHold(timeoutMillis, connection -> strategy.release(connection, grant));
-            turns.released(grant.acquisition().name(), released == Strategy.Released.HELD_AND_AWAITED);
+            ExpiryStatements.Released released =
+                    database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
+            fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
             if (sweeper != null) {
                 sweeper.released();
             }
-            return released == Strategy.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
+            return released == ExpiryStatements.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
         });
     }
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return stage("holder", () -> database.run(timeoutMillis, connection -> strategy.holder(connection, name)));
+        return stage("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
     }
 
     @Override

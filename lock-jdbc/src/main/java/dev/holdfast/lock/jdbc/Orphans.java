@@ -20,12 +20,12 @@ final class Orphans {
     private static final long TIMEOUT_MILLIS = 3_000;
 
     private final Database database;
-    private final Strategy strategy;
+    private final ExpiryStatements statements;
     private final Semaphore places = new Semaphore(MOST);
 
-    Orphans(Database database, Strategy strategy) {
+    Orphans(Database database, ExpiryStatements statements) {
         this.database = database;
-        this.strategy = strategy;
+        this.statements = statements;
     }
 
     /** Begins at once, in the background. */
@@ -51,7 +51,7 @@ final class Orphans {
     private void abandon(AcquisitionId acquisition) {
         try {
             database.run(TIMEOUT_MILLIS, connection -> {
-                strategy.abandon(connection, acquisition);
+                statements.abandon(connection, acquisition);
                 return true;
             });
         } catch (SQLException | LockException e) {

@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Set;
 
-/** The two statements of {@link VersionStrategy} that no two databases write alike. Immutable. */
+/** The two statements of {@link ExpiryStatements} that no two databases write alike. Immutable. */
 interface VersionStatements {
 
     /** Grants, or tells the holder's remaining time: one statement, two if the name is new on MySQL, MariaDB and H2. */

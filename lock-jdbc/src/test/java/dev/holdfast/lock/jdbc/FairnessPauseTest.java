@@ -12,28 +12,28 @@ final class FairnessPauseTest {
     private static final long PAUSE_MILLIS = 5;
 
     private final AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1_000);
-    private final FairnessPause turns = new FairnessPause(PAUSE_MILLIS, nanos::get);
+    private final FairnessPause fairness = new FairnessPause(PAUSE_MILLIS, nanos::get);
 
     private void pass(long millis) {
         nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(millis));
     }
 
     private void hold(boolean awaited) {
-        turns.granted(NAME);
+        fairness.granted(NAME);
         pass(TURN_MILLIS);
-        turns.released(NAME, awaited);
+        fairness.released(NAME, awaited);
     }
 
     /** The lock is taken by somebody else first, for a turn. */
     private void lose() {
-        turns.busy(NAME);
+        fairness.busy(NAME);
         pass(TURN_MILLIS);
     }
 
     @Test
     void alone_neverPauses() {
         for (int i = 0; i < 100; i++) {
-            assertThat(turns.isOthersTurn(NAME)).isFalse();
+            assertThat(fairness.isOthersTurn(NAME)).isFalse();
             hold(false);
         }
     }
@@ -43,11 +43,11 @@ final class FairnessPauseTest {
         lose();
         for (int i = 0; i < 20; i++) {
             hold(false);
-            assertThat(turns.isOthersTurn(NAME)).as("round " + i).isTrue();
+            assertThat(fairness.isOthersTurn(NAME)).as("round " + i).isTrue();
             pass(PAUSE_MILLIS - 1);
-            assertThat(turns.isOthersTurn(NAME)).as("so long").isTrue();
+            assertThat(fairness.isOthersTurn(NAME)).as("so long").isTrue();
             pass(1);
-            assertThat(turns.isOthersTurn(NAME)).as("once").isFalse();
+            assertThat(fairness.isOthersTurn(NAME)).as("once").isFalse();
             lose();
         }
     }
@@ -55,21 +55,21 @@ final class FairnessPauseTest {
     @Test
     void awaited_pausesThoughItHasNotWaited() {
         hold(true);
-        assertThat(turns.isOthersTurn(NAME)).isTrue();
-        assertThat(turns.isOthersTurn("another")).isFalse();
+        assertThat(fairness.isOthersTurn(NAME)).isTrue();
+        assertThat(fairness.isOthersTurn("another")).isFalse();
     }
 
     @Test
     void shortHolds_shareATurn() {
         lose();
-        turns.granted(NAME);
+        fairness.granted(NAME);
         for (int i = 0; i < 8; i++) {
-            assertThat(turns.isOthersTurn(NAME)).as("after " + i + " ms").isFalse();
+            assertThat(fairness.isOthersTurn(NAME)).as("after " + i + " ms").isFalse();
             pass(1);
-            turns.granted(NAME);
-            turns.released(NAME, false);
+            fairness.granted(NAME);
+            fairness.released(NAME, false);
         }
-        assertThat(turns.isOthersTurn(NAME)).isTrue();
+        assertThat(fairness.isOthersTurn(NAME)).isTrue();
     }
 
     @Test
@@ -77,16 +77,16 @@ final class FairnessPauseTest {
         lose();
         hold(false);
         pass(PAUSE_MILLIS);
-        assertThat(turns.isOthersTurn(NAME)).isFalse();
+        assertThat(fairness.isOthersTurn(NAME)).isFalse();
     }
 
     @Test
     void rivalsNotMetForASecond_areForgotten() {
         lose();
-        turns.granted(NAME);
+        fairness.granted(NAME);
         pass(1_001);
-        turns.released(NAME, false);
-        assertThat(turns.isOthersTurn(NAME)).isFalse();
+        fairness.released(NAME, false);
+        assertThat(fairness.isOthersTurn(NAME)).isFalse();
     }
 
     @Test
@@ -95,7 +95,7 @@ final class FairnessPauseTest {
         int pauses = 0;
         for (int i = 0; i < 500; i++) {
             hold(true); // as on PostgreSQL, where an announcement outlives its waiter
-            if (turns.isOthersTurn(NAME)) {
+            if (fairness.isOthersTurn(NAME)) {
                 pauses++;
                 pass(PAUSE_MILLIS);
             }
@@ -104,16 +104,16 @@ final class FairnessPauseTest {
 
         lose();
         hold(true);
-        assertThat(turns.isOthersTurn(NAME)).as("once there is one again").isTrue();
+        assertThat(fairness.isOthersTurn(NAME)).as("once there is one again").isTrue();
     }
 
     @Test
     void manyNames_areForgottenRatherThanKept() {
         for (int i = 0; i < 10_000; i++) {
-            turns.busy("many/" + i);
+            fairness.busy("many/" + i);
         }
-        turns.busy(NAME);
+        fairness.busy(NAME);
         hold(false);
-        assertThat(turns.isOthersTurn(NAME)).isTrue();
+        assertThat(fairness.isOthersTurn(NAME)).isTrue();
     }
 }

@@ -94,11 +94,12 @@ final class TransactionRunnerTest {
             config.setConnectionTimeout(500);
             config.setValidationTimeout(500);
             try (LatePool pool = new LatePool(config);
-                    BoundedExecutor worker = new BoundedExecutor(Connections.shared(pool, 2_000), Dialect.POSTGRESQL)) {
+                    BoundedExecutor executor =
+                            new BoundedExecutor(Connections.shared(pool, 2_000), Dialect.POSTGRESQL)) {
                 SqlWork<Boolean> work = connection -> Threads.isOurs();
-                assertThat((Boolean) worker.run(2_000, work)).isFalse();
+                assertThat((Boolean) executor.run(2_000, work)).isFalse();
                 pool.millis.set(1_700);
-                assertThat((Boolean) worker.run(2_000, work)).isTrue();
+                assertThat((Boolean) executor.run(2_000, work)).isTrue();
             }
         }
     }

@@ -3,46 +3,46 @@ package dev.holdfast.lock.redis;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 
-/** A source whose client outlives single connections. */
-record BorrowedConnectionFactory(ConnectionFactory source) implements ConnectionFactory {
+/** A factory whose client outlives single connections. */
+record BorrowedConnectionFactory(ConnectionFactory factory) implements ConnectionFactory {
     @Override
     public boolean cluster() {
-        return source.cluster();
+        return factory.cluster();
     }
 
     @Override
     public Link connect() {
-        return source.connect();
+        return factory.connect();
     }
 
     @Override
     public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-        return source.signals(prefix, waiters, link);
+        return factory.signals(prefix, waiters, link);
     }
 
     @Override
     public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-        return source.connectPubSub();
+        return factory.connectPubSub();
     }
 
     @Override
     public boolean subscribes() {
-        return source.subscribes();
+        return factory.subscribes();
     }
 
     @Override
     public boolean connects() {
-        return source.connects();
+        return factory.connects();
     }
 
     @Override
     public void refused(boolean refused) {
-        source.refused(refused);
+        factory.refused(refused);
     }
 
     @Override
     public void close(StatefulConnection<?, ?> connection) {
-        source.close(connection);
+        factory.close(connection);
     }
 
     @Override

@@ -42,7 +42,7 @@ final class ChannelSignals implements RedisSignals {
     private final String channel;
     private final boolean countsAll;
     private final RedisWaiters waiters;
-    private final ConnectionFactory source;
+    private final ConnectionFactory factory;
     private final AtomicReference<CompletableFuture<StatefulRedisPubSubConnection<String, String>>> connection =
             new AtomicReference<>();
     private final AtomicBoolean warned = new AtomicBoolean();
@@ -58,13 +58,13 @@ final class ChannelSignals implements RedisSignals {
      * @param prefix the first part of this process's own channel
      * @param countsAll whether PUBLISH counts all who hear: on a cluster it counts those on one node
      * @param waiters who is called
-     * @param source connects, on a thread of its own
+     * @param factory connects, on a thread of its own
      */
-    ChannelSignals(String prefix, boolean countsAll, RedisWaiters waiters, ConnectionFactory source) {
+    ChannelSignals(String prefix, boolean countsAll, RedisWaiters waiters, ConnectionFactory factory) {
         this.channel = prefix + ":c:" + inbox;
         this.countsAll = countsAll;
         this.waiters = waiters;
-        this.source = source;
+        this.factory = factory;
     }
 
     @Override
@@ -120,14 +120,14 @@ final class ChannelSignals implements RedisSignals {
 
     private void open(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
         try {
-            StatefulRedisPubSubConnection<String, String> opened = source.connectPubSub();
+            StatefulRedisPubSubConnection<String, String> opened = factory.connectPubSub();
             if (opened != heard) {
                 heard = opened;
                 listenTo(opened);
             }
             opening.complete(opened);
             if (closed) {
-                source.close(opened);
+                factory.close(opened);
                 return;
             }
             CompletableFuture<Void> subscribed =
@@ -189,7 +189,7 @@ final class ChannelSignals implements RedisSignals {
         }
         LOG.debug("channel '{}': calls do not arrive, so it is subscribed anew", channel);
         enter(State.FAILED);
-        if (source.connects()) {
+        if (factory.connects()) {
             dead.thenAccept(StatefulRedisPubSubConnection::closeAsync);
         }
         open();
@@ -209,7 +209,7 @@ final class ChannelSignals implements RedisSignals {
         } else {
             LOG.debug("channel '{}': cannot subscribe, waiters poll until it works", channel, failure);
         }
-        if (source.connects()) {
+        if (factory.connects()) {
             opened.closeAsync();
         }
         failed(opening);
@@ -227,7 +227,7 @@ final class ChannelSignals implements RedisSignals {
         closed = true;
         CompletableFuture<StatefulRedisPubSubConnection<String, String>> open = connection.get();
         if (open != null) {
-            open.thenAccept(source::close);
+            open.thenAccept(factory::close);
         }
     }
 }

@@ -120,7 +120,7 @@ interface ConnectionFactory {
     /** Whether the server refuses us, as far as is known: it is then asked less often. */
     default void refused(boolean refused) {}
 
-    /** Closes a connection that this source has made, so that its client can be closed next without finding it half closed. */
+    /** Closes a connection that this factory has made, so that its client can be closed next without finding it half closed. */
     default void close(StatefulConnection<?, ?> connection) {
         try {
             connection.closeAsync().get(CLOSE_MILLIS, TimeUnit.MILLISECONDS);

@@ -42,7 +42,7 @@ final class LinkKeeper {
     private static final long LONGEST_PAUSE_NANOS = 5_000_000_000L;
     private static final long LAST_REPLIES_MILLIS = 3_000;
 
-    private final ConnectionFactory source;
+    private final ConnectionFactory factory;
     private final Map<String, Silence> servers = new ConcurrentHashMap<>();
     private final AtomicBoolean connecting = new AtomicBoolean();
     private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
@@ -55,9 +55,9 @@ final class LinkKeeper {
     private volatile boolean closed;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    LinkKeeper(ConnectionFactory source) {
-        this.source = source;
-        this.link = source.connect();
+    LinkKeeper(ConnectionFactory factory) {
+        this.factory = factory;
+        this.link = factory.connect();
     }
 
     ConnectionFactory.Link link() {
@@ -130,7 +130,7 @@ final class LinkKeeper {
         if (used != link || now - looked < PAUSE_NANOS || !lookedNanos.compareAndSet(looked, now)) {
             return;
         }
-        if (source.cluster()) {
+        if (factory.cluster()) {
             used.wrongServer().run();
         } else {
             replace(used);
@@ -139,7 +139,7 @@ final class LinkKeeper {
 
     private void replace(ConnectionFactory.Link old) {
         if (closed
-                || !source.connects()
+                || !factory.connects()
                 || pauseNanos > 0 && System.nanoTime() - triedNanos < pauseNanos
                 || !connecting.compareAndSet(false, true)) {
             return;
@@ -155,10 +155,10 @@ final class LinkKeeper {
 
     private void connectAnew(ConnectionFactory.Link old) {
         try {
-            if (source.cluster()) {
+            if (factory.cluster()) {
                 old.wrongServer().run();
             }
-            link = source.connect();
+            link = factory.connect();
             refused(null);
             servers.clear();
             lookedNanos.set(System.nanoTime());
@@ -179,7 +179,7 @@ final class LinkKeeper {
         down = false;
         boolean forGood = failure != null && RedisFailures.isRefusal(failure);
         refusal = forGood ? failure : null;
-        source.refused(forGood);
+        factory.refused(forGood);
         long pause = failure == null ? 0 : Math.min(LONGEST_PAUSE_NANOS, Math.max(DOWN_NANOS, 2 * pauseNanos));
         pauseNanos = pause == 0 ? 0 : pause - ThreadLocalRandom.current().nextLong(pause / 4);
         triedNanos = System.nanoTime();
@@ -190,7 +190,7 @@ final class LinkKeeper {
         if (old.connection() == null) {
             return;
         }
-        if (source.cluster()) {
+        if (factory.cluster()) {
             CompletableFuture.delayedExecutor(LAST_REPLIES_MILLIS, TimeUnit.MILLISECONDS)
                     .execute(old.connection()::closeAsync);
         } else {
@@ -205,7 +205,7 @@ final class LinkKeeper {
 
     private void close(ConnectionFactory.Link last) {
         if (last.connection() != null) {
-            source.close(last.connection());
+            factory.close(last.connection());
         }
     }
 

@@ -16,14 +16,14 @@ import java.util.concurrent.CompletionException;
  * that the server does not know, after a restart or SCRIPT FLUSH, is sent in full, which also stores it. Thread-safe.
  */
 final class RedisCalls {
-    private final ConnectionFactory source;
+    private final ConnectionFactory factory;
     private final Timeouts timeouts = new Timeouts();
     private final LinkKeeper links;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    RedisCalls(ConnectionFactory source) {
-        this.source = source;
-        this.links = new LinkKeeper(source);
+    RedisCalls(ConnectionFactory factory) {
+        this.factory = factory;
+        this.links = new LinkKeeper(factory);
     }
 
     /** The connection of the moment. */
@@ -42,7 +42,7 @@ final class RedisCalls {
      */
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
         CompletableFuture<List<Object>> sent = scriptOnce(script, keys, args, timeoutMillis);
-        if (!source.cluster() || keys.length == 1 || script == RedisScript.RENEW) {
+        if (!factory.cluster() || keys.length == 1 || script == RedisScript.RENEW) {
             return sent;
         }
         return sent.exceptionallyCompose(failure -> {
@@ -109,7 +109,7 @@ final class RedisCalls {
 
     /** What a failure means for the caller. */
     Throwable told(Throwable cause) {
-        return source.cluster() && isMoving(cause)
+        return factory.cluster() && isMoving(cause)
                 ? new RedisException("the cluster's slots are moving", cause)
                 : cause;
     }

@@ -46,7 +46,7 @@ final class RedisLockBackend implements LockBackend {
     private final RedisSettings settings;
     private final boolean cluster;
     private final RedisCalls calls;
-    private final AcquireSender granting;
+    private final AcquireSender sender;
     private final RedisWaiters waiters;
     private final RedisSignals signals;
     private final Runnable closer;
@@ -59,14 +59,14 @@ final class RedisLockBackend implements LockBackend {
             RedisSettings settings,
             boolean cluster,
             RedisCalls calls,
-            AcquireSender granting,
+            AcquireSender sender,
             RedisWaiters waiters,
             RedisSignals signals,
             Runnable closer) {
         this.settings = settings;
         this.cluster = cluster;
         this.calls = calls;
-        this.granting = granting;
+        this.sender = sender;
         this.waiters = waiters;
         this.signals = signals;
         this.closer = closer;
@@ -117,10 +117,7 @@ final class RedisLockBackend implements LockBackend {
             Long.toString(round)
         };
         CompletionStage<AcquireResult> answer = answer(
-                "attempt",
-                acquisition.name(),
-                granting.tryAcquire(keys, args, round, request.timeoutMillis()),
-                reply -> {
+                "attempt", acquisition.name(), sender.tryAcquire(keys, args, round, request.timeoutMillis()), reply -> {
                     if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
                         signals.missed();
                     }
@@ -180,7 +177,7 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
-        granting.ended(acquisition.owner().toString());
+        sender.ended(acquisition.owner().toString());
         return answer("abandon", acquisition.name(), end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
     }
 
@@ -192,7 +189,7 @@ final class RedisLockBackend implements LockBackend {
 
     /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
     CompletionStage<Boolean> takeBack(AcquisitionId acquisition, long round, long timeoutMillis) {
-        granting.ended(acquisition.owner().toString());
+        sender.ended(acquisition.owner().toString());
         return answer(
                 "release",
                 acquisition.name(),
@@ -203,7 +200,7 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         AcquisitionId acquisition = grant.acquisition();
-        granting.ended(acquisition.owner().toString());
+        sender.ended(acquisition.owner().toString());
         return answer(
                 "release",
                 acquisition.name(),
@@ -284,7 +281,7 @@ final class RedisLockBackend implements LockBackend {
         if (answer == 1) {
             return new RenewResult.Renewed(grant.leaseMillis());
         }
-        granting.ended(grant.acquisition().owner().toString());
+        sender.ended(grant.acquisition().owner().toString());
         return new RenewResult.Lost(
                 LossReason.REVOKED,
                 answer == 0
@@ -317,7 +314,7 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public void close() {
         signals.close();
-        granting.close();
+        sender.close();
         closer.run();
     }
 

@@ -133,8 +133,8 @@ public final class RedisLocks {
         return new Builder(timeout -> masters, masters.stream().allMatch(ConnectionFactory::connects), true);
     }
 
-    static Builder builder(ConnectionFactory source) {
-        return new Builder(timeout -> List.of(source), source.connects(), false);
+    static Builder builder(ConnectionFactory factory) {
+        return new Builder(timeout -> List.of(factory), factory.connects(), false);
     }
 
     /**
@@ -301,23 +301,23 @@ public final class RedisLocks {
     }
 
     /** Connects to one server, group or cluster. */
-    static RedisLockBackend connect(ConnectionFactory source, RedisSettings settings) {
+    static RedisLockBackend connect(ConnectionFactory factory, RedisSettings settings) {
         try {
-            RedisCalls calls = new RedisCalls(source);
+            RedisCalls calls = new RedisCalls(factory);
             RedisWaiters waiters = new RedisWaiters();
             RedisSignals signals =
-                    settings.notified() ? source.signals(settings.prefix(), waiters, calls.link()) : RedisSignals.NONE;
+                    settings.notified() ? factory.signals(settings.prefix(), waiters, calls.link()) : RedisSignals.NONE;
             ReplicaAcknowledgement replicas = settings.replicas();
-            AcquireSender granting = replicas == null
+            AcquireSender sender = replicas == null
                     ? (keys, args, round, timeoutMillis) ->
                             calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
-                    : new ReplicaAcquireSender(source, calls, replicas, settings.recordMillis());
-            return new RedisLockBackend(settings, source.cluster(), calls, granting, waiters, signals, () -> {
+                    : new ReplicaAcquireSender(factory, calls, replicas, settings.recordMillis());
+            return new RedisLockBackend(settings, factory.cluster(), calls, sender, waiters, signals, () -> {
                 calls.close();
-                source.close();
+                factory.close();
             });
         } catch (RuntimeException e) {
-            source.close();
+            factory.close();
             throw RedisFailures.translate("connecting to Redis", e);
         }
     }

@@ -70,10 +70,10 @@ final class RedlockBackend implements LockBackend {
     }
 
     /** Connects to a majority at least; the others are tried again when they are needed. */
-    static RedlockBackend connect(List<ConnectionFactory> sources, RedisSettings settings) {
+    static RedlockBackend connect(List<ConnectionFactory> factories, RedisSettings settings) {
         List<RedlockMaster> masters = new ArrayList<>();
-        for (ConnectionFactory source : sources) {
-            masters.add(new RedlockMaster(source, settings));
+        for (ConnectionFactory factory : factories) {
+            masters.add(new RedlockMaster(factory, settings));
         }
         RedlockBackend backend = new RedlockBackend(List.copyOf(masters), settings);
         RuntimeException failure = null;

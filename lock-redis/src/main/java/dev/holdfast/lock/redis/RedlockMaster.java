@@ -11,15 +11,15 @@ import org.jspecify.annotations.Nullable;
 final class RedlockMaster {
     private static final long RETRY_NANOS = 1_000_000_000L;
 
-    private final ConnectionFactory source;
+    private final ConnectionFactory factory;
     private final RedisSettings settings;
     private final AtomicBoolean connecting = new AtomicBoolean();
     private volatile @Nullable RedisLockBackend backend;
     private volatile long triedNanos = System.nanoTime();
     private volatile boolean closed;
 
-    RedlockMaster(ConnectionFactory source, RedisSettings settings) {
-        this.source = source;
+    RedlockMaster(ConnectionFactory factory, RedisSettings settings) {
+        this.factory = factory;
         this.settings = settings;
     }
 
@@ -63,9 +63,9 @@ final class RedlockMaster {
         }
     }
 
-    /** The source, which a failed connection must not end. */
+    /** The factory, which a failed connection must not end. */
     private ConnectionFactory keptOpen() {
-        return new BorrowedConnectionFactory(source);
+        return new BorrowedConnectionFactory(factory);
     }
 
     void close() {
@@ -74,6 +74,6 @@ final class RedlockMaster {
         if (open != null) {
             open.close();
         }
-        source.close();
+        factory.close();
     }
 }

@@ -26,7 +26,7 @@ final class ReplicaAcquireSender implements AcquireSender {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicaAcquireSender.class);
     private static final int LANES = 16;
 
-    private final ConnectionFactory source;
+    private final ConnectionFactory factory;
     private final RedisCalls main;
     private final ReplicaAcknowledgement wanted;
     private final long recordMillis;
@@ -40,8 +40,8 @@ final class ReplicaAcquireSender implements AcquireSender {
     private boolean closed;
 
     /** Connects the first lane; blocks. */
-    ReplicaAcquireSender(ConnectionFactory source, RedisCalls main, ReplicaAcknowledgement wanted, long recordMillis) {
-        this.source = source;
+    ReplicaAcquireSender(ConnectionFactory factory, RedisCalls main, ReplicaAcknowledgement wanted, long recordMillis) {
+        this.factory = factory;
         this.main = main;
         this.wanted = wanted;
         this.recordMillis = recordMillis;
@@ -211,7 +211,7 @@ final class ReplicaAcquireSender implements AcquireSender {
     }
 
     private ReplicaLane open() {
-        return new ReplicaLane(source, wanted.replicas());
+        return new ReplicaLane(factory, wanted.replicas());
     }
 
     @Override

@@ -18,8 +18,8 @@ final class ReplicaLane {
     private final int replicas;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    ReplicaLane(ConnectionFactory source, int replicas) {
-        this.calls = new RedisCalls(source);
+    ReplicaLane(ConnectionFactory factory, int replicas) {
+        this.calls = new RedisCalls(factory);
         this.replicas = replicas;
     }
 

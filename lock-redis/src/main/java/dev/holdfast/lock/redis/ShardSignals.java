@@ -51,7 +51,7 @@ final class ShardSignals implements RedisSignals {
 
     private final RedisClusterClient client;
     private final RedisWaiters waiters;
-    private final ConnectionFactory source;
+    private final ConnectionFactory factory;
     private final String inbox = OwnerId.random().toString();
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, String> channelOfOwner = new HashMap<>();
@@ -67,10 +67,10 @@ final class ShardSignals implements RedisSignals {
     private volatile long refusedNanos;
     private boolean closed;
 
-    ShardSignals(RedisClusterClient client, RedisWaiters waiters, ConnectionFactory source) {
+    ShardSignals(RedisClusterClient client, RedisWaiters waiters, ConnectionFactory factory) {
         this.client = client;
         this.waiters = waiters;
-        this.source = source;
+        this.factory = factory;
     }
 
     @Override
@@ -375,7 +375,8 @@ final class ShardSignals implements RedisSignals {
         Thread thread = new Thread(
                 () -> {
                     try {
-                        opening.complete((StatefulRedisClusterPubSubConnection<String, String>) source.connectPubSub());
+                        opening.complete(
+                                (StatefulRedisClusterPubSubConnection<String, String>) factory.connectPubSub());
                     } catch (RuntimeException e) {
                         opening.completeExceptionally(e);
                     }
@@ -397,7 +398,7 @@ final class ShardSignals implements RedisSignals {
             lock.unlock();
         }
         if (open != null) {
-            open.thenAccept(source::close);
+            open.thenAccept(factory::close);
         }
     }
 }

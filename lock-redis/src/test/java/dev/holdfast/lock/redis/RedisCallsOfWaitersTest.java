@@ -199,7 +199,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         try (FaultProxy proxy = FaultProxy.to(fixture.server().process())) {
             RedisClient proxied = RedisClient.create("redis://" + proxy.host() + ":" + proxy.port());
             AtomicInteger subscriptions = new AtomicInteger();
-            ConnectionFactory source = new ConnectionFactory() {
+            ConnectionFactory factory = new ConnectionFactory() {
                 @Override
                 public boolean cluster() {
                     return false;
@@ -216,7 +216,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                             .connectPubSub();
                 }
             };
-            try (LockBackend deaf = RedisLocks.builder(source).backend()) {
+            try (LockBackend deaf = RedisLocks.builder(factory).backend()) {
                 AcquisitionId first = acquisition();
                 Grant holding = grant(a, acquisition());
                 queueSubscribed(deaf, first, 1);

@@ -61,8 +61,8 @@ final class ShardSignalsTest {
         RedisServer seed = fixture.cluster().nodes().get(0);
         client = RedisClusterClient.create("redis://" + seed.host() + ":" + seed.port());
         connecting = new CountDownLatch(0);
-        ConnectionFactory source = ConnectionFactory.of(client);
-        signals = new ShardSignals(client, new RedisWaiters(), new Blocked(source));
+        ConnectionFactory factory = ConnectionFactory.of(client);
+        signals = new ShardSignals(client, new RedisWaiters(), new Blocked(factory));
     }
 
     @AfterEach
@@ -204,15 +204,15 @@ final class ShardSignalsTest {
 
     /** Connects for subscriptions when it is allowed to. */
     private final class Blocked implements ForwardingSource {
-        private final ConnectionFactory source;
+        private final ConnectionFactory factory;
 
-        Blocked(ConnectionFactory source) {
-            this.source = source;
+        Blocked(ConnectionFactory factory) {
+            this.factory = factory;
         }
 
         @Override
-        public ConnectionFactory source() {
-            return source;
+        public ConnectionFactory factory() {
+            return factory;
         }
 
         @Override
@@ -222,14 +222,14 @@ final class ShardSignalsTest {
             } catch (InterruptedException e) {
                 throw new IllegalStateException(e);
             }
-            return source.connectPubSub();
+            return factory.connectPubSub();
         }
     }
 
     /** Sends commands over one client, and is called over another one. */
     private record CalledThrough(RedisClusterClient direct, RedisClusterClient proxied) implements ForwardingSource {
         @Override
-        public ConnectionFactory source() {
+        public ConnectionFactory factory() {
             return ConnectionFactory.of(direct);
         }
 
@@ -245,16 +245,16 @@ final class ShardSignalsTest {
     }
 
     private interface ForwardingSource extends ConnectionFactory {
-        ConnectionFactory source();
+        ConnectionFactory factory();
 
         @Override
         default boolean cluster() {
-            return source().cluster();
+            return factory().cluster();
         }
 
         @Override
         default Link connect() {
-            return source().connect();
+            return factory().connect();
         }
     }
 }

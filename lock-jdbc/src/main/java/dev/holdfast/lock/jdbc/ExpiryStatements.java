@@ -31,9 +31,11 @@ import org.slf4j.LoggerFactory;
  * owner. A statement that waited for the row may use the time of its start, which lies before: it may find an expired
  * lease still running, and grants no less than the lease counted from when the request was sent.
  *
+ * <p>Each method is one transaction, and may be called again after a conflict. Thread-safe.
+ *
  * <p>The statements differ: what makes the compare-and-set one round trip is in {@link VersionStatements}.
  */
-final class VersionStrategy implements Strategy {
+final class ExpiryStatements {
     /**
      * Frees the row and notifies if somebody has announced to wait. The commit does not wait for the disk: if a crash takes it
      * back, the lock ends with its lease, and whatever is granted later is written down behind it.
@@ -48,7 +50,7 @@ final class VersionStrategy implements Strategy {
     private static final String NOTIFY =
             "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
 
-    private static final Logger LOG = LoggerFactory.getLogger(VersionStrategy.class);
+    private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
 
     private final boolean postgres;
     private final VersionStatements statements;
@@ -62,7 +64,7 @@ final class VersionStrategy implements Strategy {
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
 
-    VersionStrategy(Dialect dialect, TableName table, Tokens tokens) {
+    ExpiryStatements(Dialect dialect, TableName table, Tokens tokens) {
         statements = VersionStatements.of(dialect, table, tokens);
         String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
         String free = " SET owner = NULL" + ended;
@@ -92,23 +94,19 @@ final class VersionStrategy implements Strategy {
         return PostgresSql.named(POSTGRES_FREE.formatted(table, set, condition, notify, PostgresSql.TEXT));
     }
 
-    @Override
-    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+    AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         return statements.tryAcquire(connection, request);
     }
 
-    @Override
-    public Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+    Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
         return statements.renew(connection, grants);
     }
 
-    @Override
-    public void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
+    void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
         free(connection, abandon, silentAbandon, acquisition);
     }
 
-    @Override
-    public Released release(Connection connection, Grant grant) throws SQLException {
+    Released release(Connection connection, Grant grant) throws SQLException {
         return free(connection, release, silentRelease, grant.acquisition());
     }
 
@@ -144,8 +142,15 @@ final class VersionStrategy implements Strategy {
         }
     }
 
-    @Override
-    public Optional<HolderInfo> holder(Connection connection, String name) throws SQLException {
+    Optional<HolderInfo> holder(Connection connection, String name) throws SQLException {
         return ExpiryRows.holder(connection, holder, name);
+    }
+
+    /** What a release found. */
+    enum Released {
+        NOT_HELD,
+        HELD,
+        /** It was held, and somebody has announced to wait. */
+        HELD_AND_AWAITED
     }
 }
