@@ -60,6 +60,11 @@ public final class ChaosMain implements Callable<Integer> {
     @Option(names = "--faults", description = "all (default), deaths, none, or kinds: NET_CUT,LEADER_KILL")
     private String faults = Profile.ALL;
 
+    @Option(
+            names = "--long-holds",
+            description = "how many of a hundred holds last about as long as a lease (default: 3)")
+    private int longHolds = Profile.FEW_LONG_HOLDS;
+
     @Option(names = "--mutant", hidden = true)
     private String mutant = Mutants.NONE;
 
@@ -138,6 +143,7 @@ public final class ChaosMain implements Callable<Integer> {
                 chosenSeed,
                 Clusters.profile(backend, leaseMillis)
                         .sized(clients, threads, names)
+                        .withLongHolds(longHolds)
                         .with(faults),
                 mutant,
                 runFolder,

@@ -35,6 +35,9 @@ public record Profile(
     /** None. */
     public static final String NO_FAULTS = "none";
 
+    /** Of a hundred holds, unless more are asked for. */
+    public static final int FEW_LONG_HOLDS = 3;
+
     private static final int LONG_HOLDS = 15;
 
     /**
@@ -55,7 +58,7 @@ public record Profile(
         weights.put(FaultKind.NET_LATENCY, 3);
         weights.put(FaultKind.NET_DROP_REPLIES, 3);
         weights.put(FaultKind.NET_LATE, 3);
-        return new Profile(6, 8, 20, 2, leaseMillis, weights, 2_500, 5, 3);
+        return new Profile(6, 8, 20, 2, leaseMillis, weights, 2_500, 5, FEW_LONG_HOLDS);
     }
 
     /**
@@ -93,13 +96,23 @@ public record Profile(
         };
     }
 
+    /**
+     * The same with another share of long holds.
+     *
+     * @param percent how many of a hundred holds last about as long as a lease
+     * @return the same faults
+     */
+    public Profile withLongHolds(int percent) {
+        return weighted(weights, percent);
+    }
+
     private Profile weighted(Map<FaultKind, Integer> chosen, int holds) {
         return new Profile(clients, threads, names, fifoNames, leaseMillis, chosen, pauseMillis, quietEvery, holds);
     }
 
     private Profile withDeaths() {
         Map<FaultKind, Integer> deaths = new EnumMap<>(Map.of(FaultKind.CLIENT_KILL, 3, FaultKind.CLIENT_STOP, 1));
-        return weighted(deaths, LONG_HOLDS);
+        return weighted(deaths, Math.max(LONG_HOLDS, longPercent));
     }
 
     /**

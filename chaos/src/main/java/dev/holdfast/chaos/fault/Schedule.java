@@ -46,6 +46,13 @@ public final class Schedule {
         return faults;
     }
 
+    /** Half of what is late comes soon after its clients have gone on, when their old leases have not ended yet. */
+    private static int reconnectMillis(SplittableRandom random, int duration) {
+        return random.nextInt(2) == 0
+                ? random.nextInt(20, Math.max(21, duration))
+                : Math.max(20, duration - random.nextInt(100, 600));
+    }
+
     private static Fault draw(SplittableRandom random, long at, FaultKind kind, Profile profile) {
         long lease = profile.leaseMillis();
         long duration = switch (kind) {
@@ -66,7 +73,7 @@ public final class Schedule {
         };
         int amount = switch (kind) {
             case NET_LATENCY -> (int) Math.round(10 * Math.pow(200, random.nextDouble()));
-            case NET_LATE -> random.nextInt(20, (int) Math.max(21, duration));
+            case NET_LATE -> reconnectMillis(random, (int) duration);
             default -> random.nextInt(20);
         };
         return new Fault(kind, at, duration, random.nextInt(1 << 20), direction, amount);
