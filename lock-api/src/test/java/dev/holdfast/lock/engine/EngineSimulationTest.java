@@ -27,6 +27,7 @@ class EngineSimulationTest {
         LongAdder losses = new LongAdder();
         LongAdder handOffs = new LongAdder();
         LongAdder injected = new LongAdder();
+        LongAdder unclearRenewals = new LongAdder();
         LongAdder doubts = new LongAdder();
         LongAdder closes = new LongAdder();
         LongAdder stops = new LongAdder();
@@ -38,6 +39,7 @@ class EngineSimulationTest {
             losses.add(simulation.losses);
             handOffs.add(simulation.handOffs);
             injected.add(simulation.injected);
+            unclearRenewals.add(simulation.unclearRenewals);
             doubts.add(simulation.doubts);
             closes.add(simulation.closes);
             stops.add(simulation.stops);
@@ -48,6 +50,7 @@ class EngineSimulationTest {
             assertThat(losses.sum()).as("losses").isGreaterThan(SEEDS / 4);
             assertThat(handOffs.sum()).as("hand-offs").isGreaterThan(SEEDS / 10);
             assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS * 5);
+            assertThat(unclearRenewals.sum()).as("unclear renewals").isGreaterThan(SEEDS / 10);
             assertThat(doubts.sum()).as("times in doubt").isGreaterThan(SEEDS / 10);
             assertThat(stops.sum()).as("threads stopped before a send").isGreaterThan(SEEDS / 4);
             assertThat(late.sum())

@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client's way to the {@link SimStore} through a bad network: requests and replies are slow, late by seconds, lost,
- * repeated, or answered with an error, whether they took effect before that, after it, or not at all; and a thread may stand still before it sends.
+ * repeated, or answered with an error, whether they took effect before that, after it, or not at all; leases are kept for a
+ * shorter time than was asked for, renewals are unclear, answers come within the call; and a thread may stand still before it sends.
  */
 final class SimBackend implements LockBackend {
     private final SimWorld world;
@@ -35,6 +36,8 @@ final class SimBackend implements LockBackend {
     private final SimStore store;
     private final double faults;
     private final BackendInfo info;
+    /** What the store keeps of each lease that is asked for. */
+    private final double keptShare;
     /** What the server granted through this backend, to report on. */
     private final Map<OwnerId, Grant> granted = new HashMap<>();
     /** When the doubt of a grant was reported; gone once a renewal that was sent later has been answered. */
@@ -45,6 +48,7 @@ final class SimBackend implements LockBackend {
     boolean calm;
 
     int injected;
+    int unclearRenewals;
     int stops;
     /** Requests that arrived after their failure was told. */
     int late;
@@ -61,6 +65,7 @@ final class SimBackend implements LockBackend {
         this.machine = machine;
         this.store = store;
         this.faults = faults;
+        this.keptShare = world.chance(0.2) ? 0.3 + 0.7 * world.random.nextDouble() : 1;
         this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000, world.chance(0.5), expiring);
     }
 
@@ -90,6 +95,9 @@ final class SimBackend implements LockBackend {
             return reply;
         }
         injected++;
+        if (world.chance(0.1)) {
+            return inline(effect);
+        }
         switch (world.random.nextInt(9)) {
             case 0 -> fail(reply, there, new LockUnavailableException("refused"));
             case 1 -> {} // the request is lost, and nobody says so
@@ -134,14 +142,53 @@ final class SimBackend implements LockBackend {
         world.after(machine, delay, () -> reply.completeExceptionally(error));
     }
 
+    /** Whether it now answers what says little, as a backend may, though the polite ones never do. */
+    private boolean isUnclear() {
+        boolean unclear = !calm && world.chance(faults);
+        if (unclear) {
+            unclearRenewals++;
+            injected++;
+        }
+        return unclear;
+    }
+
+    /** The store may keep leases for a shorter time than is asked for; the same at each attempt, or a late one would shorten. */
+    private AcquireRequest shorter(AcquireRequest request) {
+        long leaseMillis = Math.max(1, (long) (request.leaseMillis() * keptShare));
+        return new AcquireRequest(
+                request.acquisition(),
+                leaseMillis,
+                request.waitMillis(),
+                request.fair(),
+                request.ticket(),
+                request.timeoutMillis(),
+                request.identity());
+    }
+
+    /** The answer is there already when the call returns. */
+    private <T> CompletionStage<T> inline(Supplier<T> effect) {
+        return CompletableFuture.completedFuture(effect.get());
+    }
+
+    /** Renewed, but not clearly, or confirmed for less than is kept. */
+    private RenewResult unclear(RenewResult result) {
+        if (!(result instanceof RenewResult.Renewed renewed) || !isUnclear()) {
+            return result;
+        }
+        return world.chance(0.5)
+                ? new RenewResult.Unknown("unclear", null)
+                : new RenewResult.Renewed(1 + (long) (renewed.leaseMillis() * world.random.nextDouble()));
+    }
+
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         if (!reachesTheNetwork()) {
             return new CompletableFuture<>();
         }
         long sent = store.nextRequest();
+        AcquireRequest kept = shorter(request);
         CompletionStage<AcquireResult> reply = call(false, () -> {
-            AcquireResult answer = store.tryAcquire(request, machine, sent);
+            AcquireResult answer = store.tryAcquire(kept, machine, sent);
             if (answer instanceof AcquireResult.Granted now) {
                 granted.put(request.acquisition().owner(), now.grant());
             }
@@ -185,16 +232,21 @@ final class SimBackend implements LockBackend {
             return new CompletableFuture<>();
         }
         long sent = world.now();
-        return call(true, () -> grants.stream().map(store::renew).toList()).thenApply(results -> {
-            for (int i = 0; i < grants.size(); i++) {
-                OwnerId owner = grants.get(i).acquisition().owner();
-                if (results.get(i) instanceof RenewResult.Renewed
-                        && doubts.getOrDefault(owner, Long.MAX_VALUE) <= sent) {
-                    doubts.remove(owner);
-                }
-            }
-            return results;
-        });
+        return call(
+                        true,
+                        () -> grants.stream()
+                                .map(grant -> unclear(store.renew(grant)))
+                                .toList())
+                .thenApply(results -> {
+                    for (int i = 0; i < grants.size(); i++) {
+                        OwnerId owner = grants.get(i).acquisition().owner();
+                        if (results.get(i) instanceof RenewResult.Renewed
+                                && doubts.getOrDefault(owner, Long.MAX_VALUE) <= sent) {
+                            doubts.remove(owner);
+                        }
+                    }
+                    return results;
+                });
     }
 
     @Override

@@ -51,6 +51,7 @@ final class Simulation {
     int losses;
     int handOffs;
     int injected;
+    int unclearRenewals;
     int doubts;
     int closes;
     int stops;
@@ -220,6 +221,7 @@ final class Simulation {
         clients.forEach(client -> {
             client.backend.calm = true;
             injected += client.backend.injected;
+            unclearRenewals += client.backend.unclearRenewals;
             stops += client.backend.stops;
         });
         world.runUntil(world.now() + 90 * SECOND);
