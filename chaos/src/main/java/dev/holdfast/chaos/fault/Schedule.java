@@ -62,7 +62,10 @@ public final class Schedule {
             case LEADER_STOP -> random.nextLong(lease / 2, 4 * lease);
             case SERVER_KILL, LEADER_KILL -> random.nextLong(200, 2 * lease);
             case NET_HALF_OPEN, NET_LATENCY, NET_CUT -> random.nextLong(500, 2 * lease);
-            case NET_LATE -> random.nextLong(lease / 4, 5 * lease / 2);
+            case NET_LATE ->
+                random.nextBoolean()
+                        ? random.nextLong(lease / 4, 5 * lease / 2)
+                        : random.nextLong(lease / 2, 5 * lease / 4); // when old leases end
             case NET_DROP_REPLIES -> random.nextLong(200, lease);
             case SLOT_MOVE -> random.nextLong(500, 2 * lease);
         };
