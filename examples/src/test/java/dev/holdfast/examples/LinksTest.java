@@ -17,8 +17,9 @@ import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 
-/** What the documentation points to is there: files, headings, commands and their options. Nothing is fetched. */
+/** What the documentation points to is there: files, headings, commands and their options. Lines are short. Nothing is fetched. */
 class LinksTest {
+    private static final int LONGEST_LINE = 160;
     private static final Pattern LINK = Pattern.compile("]\\(([^)\\s]+)\\)");
     private static final Pattern COMMAND = Pattern.compile("(?<![\\w/.-])bin/([a-z][a-z-]*)([^`\\n#|]*)");
     private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]*");
@@ -38,14 +39,16 @@ class LinksTest {
     @Test
     void whatIsNotThere_isFound() throws IOException {
         Path page = Files.writeString(
-                Files.createDirectories(Path.of("target")).resolve("page.md").toAbsolutePath(), """
+                Files.createDirectories(Path.of("target")).resolve("page.md").toAbsolutePath(),
+                """
                 # A page
                 [here](#a-page) [not](#nowhere) [file](../pom.xml) [none](none.md) [far](https://example.org/)
                 `bin/demo --backend URI --nonsense 1`, `bin/nothing`, `ClientOptions.who`, `LockOptions.colour`
-                """);
+                """ + "| %1$s |\n%1$s\n%1$s.\n```\n%1$s.\n```\n".formatted("x".repeat(LONGEST_LINE)));
 
         assertThat(deadLinks(page)).containsExactly("#nowhere", "none.md");
         assertThat(missingCommands(page)).containsExactly("bin/demo --nonsense", "bin/nothing", "LockOptions.colour");
+        assertThat(longLines(page)).containsExactly("x".repeat(LONGEST_LINE) + ".");
     }
 
     private static List<String> deadLinks(Path page) {
@@ -77,6 +80,25 @@ class LinksTest {
                         () -> assertThat(missingCommands(page))
                                 .as("commands, options and settings of %s that do not exist", Pages.name(page))
                                 .isEmpty()));
+    }
+
+    @TestFactory
+    Stream<DynamicTest> lines_areShort() throws IOException {
+        return Pages.all().stream()
+                .filter(page -> !Pages.name(page).startsWith("benchmarks/results/")) // written by bin/bench
+                .map(page -> DynamicTest.dynamicTest(
+                        Pages.name(page),
+                        () -> assertThat(longLines(page))
+                                .as("lines of %s with more than %d characters", Pages.name(page), LONGEST_LINE)
+                                .isEmpty()));
+    }
+
+    /** Rows of tables and blocks of code cannot be wrapped. */
+    private static List<String> longLines(Path page) {
+        return Pages.prose(page)
+                .lines()
+                .filter(line -> line.length() > LONGEST_LINE && !line.startsWith("|"))
+                .toList();
     }
 
     private static List<String> missingCommands(Path page) throws IOException {
