@@ -1,10 +1,10 @@
 package dev.holdfast.lock;
 
-/** How an attempt to acquire a lock ended that did not acquire it. */
+/** Why an attempt did not acquire the lock. */
 public enum AttemptOutcome {
     /** Somebody else had the lock, and the caller did not wait for it. */
     BUSY,
-    /** Somebody else had the lock for all the time that the caller waited. */
+    /** Somebody else had the lock during the whole wait. */
     TIMEOUT,
     /** The waiting thread was interrupted. */
     INTERRUPTED,
@@ -12,7 +12,7 @@ public enum AttemptOutcome {
     CANCELLED,
     /** The store gave no usable answer in time; see {@link LockUnavailableException}. */
     UNAVAILABLE,
-    /** The store refused the request for good, or the backend failed; see {@link LockConfigurationException}. */
+    /** The store refused the request permanently, or the backend failed; see {@link LockConfigurationException}. */
     REFUSED,
     /** The client was closed. */
     CLOSED

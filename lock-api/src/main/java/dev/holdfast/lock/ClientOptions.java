@@ -98,7 +98,7 @@ public final class ClientOptions {
     }
 
     /**
-     * Returns how many times in a row a released lock is handed to the next thread of this client without a round trip.
+     * Returns how many hand-offs to the next thread of this client, without a round trip, may follow each other.
      *
      * @return the number; 0 disables the hand-off; default 1000
      */
@@ -228,7 +228,7 @@ public final class ClientOptions {
         }
 
         /**
-         * Sets for how long after its grant a lock may be handed on.
+         * Sets for how long after its grant a lock may be handed to the next thread of this client.
          *
          * @param handOffTime the time
          * @return this

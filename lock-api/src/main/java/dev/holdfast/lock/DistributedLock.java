@@ -99,7 +99,8 @@ public interface DistributedLock extends Lock {
     boolean tryLock();
 
     /**
-     * Acquires the lock for the calling thread, waiting at most that long, or for the answer to one request.
+     * Acquires the lock for the calling thread, waiting at most the given time, or for the answer to one request if that
+     * takes longer.
      *
      * @param time the longest time to wait; zero or less asks once, like {@link #tryLock()}
      * @param unit the unit of {@code time}
@@ -139,7 +140,8 @@ public interface DistributedLock extends Lock {
     Lease acquire() throws InterruptedException;
 
     /**
-     * Acquires the lock for the returned lease, waiting at most that long, or for the answer to one request.
+     * Acquires the lock for the returned lease, waiting at most the given time, or for the answer to one request if
+     * that takes longer.
      *
      * @param timeout the longest time to wait; zero asks once
      * @return the lease, to be closed
@@ -168,7 +170,8 @@ public interface DistributedLock extends Lock {
     Optional<Lease> tryAcquire();
 
     /**
-     * Acquires the lock for the returned lease, waiting at most that long, or for the answer to one request.
+     * Acquires the lock for the returned lease, waiting at most the given time, or for the answer to one request if
+     * that takes longer.
      *
      * @param timeout the longest time to wait; zero asks once
      * @return the lease, to be closed; empty if somebody else had the lock all the time
@@ -186,7 +189,8 @@ public interface DistributedLock extends Lock {
     /**
      * Acquires the lock for the returned lease without a waiting thread.
      *
-     * <p>The future completes on a thread of the client, which what is attached to it must not block. Its exceptions are those of {@link #acquire(Duration)} but for
+     * <p>The future completes on a thread of the client, so actions attached to it must not block. Its exceptions are
+     * those of {@link #acquire(Duration)} but for
      * the interrupt. Cancelling it, or completing it in any other way, abandons the acquisition: nothing is left on the
      * server, and a grant that arrives later is released at once.
      *
@@ -201,9 +205,9 @@ public interface DistributedLock extends Lock {
     CompletableFuture<Lease> acquireAsync(Duration timeout);
 
     /**
-     * Shows the calling thread's hold by {@code lock}, for its token, its validity and its loss. Present from the first
-     * {@code lock} to the last {@code unlock} of this thread, also after the lease was lost; what was acquired as a
-     * {@link Lease} is not shown.
+     * Returns a view of the calling thread's hold by {@code lock}, with its token, its validity and its loss. Present
+     * from the first {@code lock} to the last {@code unlock} of this thread, also after the lease was lost; what was
+     * acquired as a {@link Lease} is not shown.
      *
      * <p>The view owns nothing: its {@link Lease#close()} throws {@link UnsupportedOperationException}, so that nobody takes
      * it for a release, and dropping it ends nothing. Any thread may use it. After the last {@code unlock} it is not valid.
@@ -221,7 +225,7 @@ public interface DistributedLock extends Lock {
     boolean isHeldByCurrentThread();
 
     /**
-     * Not offered: a condition would need a queue of its own in every store.
+     * Not supported: a condition would need a queue of its own in every store.
      *
      * @throws UnsupportedOperationException always
      */

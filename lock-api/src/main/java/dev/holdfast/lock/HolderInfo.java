@@ -4,7 +4,7 @@ import dev.holdfast.lock.text.Printable;
 import java.time.Instant;
 
 /**
- * Who holds a lock, as the server recorded it. Immutable. What others have stored is not trusted: control, format and
+ * Who holds a lock, as the server recorded it. Immutable. Texts that others stored are not trusted: control, format and
  * bidirectional characters are escaped, and long texts are cut, so that both texts are safe to print.
  *
  * @param who the client's {@link ClientOptions#who()}, possibly empty; at most 256 characters before escaping

@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A granted lock, owned by whoever has this object: closing it, on whatever thread, releases the lock. What
- * {@link DistributedLock#held()} gives only shows a thread's hold and refuses to be closed.
+ * A granted lock. Whoever has this object owns the lock: closing it, on any thread, releases the lock. The view from
+ * {@link DistributedLock#held()} only shows a thread's hold and refuses to be closed.
  *
  * <p>A lease is bounded in time and renewed in the background, unless {@link LockOptions#renewal()} says otherwise. Its
  * validity is counted on this process's monotonic clock from before the last confirmed request was sent, less a margin
@@ -42,15 +42,15 @@ public interface Lease extends AutoCloseable {
     boolean isValid();
 
     /**
-     * Returns how long the lease stays valid if it is not renewed any more.
+     * Returns how long the lease stays valid without a further renewal.
      *
      * @return remaining validity by this process's monotonic clock; zero if not valid, never negative
      */
     Duration remaining();
 
     /**
-     * Makes sure that the lease stays valid at least so long, renewing it now if it is shorter. Call it before a step
-     * whose length is known. Blocks for at most {@link ClientOptions#requestTimeout()}.
+     * Makes sure that the lease stays valid for at least the given time, and renews it now if necessary. Call it before a
+     * step whose length is known. Blocks for at most {@link ClientOptions#requestTimeout()}.
      *
      * @param validity the validity needed from now on
      * @throws LeaseLostException if the lease is lost; only then

@@ -6,8 +6,9 @@ import java.util.Optional;
 /**
  * A connection to one lock store, and the source of {@link DistributedLock}s.
  *
- * <p>A client competes as one: within it, threads queue locally and at most one entry a name is on the server. Two
- * clients in one process exclude each other as two processes would. Keep one client for the life of the application.
+ * <p>A client competes for each lock as one: its threads queue locally, and at most one entry per name is on the server.
+ * Two clients in one process exclude each other as two processes would. Keep one client for the life of the
+ * application.
  *
  * <p>Thread-safe. A client costs nothing while no lock is held or waited for.
  */
@@ -45,7 +46,8 @@ public interface LockClient extends AutoCloseable {
     }
 
     /**
-     * Returns the lock of that name with the client's {@linkplain ClientOptions#lockOptions() default lock options}.
+     * Returns the lock with the given name and the client's
+     * {@linkplain ClientOptions#lockOptions() default lock options}.
      *
      * @param name any non-blank Unicode text of at most 512 bytes in UTF-8, without NUL and without unpaired surrogates;
      *     names are compared code point by code point
@@ -55,8 +57,8 @@ public interface LockClient extends AutoCloseable {
     DistributedLock lock(String name);
 
     /**
-     * Returns the lock of that name with options of its own. All locks of one client and name are the same lock; the
-     * options apply to the acquisitions made through the returned object.
+     * Returns the lock with the given name and options of its own. All locks of one client and name are the same lock;
+     * the options apply to the acquisitions made through the returned object.
      *
      * @param name the lock's name, see {@link #lock(String)}
      * @param options the options of the acquisitions made through the returned lock
@@ -106,7 +108,7 @@ public interface LockClient extends AutoCloseable {
     /**
      * Releases every lock that this client holds, fails every waiter with {@link LockClosedException}, and frees the
      * client's threads and, if it owns them, its connections. Returns within {@link ClientOptions#requestTimeout()}
-     * even if the server is away; what could not be released then ends with its lease. Idempotent.
+     * even if the server is unreachable; locks that it could not release end with their leases. Idempotent.
      */
     @Override
     void close();

@@ -2,7 +2,10 @@ package dev.holdfast.lock;
 
 import org.jspecify.annotations.Nullable;
 
-/** The store refuses the request for good: wrong credentials, a missing table, a missing permission, an unsupported version. Trying again does not help. */
+/**
+ * The store refuses the request permanently: wrong credentials, a missing table, a missing permission, an unsupported
+ * version. A retry does not help.
+ */
 public class LockConfigurationException extends LockException {
     private static final long serialVersionUID = 1L;
 

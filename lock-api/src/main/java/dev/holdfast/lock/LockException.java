@@ -4,7 +4,7 @@ import dev.holdfast.lock.text.Printable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The root of what the lock throws by itself. Its message names the lock, what was seen and what to do, in
+ * The root of the exceptions that this library throws. Its message names the lock, what was observed and what to do, in
  * one line: characters that would break or reorder it are escaped.
  */
 public class LockException extends RuntimeException {

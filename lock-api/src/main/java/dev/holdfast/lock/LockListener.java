@@ -3,7 +3,7 @@ package dev.holdfast.lock;
 import java.time.Duration;
 
 /**
- * Hears what happens to the locks of a client, for metrics and logs.
+ * Receives the events of a client's locks, for metrics and logs.
  *
  * <p>Calls come in order on one thread of the client, never on a thread that locks or renews: a slow listener delays
  * other listeners, not locks, and if it falls behind by more than 10,000 events the newest are dropped with a warning.
@@ -14,7 +14,7 @@ public interface LockListener {
     /**
      * A thread or an async call began to acquire a lock that it did not hold. It ends with exactly one
      * {@link #acquired} or {@link #gaveUp}. A call that is refused before it begins (a closed client, a lost hold that was
-     * not unlocked, a thread that would wait for itself) is not told.
+     * not unlocked, a thread that would wait for itself) has no event.
      *
      * @param name the lock's name
      */
@@ -22,7 +22,7 @@ public interface LockListener {
 
     /**
      * A lock was granted. It ends with exactly one {@link #released} or {@link #lost}, unless the client is closed while
-     * the release is under way.
+     * the release is in flight.
      *
      * @param name the lock's name
      * @param token the grant's fencing token

@@ -6,7 +6,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a lock is acquired and kept. Immutable and comparable by value; made by {@link #builder()}.
+ * How a client acquires and keeps a lock. Immutable and comparable by value; made by {@link #builder()}.
  */
 public final class LockOptions {
     private static final LockOptions DEFAULTS = builder().build();
@@ -76,7 +76,7 @@ public final class LockOptions {
     }
 
     /**
-     * Returns the longest time that the lock is held in one go; then it is lost with {@link LossReason#MAX_HOLD}, so
+     * Returns the longest time that one hold may last; after it, the lock is lost with {@link LossReason#MAX_HOLD}, so
      * that a hung thread cannot renew for ever.
      *
      * @return the bound, or empty for none (default)
@@ -98,7 +98,7 @@ public final class LockOptions {
     }
 
     /**
-     * Returns whether processes are served strictly in the order of their requests, which also disables the hand-off
+     * Returns whether processes get the lock strictly in the order of their requests, which also disables the hand-off
      * between threads of one process. A backend whose waiters do not queue (databases, Redlock, Redis where waiters poll)
      * refuses it.
      *
@@ -183,7 +183,7 @@ public final class LockOptions {
         }
 
         /**
-         * Sets the longest time that the lock is held in one go.
+         * Sets the longest time that one hold may last.
          *
          * @param maxHold the bound
          * @return this
@@ -211,7 +211,7 @@ public final class LockOptions {
         }
 
         /**
-         * Sets whether processes are served strictly in order.
+         * Sets whether processes get the lock strictly in order.
          *
          * @param fair true for strict order; {@link LockClient#lock(String, LockOptions)} refuses it where there is none
          * @return this

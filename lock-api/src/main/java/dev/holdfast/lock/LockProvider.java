@@ -3,21 +3,21 @@ package dev.holdfast.lock;
 import java.util.Set;
 
 /**
- * Makes clients for the URI schemes of one backend; found by {@link java.util.ServiceLoader}.
+ * Creates clients for the URI schemes of one backend; found by {@link java.util.ServiceLoader}.
  *
  * <p>Implementations have a public no-argument constructor, hold no state and are thread-safe.
  */
 public interface LockProvider {
 
     /**
-     * Returns the schemes that this provider serves.
+     * Returns the schemes that this provider supports.
      *
      * @return lower-case schemes without the colon, such as {@code redis} and {@code rediss}; never empty
      */
     Set<String> schemes();
 
     /**
-     * Connects to the store at that address.
+     * Connects to the store at the given address.
      *
      * @param uri an address with one of {@link #schemes()}
      * @param options the client's options

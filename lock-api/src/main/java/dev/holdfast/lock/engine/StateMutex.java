@@ -26,7 +26,7 @@ final class StateMutex {
     private @Nullable Running running;
 
     /**
-     * Creates the mutex of a entry.
+     * Creates the mutex of an entry.
      *
      * @param last runs at the end of each transition, under the mutex
      */

@@ -3,12 +3,12 @@ package dev.holdfast.lock.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one attempt asks for. Immutable.
+ * One attempt to acquire a lock. Immutable.
  *
  * @param acquisition whose attempt it is
  * @param leaseMillis the lease asked for, in milliseconds
  * @param waitMillis for how long the caller is going to wait if the lock is busy, in milliseconds; zero: not at all,
- *     so that nothing may be left on the server; {@link Long#MAX_VALUE}: without end
+ *     so that nothing may be left on the server; {@link Long#MAX_VALUE}: without limit
  * @param fair whether strict order between processes is asked for
  * @param ticket from the last {@link AcquireResult.Busy} of the same acquisition, or null at the first attempt
  * @param timeoutMillis how long the engine waits for this attempt's answer

@@ -2,7 +2,7 @@ package dev.holdfast.lock.spi;
 
 import org.jspecify.annotations.Nullable;
 
-/** What the server said to an attempt. */
+/** The server's answer to an attempt. */
 public sealed interface AcquireResult {
 
     /**

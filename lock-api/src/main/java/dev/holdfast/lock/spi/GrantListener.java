@@ -2,7 +2,7 @@ package dev.holdfast.lock.spi;
 
 import dev.holdfast.lock.LossReason;
 
-/** The engine's ear for what happens to a grant between renewals. Thread-safe; calls are cheap and never block. */
+/** Receives what a backend learns of a grant between renewals. Thread-safe; calls are cheap and never block. */
 public interface GrantListener {
 
     /**

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.spi;
 
 /**
- * Who contends, for {@link LockBackend#holder}. Immutable.
+ * Identifies the process that holds or awaits a lock, for {@link LockBackend#holder}. Immutable.
  *
  * @param who free text given by the user, possibly empty
  * @param host the host's name

@@ -18,9 +18,8 @@ import java.util.concurrent.CompletionStage;
  * returns a completed stage, within the time-out it was given: if it does not, the engine serves others, but it cannot
  * call back the thread that is in the call, and its own threads for such calls are few. Otherwise each method returns at
  * once, and stages and callbacks run on threads on which short, non-blocking code is allowed, calls of this interface
- * among them: a client
- * library that forbids that on its own threads is left by a hop first. The engine bounds the wait for a stage that never
- * completes, and copes with one that completes late.
+ * among them: a client library that forbids that on its own threads is left by a hop first. The engine bounds the wait
+ * for a stage that never completes, and copes with one that completes late.
  *
  * <p><b>Time-outs.</b> {@code timeoutMillis} is how long the engine waits for that one request; positive.
  */
@@ -34,10 +33,10 @@ public interface LockBackend extends AutoCloseable {
     BackendInfo info();
 
     /**
-     * Gives the backend a way to report a grant that ended or is in doubt before the next renewal would tell. Called
-     * once, before anything else. A backend without such news ignores it.
+     * Sets the listener for grants that end, or are in doubt, between two renewals. Called once, before anything else. A
+     * backend that learns of nothing between renewals ignores it.
      *
-     * @param observer the engine's ear; cheap, non-blocking, callable from any thread
+     * @param observer the engine's listener; cheap, non-blocking, callable from any thread
      */
     default void setGrantListener(GrantListener observer) {}
 
@@ -82,7 +81,7 @@ public interface LockBackend extends AutoCloseable {
     CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis);
 
     /**
-     * Renews grants to their full lease from now on, all in one trip as far as the store can.
+     * Renews grants to their full lease from now on, in one round trip if the store can do that.
      *
      * @param grants the grants that are due; not empty
      * @param timeoutMillis how long the engine waits
@@ -100,7 +99,7 @@ public interface LockBackend extends AutoCloseable {
     CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis);
 
     /**
-     * Tells who holds a lock.
+     * Returns who holds a lock.
      *
      * @param name the lock's name
      * @param timeoutMillis how long the engine waits

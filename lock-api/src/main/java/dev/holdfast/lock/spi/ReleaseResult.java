@@ -1,6 +1,6 @@
 package dev.holdfast.lock.spi;
 
-/** What the server said to a release. */
+/** The server's answer to a release. */
 public enum ReleaseResult {
     /** The grant was held and is free now. */
     RELEASED,

@@ -3,11 +3,11 @@ package dev.holdfast.lock.spi;
 import dev.holdfast.lock.LossReason;
 import org.jspecify.annotations.Nullable;
 
-/** What became of one renewal. */
+/** The outcome of one renewal. */
 public sealed interface RenewResult {
 
     /**
-     * The grant is held for so long, counted from when the engine called {@code renew}. A backend that confirms from an
+     * The grant is held for the given time, counted from the call of {@code renew}. A backend that confirms from an
      * older acknowledgement (a session's heartbeat) subtracts that acknowledgement's age.
      *
      * @param leaseMillis the lease from the call on, in milliseconds, positive
@@ -15,7 +15,7 @@ public sealed interface RenewResult {
     record Renewed(long leaseMillis) implements RenewResult {}
 
     /**
-     * The server said that the grant has ended.
+     * The server reported that the grant has ended.
      *
      * @param reason why
      * @param detail what was seen

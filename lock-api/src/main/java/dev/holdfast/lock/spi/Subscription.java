@@ -1,6 +1,6 @@
 package dev.holdfast.lock.spi;
 
-/** A standing interest that can be ended. */
+/** A subscription to calls from {@link LockBackend#subscribe}, which can be cancelled. */
 @FunctionalInterface
 public interface Subscription extends AutoCloseable {
 

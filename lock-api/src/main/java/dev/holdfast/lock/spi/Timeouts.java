@@ -8,9 +8,9 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Fails what takes too long, for backends whose client has no cheap time-outs of its own. A timer for each request would
- * wake the timer's thread twice a request; instead there is one task while anything is under way, which is set for the
- * earliest deadline that was known when it was set. A request that ends in time costs an entry in a map.
+ * Fails futures that take too long, for backends whose client has no cheap time-outs of its own. A timer for each request
+ * would wake the timer's thread twice a request; instead there is one task while anything is under way, which is set
+ * for the earliest deadline that was known when it was set. A request that ends in time costs an entry in a map.
  *
  * <p>No deadline is missed: a request is entered before it is looked whether an early enough task is set, and a task is
  * no longer set when it begins to look at the entries.
@@ -28,10 +28,10 @@ public final class Timeouts {
     public Timeouts() {}
 
     /**
-     * Fails the future with {@link TimeoutException} if it does not end by itself in that time. Whoever gives a future a
+     * Fails the future with {@link TimeoutException} unless it completes within the given time. Whoever gives a future a
      * deadline calls {@link #cancel} when it has ended.
      *
-     * @param future has it ended already, this does nothing
+     * @param future if it has completed already, this does nothing
      * @param timeoutMillis from now, in milliseconds
      */
     public void start(CompletableFuture<?> future, long timeoutMillis) {
@@ -43,7 +43,7 @@ public final class Timeouts {
     }
 
     /**
-     * The future has ended, and its deadline is forgotten. Idempotent; may come before {@link #start} has returned.
+     * Forgets the deadline of a completed future. Idempotent; may come before {@link #start} has returned.
      *
      * @param future the same that was given to {@link #start}
      */

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 
 /**
- * Serves {@code etcd://[user:password@]host[:port],host[:port]…} and, with TLS, {@code etcds://…}.
+ * Connects to {@code etcd://[user:password@]host[:port],host[:port]…} and, with TLS, {@code etcds://…}.
  *
  * <p>Parameters: {@code prefix} (by default {@code holdfast/}), {@code mode} ({@code queue} or {@code single-key}), and
  * with TLS {@code ca} (a PEM file with the certificates to trust instead of the platform's), {@code cert} and {@code key}

@@ -17,7 +17,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes lock clients on etcd from the application's own jetcd client, which is never closed by the lock client.
+ * Creates lock clients on etcd from the application's own jetcd client, which the lock client never closes.
  *
  * <pre>{@code
  * Client etcd = EtcdLocks.recommended(Client.builder().endpoints("http://n1:2379", "http://n2:2379", "http://n3:2379"))
@@ -52,10 +52,10 @@ public final class EtcdLocks {
     }
 
     /**
-     * Changes the settings of a client that is to be built to those that suit locks: calls that cannot be sent fail at
-     * once instead of waiting for a server without end; every call but a watch ends after 10 s; a connection whose other
-     * side is gone is noticed after 13 s; jetcd repeats nothing by itself. The lock client repeats a call of its own once if
-     * etcd refuses its token, because that has expired or users have changed; the application has to do that for its calls.
+     * Sets what suits locks on the builder of a jetcd client: calls that cannot be sent fail at once instead of waiting
+     * for a server without limit; every call but a watch ends after 10 s; a dead connection is detected after 13 s; jetcd
+     * repeats nothing by itself. The lock client repeats a call of its own once if etcd refuses its token, because that
+     * has expired or users have changed; the application has to do that for its calls.
      *
      * @param builder with endpoints, and credentials if needed
      * @return the same builder
@@ -79,8 +79,8 @@ public final class EtcdLocks {
     }
 
     /**
-     * Makes a client that is to be built log in with the credentials of the moment, so that a password or a user can be
-     * changed while locks are held. It takes the place of the builder's own {@code user} and {@code password}.
+     * Makes a jetcd client log in with the current credentials, so that a password or a user can change while locks are
+     * held. It takes the place of the builder's own {@code user} and {@code password}.
      *
      * <pre>{@code
      * Client etcd = EtcdLocks.authenticated(EtcdLocks.recommended(Client.builder().endpoints("https://n1:2379")),
@@ -110,7 +110,7 @@ public final class EtcdLocks {
 
     /**
      * Returns a comparison that is true while the lease's grant holds the lock, for guarding the application's own etcd
-     * transactions: put into {@code If}, it makes the server refuse what a stale holder writes, without any clock.
+     * transactions: in {@code If}, it makes the server refuse a stale holder's writes, without any clock.
      *
      * <pre>{@code
      * etcd.getKVClient().txn().If(EtcdLocks.ownership(lease)).Then(Op.put(key, value, PutOption.DEFAULT)).commit();
@@ -157,7 +157,7 @@ public final class EtcdLocks {
 
         /**
          * Sets what all keys begin with; by default {@code holdfast/}. Locks of different prefixes are different locks,
-         * also where one prefix begins with the other. A user with permission to read and write this prefix needs no other.
+         * even if one prefix begins with the other. A user with permission to read and write this prefix needs no other.
          *
          * @param prefix 1 to 128 characters, the last of them {@code /}, none of them {@code ~} or a control character
          * @return this
@@ -170,7 +170,7 @@ public final class EtcdLocks {
         }
 
         /**
-         * Sets how a lock is laid out; by default {@link EtcdMode#QUEUE}. All clients of a prefix must agree on it.
+         * Sets the layout of locks in etcd; by default {@link EtcdMode#QUEUE}. All clients of a prefix must agree on it.
          *
          * @param mode the mode
          * @return this
@@ -182,7 +182,7 @@ public final class EtcdLocks {
         }
 
         /**
-         * Makes the client. Nothing is sent to the server yet.
+         * Creates the client. It sends nothing to the server yet.
          *
          * @return an open client
          */

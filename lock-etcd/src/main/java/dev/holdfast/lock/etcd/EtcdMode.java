@@ -1,10 +1,10 @@
 package dev.holdfast.lock.etcd;
 
-/** How a lock is laid out in etcd. Clients that share a lock must use the same mode. */
+/** The layout of a lock in etcd. Clients that share a lock must use the same mode. */
 public enum EtcdMode {
     /**
-     * A key for each acquisition below the lock's name; the one created first holds the lock. Served strictly in the order
-     * of requests, and a release wakes one waiter. The default.
+     * A key for each acquisition below the lock's name; the one created first holds the lock. Waiters get the lock
+     * strictly in the order of their requests, and a release wakes one waiter. The default.
      */
     QUEUE,
     /**

@@ -6,17 +6,17 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leaves a lock free for a moment where others wait for it. A database has no queue of waiters: who has just released a lock
- * and asks for it again at once gets it, since those who poll, or are called, come a few milliseconds later. So a client that
- * has had a lock for a <em>turn</em>, and has met rivals for it lately, lets the first attempt after a release wait for as long
- * as the others need to come.
+ * Leaves a lock free for a moment where others wait for it. A database has no queue of waiters: a client that releases
+ * and immediately re-acquires beats waiters that poll, or are notified, since they ask a few milliseconds later. So a
+ * client that has had a lock for a <em>turn</em>, and has met rivals for it lately, delays its first attempt after a
+ * release for as long as the others need.
  *
- * <p>Rivals are met when an attempt finds the lock busy, or when a release finds that somebody has announced to wait. They are
- * forgotten after a second; a pause in which nobody came makes the time to the next one longer, from 20 ms on. A client that is
- * alone never pauses.
+ * <p>A client meets rivals when an attempt finds the lock busy, or when a release finds a waiter's announcement. It
+ * forgets them after a second. A pause in which no rival took the lock makes the time to the next pause longer, from 20
+ * ms on. A client without rivals never pauses.
  *
- * <p>This is fairness alone: nothing is wrong if something is forgotten. What is kept is bounded: names with the same hash push
- * each other out.
+ * <p>This only improves fairness: nothing breaks if an entry is forgotten. The memory is bounded: names with the same
+ * hash replace each other.
  *
  * <p>Thread-safe.
  */

@@ -6,10 +6,11 @@ import dev.holdfast.lock.LockProvider;
 import java.util.Set;
 
 /**
- * Serves {@code jdbc:} URLs with a HikariCP pool that the client owns and closes. The database's driver must be on the
- * class or module path.
+ * Connects to {@code jdbc:} URLs, with a HikariCP pool that the client owns and closes. The database's driver must be on
+ * the class or module path. MariaDB's driver alone accepts {@code jdbc:mysql:} only with the parameter
+ * {@code permitMysqlScheme}.
  *
- * <p>Parameters of its own, which the driver does not get to see: {@code holdfast.createTable} ({@code true} to create a
+ * <p>Parameters of our own, which the driver does not see: {@code holdfast.createTable} ({@code true} to create a
  * missing table; the default for an H2 database in this process, else {@code false}), {@code holdfast.table} (default
  * that of the strategy), {@code holdfast.strategy} (default {@code version}), {@code holdfast.notifications}
  * ({@code false} for waiters that poll on PostgreSQL) and {@code holdfast.poolSize} (the most

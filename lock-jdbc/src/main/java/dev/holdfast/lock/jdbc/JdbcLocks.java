@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The data source may be any pool, with any isolation level, with auto-commit on or off, read-only by default or not:
- * each connection is given back as it came. A connection is borrowed for the length of one statement only, but for the one
+ * it gets each connection back as it was. A connection is borrowed for the length of one statement only, but for the one
  * that listens for PostgreSQL's notifications while there are waiters, and for {@link JdbcStrategy#ROW_LOCK}. No call
  * outlives its deadline, however long the pool waits for a connection: then a thread of the client waits for it. That costs two
  * thread switches a request, unless it is a HikariCP pool whose connection and validation time-outs fit together into
@@ -36,7 +36,7 @@ public final class JdbcLocks {
     private JdbcLocks() {}
 
     /**
-     * Starts to describe a client.
+     * Starts a builder of a client on a data source.
      *
      * @param dataSource leads to PostgreSQL, MySQL, MariaDB or H2; never closed by the client
      * @return a builder with nothing else set
@@ -46,17 +46,17 @@ public final class JdbcLocks {
     }
 
     /**
-     * Locks a name until the present transaction of a connection ends, by commit or rollback. One round trip (three on MySQL; on
-     * H2, no network but a few statements), no other connection, nothing to release, and atomic with what the transaction
-     * writes. For the length of a transaction that talks to this database alone; for everything else use a lease.
+     * Locks a name until the current transaction of a connection ends, by commit or rollback. One round trip (six on
+     * MySQL; on H2, no network but a few statements), no other connection, nothing to release, and atomic with what the
+     * transaction writes. For transactions that use only this database; for everything else use a lease.
      *
      * <p><b>Take the lock before the transaction reads, or use READ COMMITTED.</b> At the stricter levels, MySQL's and MariaDB's
-     * default among them, a transaction goes on seeing what was committed when it first read. If another transaction has had the
-     * lock since then, its writes would not be seen and be overwritten, so the lock is refused. PostgreSQL and H2 take that
-     * first look before they wait for the lock, so that above READ COMMITTED the same happens after each wait for a
-     * transaction that commits; H2 at REPEATABLE READ is refused at once.
+     * default among them, a transaction keeps seeing what was committed when it first read. If another transaction has
+     * had the lock since then, its writes would not be seen and be overwritten, so the lock is refused. PostgreSQL and
+     * H2 take that first look before they wait for the lock, so that above READ COMMITTED the same happens after each
+     * wait for a transaction that commits; H2 at REPEATABLE READ is refused at once.
      *
-     * <p>Excludes other callers of this method, on the same database, and nobody else: these locks are rows of the table
+     * <p>Excludes only other callers of this method on the same database: these locks are rows of the table
      * {@code holdfast_transaction} (schema files {@code transaction-….sql}), not those of a {@link LockClient}. It is
      * re-entrant within a transaction, with a new token each time.
      *
@@ -116,7 +116,8 @@ public final class JdbcLocks {
         }
 
         /**
-         * Sets how locks are kept. All clients of one table must use the same strategy; each has a default table of its own.
+         * Sets the strategy that keeps the locks. All clients of one table must use the same strategy; each has a default
+         * table of its own.
          *
          * @param strategy the strategy; by default {@link JdbcStrategy#VERSION}
          * @return this
@@ -155,7 +156,7 @@ public final class JdbcLocks {
         }
 
         /**
-         * Sets whether waiters are called by PostgreSQL's LISTEN and NOTIFY, with strategies {@link JdbcStrategy#VERSION} and
+         * Sets whether PostgreSQL's LISTEN and NOTIFY wake waiters, with strategies {@link JdbcStrategy#VERSION} and
          * {@link JdbcStrategy#UNIQUE_INDEX}. It takes one connection of the data source while this client waits for a lock and
          * ten seconds longer. Where notifications do not arrive, as behind a proxy that pools transactions, waiters poll all
          * the same. Without effect on other databases.
@@ -189,7 +190,7 @@ public final class JdbcLocks {
         }
 
         /**
-         * Looks at the database and makes the client.
+         * Checks the database and creates the client.
          *
          * @return an open client
          * @throws LockConfigurationException if the database is not a supported one, refuses access, or lacks the table;

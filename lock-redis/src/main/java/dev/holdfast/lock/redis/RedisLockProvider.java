@@ -6,7 +6,8 @@ import dev.holdfast.lock.LockProvider;
 import java.util.Set;
 
 /**
- * Serves {@code redis://[[user:]password@]host[:port][/database]}, {@code redis-sentinel://host:port,host:port#group} and
+ * Connects to {@code redis://[[user:]password@]host[:port][/database]},
+ * {@code redis-sentinel://host:port,host:port#group} and
  * {@code redis-cluster://host:port,host:port} with the seeds of a cluster; with TLS {@code rediss://},
  * {@code rediss-sentinel://} and {@code rediss-cluster://}. Valkey's names ({@code valkey://}, {@code valkeys://} and so on) are the
  * same. The client has its own connections and threads.

@@ -20,8 +20,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes lock clients on Redis or Valkey from the application's own Lettuce client or connection, which is never closed by
- * the lock client.
+ * Creates lock clients on Redis or Valkey from the application's own Lettuce client or connection, which the lock client
+ * never closes.
  *
  * <pre>{@code
  * try (LockClient locks = RedisLocks.builder(redisClient).prefix("shop").build()) {
@@ -38,9 +38,9 @@ public final class RedisLocks {
 
     /**
      * Starts from Lettuce's form of an address: a server, or a group that Sentinel watches. The lock client has its own
-     * connections and threads, as with an address, and closes them. What an address cannot say can be said here, above all
-     * {@link RedisURI#setCredentialsProvider}: the provider is asked before each connection is made, so that a password can
-     * change while locks are held.
+     * connections and threads, as with an address, and closes them. A {@code RedisURI} can express what a textual address cannot, above
+     * all {@link RedisURI#setCredentialsProvider}: Lettuce calls the provider before each connection, so that a
+     * password can change while locks are held.
      *
      * @param uri not changed; its time-out is not used
      * @return a builder
@@ -195,7 +195,7 @@ public final class RedisLocks {
         }
 
         /**
-         * Lets waiters poll instead of being called, for servers where publish and subscribe is not allowed. Waiters of
+         * Lets waiters poll instead of being notified, for servers that do not allow publish and subscribe. Waiters of
          * this client do not queue, and {@code fair} is refused.
          *
          * @param first how soon a busy lock is tried again for the first time; then the wait doubles, with jitter
@@ -215,9 +215,9 @@ public final class RedisLocks {
         }
 
         /**
-         * Sets for how long a lock's last token is remembered after its lease ended; by default five minutes. It matters
-         * only if the clock goes back, or another server with a slower clock takes over: tokens come from the server's
-         * clock, and never fall below one that is remembered. So it should be longer than clocks can be apart.
+         * Sets how long the server remembers a lock's last token after its lease ended; by default five minutes. It
+         * matters only if the clock goes back, or another server with a slower clock takes over: tokens come from the
+         * server's clock, and never fall below one that is remembered. So it should be longer than clocks can be apart.
          *
          * @param tokenMemory at least one second
          * @return this
@@ -233,10 +233,10 @@ public final class RedisLocks {
         }
 
         /**
-         * Asks that a grant is acknowledged by replicas before it counts, with WAIT in the same trip. This narrows the gap
-         * in which a failover loses a grant, it does not close it: Redis does not promise to promote a replica that has
-         * it. Renewals and releases do not wait. Attempts get connections of their own, up to 16, because WAIT blocks a
-         * connection; further attempts go together over the one that is free next.
+         * Requires that replicas acknowledge a grant before it counts, with WAIT in the same round trip. This narrows the
+         * window in which a failover loses a grant, but does not close it: Redis does not promise to promote a replica
+         * that has it. Renewals and releases do not wait. Attempts get connections of their own, up to 16, because WAIT
+         * blocks a connection; further attempts go together over the one that is free next.
          *
          * @param minimum the least number of replicas
          * @param timeout how long they are waited for, counted from when the attempt was made: the most that hung replicas

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-/** What happens to a grant that too few replicas have acknowledged in time. */
+/** What happens to a grant that too few replicas acknowledged in time. */
 public enum ReplicaPolicy {
     /** The grant is taken back and the attempt counts as failed: no lock rather than one that a failover may lose. */
     REFUSE,

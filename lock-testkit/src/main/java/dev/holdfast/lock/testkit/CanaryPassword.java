@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A random password with the characters that end a part of an address, and of which every piece is recognised wherever it
- * shows. Immutable.
+ * A random password with the characters that end a part of an address; tests recognise every piece of it wherever it
+ * appears. Immutable.
  *
  * @param text the password
  * @param pieces what stands between its separators; none of them occurs by chance

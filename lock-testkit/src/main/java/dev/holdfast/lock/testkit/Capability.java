@@ -1,6 +1,6 @@
 package dev.holdfast.lock.testkit;
 
-/** What a {@link LockFixture} can do to its store beyond making backends. */
+/** What a {@link LockFixture} can do to its store beyond creating backends. */
 public enum Capability {
     /** {@link LockFixture#expire} works. */
     EXPIRE,

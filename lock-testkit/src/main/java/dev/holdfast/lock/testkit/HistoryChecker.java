@@ -12,7 +12,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
 /**
- * Records who claimed a lock when, and finds claims that contradict each other. Thread-safe.
+ * Records who claimed a lock and when, and finds contradictory claims. Thread-safe.
  *
  * <p>A claim reaches from when the acquisition had returned to the last instant at which its lease was still
  * {@linkplain Lease#isValid() valid} and not being released. The instant is read before the lease is asked, so that a

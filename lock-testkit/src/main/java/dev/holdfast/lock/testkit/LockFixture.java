@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A lock store on this machine, started for a test class, that can be looked into and disturbed. What a fixture cannot
- * do is told by {@link #capabilities()} and throws {@link IllegalStateException}.
+ * A lock store on this machine, started for a test class, that tests can inspect and disturb. {@link #capabilities()}
+ * says what a fixture can do; everything else throws {@link IllegalStateException}.
  *
  * <p>Used by one test at a time; {@link #newBackend} and {@link #newClient} are called from any thread.
  */
@@ -25,7 +25,7 @@ public interface LockFixture extends AutoCloseable {
     String name();
 
     /**
-     * Makes a backend with a connection of its own, as another process would have.
+     * Creates a backend with a connection of its own, as another process would have.
      *
      * @return an open backend, closed by the caller
      */
@@ -70,7 +70,7 @@ public interface LockFixture extends AutoCloseable {
     }
 
     /**
-     * Tells what this fixture can do.
+     * Returns what this fixture can do.
      *
      * @return the capabilities, constant
      */

@@ -12,9 +12,9 @@ import org.apache.zookeeper.Watcher;
  * Tells when nodes of one session are deleted.
  *
  * <p>A watch for the children of an ephemeral node, which can have none, fires on its deletion alone; unlike a watch set
- * by {@code exists} it is not left behind on a path that is gone already. There is at most one watch a path: a acquisition
- * that gives up leaves it armed, and the next one that waits for the same node uses it without a request. The handle
- * restores armed watches after a reconnection, and reports what was missed.
+ * by {@code exists} it is not left behind on a path that is gone already. There is at most one watch a path: an
+ * acquisition that gives up leaves it armed, and the next one that waits for the same node uses it without a request.
+ * The handle restores armed watches after a reconnection, and reports what was missed.
  *
  * <p>Thread-safe.
  */

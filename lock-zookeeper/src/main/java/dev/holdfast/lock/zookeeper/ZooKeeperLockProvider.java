@@ -20,9 +20,10 @@ import org.apache.zookeeper.data.ClientInfo;
 /**
  * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
  *
- * <p>With a user and password, the client authenticates by digest. Whoever is authenticated, by digest, SASL or a
- * certificate, owns the nodes that it makes, alone; {@code acl=world} gives them to everybody, which is the default for a
- * client without an identity. The servers are asked who it is, unless the address has a user or an {@code acl}.
+ * <p>With a user and password, the client authenticates by digest. A client that is authenticated, by digest, SASL or a
+ * certificate, is the only owner of the nodes that it creates; {@code acl=world} gives them to everybody, which is the
+ * default for a client without an identity. The client asks the servers for its identity, unless the address has a user
+ * or an {@code acl}.
  *
  * <p>The session time-out is the default lease of the client's options, unless the address says otherwise; the servers may
  * bound it. A grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the

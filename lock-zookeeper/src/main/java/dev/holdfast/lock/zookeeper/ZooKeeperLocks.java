@@ -14,7 +14,7 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes lock clients on ZooKeeper from the application's own Curator framework, which is never closed by the lock client.
+ * Creates lock clients on ZooKeeper from the application's own Curator framework, which the lock client never closes.
  *
  * <pre>{@code
  * try (LockClient locks = ZooKeeperLocks.builder(curatorFramework).basePath("/shop/locks").build()) {
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p><b>The session is the lease.</b> A lock is kept by the framework's session. A crashed holder blocks others for the
+ * <p><b>The session is the lease.</b> The framework's session keeps a lock. A crashed holder blocks others for the
  * session time-out, and a grant or renewal counts as valid for at most two thirds of it. So make the framework with a session
  * time-out of the lease, or of one and a half times a lease that is not renewed or that {@code ensure} must be able to fill.
  * A shorter lease is kept to as well while the process lives: a grant that is not renewed is deleted when it ends.
@@ -105,7 +105,7 @@ public final class ZooKeeperLocks {
         }
 
         /**
-         * Makes the client; nothing is sent.
+         * Creates the client; it sends nothing yet.
          *
          * @return an open client
          * @throws IllegalStateException if the framework is not started

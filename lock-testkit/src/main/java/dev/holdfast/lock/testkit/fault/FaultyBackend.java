@@ -28,9 +28,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A backend whose requests fail as a test says: the next one of a kind, all of a kind, or some at random from a seed.
+ * A backend whose requests fail as a test demands: the next one of a kind, all of a kind, or some at random from a seed.
  *
- * <p>It is never blocking: a blocking backend's requests run on threads of this one, so that replies can be kept back.
+ * <p>It is never blocking: a blocking backend's requests run on threads of this one, so that replies can be held back.
  * Thread-safe.
  */
 public final class FaultyBackend extends ForwardingBackend {

@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A reply that is kept back until the test lets it go. Thread-safe. */
+/** A reply that is held back until the test releases it. Thread-safe. */
 public final class HeldReply {
     private final CountDownLatch arrived = new CountDownLatch(1);
     private final CompletableFuture<Boolean> letGo = new CompletableFuture<>();

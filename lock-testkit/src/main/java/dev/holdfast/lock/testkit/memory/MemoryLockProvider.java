@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Serves {@code memory:} and {@code memory:name}: one store a name, shared by all clients of the JVM. Stateless and
- * thread-safe.
+ * Connects to {@code memory:} and {@code memory:name}: one store per name, shared by all clients of the JVM. Stateless
+ * and thread-safe.
  */
 public final class MemoryLockProvider implements LockProvider {
     private static final String SCHEME = "memory";

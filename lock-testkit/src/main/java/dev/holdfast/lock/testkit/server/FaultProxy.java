@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A TCP proxy on the loopback address that fails on demand. Point the client at {@link #host()} and {@link #port()}.
  *
- * <p>A mode holds for all present and future connections until {@link #pass()}:
+ * <p>A mode applies to all present and future connections until {@link #pass()}:
  *
  * <ul>
  *   <li>{@link #hold} keeps bytes back and delivers them after {@code pass()}, as TCP does when a network comes back;
@@ -98,7 +98,7 @@ public final class FaultProxy implements AutoCloseable {
         return listener.getLocalPort();
     }
 
-    /** Ends every mode. Held bytes flow; connections that have lost bytes are reset. */
+    /** Ends every mode. Held bytes are delivered; connections that have lost bytes are reset. */
     public void pass() {
         resetTorn();
         modes.clear();
@@ -190,8 +190,8 @@ public final class FaultProxy implements AutoCloseable {
     }
 
     /**
-     * Makes the present connections half open: one side's connection is reset while the other side is told nothing, and
-     * what it sends is thrown away.
+     * Makes the present connections half open: the proxy resets one side's connection, does not tell the other side, and
+     * discards what that side sends.
      *
      * @param cut {@link Direction#TO_SERVER} ends the server's side, and clients believe that they are connected;
      *     {@link Direction#TO_CLIENT} ends the clients' side, and the server believes that they are there

@@ -8,9 +8,9 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * What the connections that existed at a moment send in one direction from then on, kept back until it is delivered, whole
- * and in order. Meanwhile everybody goes on over new connections. That is how a network, a stalled proxy or a paused
- * server's socket makes a request arrive long after its client has given it up.
+ * What the connections that existed at a moment send in one direction from then on, held back until delivery, complete
+ * and in order. Meanwhile clients go on over new connections. In this way a network, a stalled proxy or a paused server's
+ * socket makes a request arrive long after its client has given it up.
  *
  * <p>Ends and resets of these connections reach nobody: neither side learns that the other has gone.
  *
