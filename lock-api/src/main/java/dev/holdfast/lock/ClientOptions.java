@@ -79,8 +79,9 @@ public final class ClientOptions {
      * limit gives up on a store that is silent.
      *
      * <p>Not promised: a JDBC driver that does not return from a call keeps the thread that made the call, a caller's own
-     * among them, for as long as it likes, interrupts or not. Other threads and asynchronous callers do not wait behind
-     * it, and {@link LockClient#close()} does not either.
+     * among them, for as long as it likes, interrupts or not. Other threads do not wait behind it, and
+     * {@link LockClient#close()} does not either. Asynchronous acquisitions share two threads, and so do renewals: two calls
+     * that do not return cost all asynchronous acquisitions of this client, or all its leases.
      *
      * @return the time-out; default 3 s
      */

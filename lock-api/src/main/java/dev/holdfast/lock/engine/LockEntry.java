@@ -154,6 +154,13 @@ final class LockEntry {
             long waited = now - waiter.sinceNanos;
             if (waiter.waitsForever() && waited >= patience && !wasAnsweredSince(now - patience)) {
                 fail(waiter, Failures.stalled(name, waited));
+            } else if (!waiter.waitsForever() && waiter.remainingNanos(now) == 0) {
+                // It would be given the next attempt, and the next, before it looks at its deadline.
+                if (wasAnsweredSince(now - Math.min(waited, client.requestTimeoutNanos()))) {
+                    decide(waiter, Waiter.State.BUSY);
+                } else {
+                    fail(waiter, Failures.stalled(name, waited));
+                }
             } else {
                 queue.add(waiter);
                 kick();

@@ -101,12 +101,18 @@ final class Removal<T> {
         }
     }
 
+    /** As long as the backend does not return, further tries time out without a thread: one call takes one thread at most. */
     private void runNext() {
-        threadAskedFor.set(false);
-        Runnable task = next.getAndSet(null);
-        if (task != null && !isDone()) {
-            task.run();
-        }
+        do {
+            try {
+                Runnable task = next.getAndSet(null);
+                if (task != null && !isDone()) {
+                    task.run();
+                }
+            } finally {
+                threadAskedFor.set(false);
+            }
+        } while (next.get() != null && !isDone() && threadAskedFor.compareAndSet(false, true));
     }
 
     /** One request; its time counts from the moment when it was decided on. */

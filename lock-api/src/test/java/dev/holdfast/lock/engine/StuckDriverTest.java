@@ -23,7 +23,9 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
@@ -101,6 +103,32 @@ class StuckDriverTest {
     }
 
     @Test
+    @Timeout(20)
+    void timedWait_onADriverThatIsAlwaysSlow_endsWithTheFirstCallThatReturnsAfterItsDeadline() {
+        backend.slowMillis = 600;
+        long before = System.nanoTime();
+        assertThatThrownBy(() -> lock.tryLock(300, TimeUnit.MILLISECONDS)).isInstanceOf(LockUnavailableException.class);
+        assertThat(backend.slowCalls).hasValueLessThanOrEqualTo(2);
+        assertThat(Duration.ofNanos(System.nanoTime() - before)).isLessThan(Duration.ofSeconds(10));
+    }
+
+    /** A removal that hangs is repeated, but never on a second thread: the other one is there for other names. */
+    @Test
+    void asynchronousCallers_areServedWhileARemovalHangs() throws Exception {
+        Lease dropped = lock.acquire();
+        Hold hold = backendHold();
+        backend.removalsHang = true;
+        hold.heldGrant.heldLock.endDropped(hold);
+        assertThat(dropped.isValid()).isFalse();
+        await(() -> client.releaser().waiting() > 0);
+        Lease other = client.lock("other").acquireAsync(Duration.ofSeconds(5)).get(10, SECONDS);
+        backend.removalsHang = false;
+        backend.returns.countDown();
+        other.close();
+        await(client::isIdle);
+    }
+
+    @Test
     void asynchronousCallers_areToldInTime_howeverManyThreadsOfTheClientAreStuck() {
         backend.toBeStuck.set(Integer.MAX_VALUE);
         for (int i = 0; i < 5; i++) {
@@ -170,6 +198,9 @@ class StuckDriverTest {
         final AtomicInteger stuck = new AtomicInteger();
         final AtomicInteger removed = new AtomicInteger();
         final CountDownLatch returns = new CountDownLatch(1);
+        final AtomicInteger slowCalls = new AtomicInteger();
+        volatile long slowMillis;
+        volatile boolean removalsHang;
 
         StuckBackend() {
             super(true, false, System::nanoTime);
@@ -189,6 +220,11 @@ class StuckDriverTest {
                     }
                 }
             }
+            if (slowMillis > 0) {
+                slowCalls.incrementAndGet();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(slowMillis));
+                return CompletableFuture.failedFuture(new LockUnavailableException("slow, and in vain"));
+            }
             mutex.lock();
             try {
                 return super.tryAcquire(request);
@@ -199,6 +235,13 @@ class StuckDriverTest {
 
         @Override
         <T> CompletionStage<T> remove(AcquisitionId acquisition, T gone, T absent) {
+            while (removalsHang) {
+                try {
+                    returns.await();
+                } catch (InterruptedException ignored) {
+                    // as such a driver does
+                }
+            }
             mutex.lock();
             try {
                 removed.incrementAndGet();

@@ -201,7 +201,7 @@ final class RedisReplicasTest {
     @Test
     void hungServer_attemptsInLineEndWithTheirDeadlineAndAreNeverSent() throws Exception {
         try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
-            pair(backend);
+            patientPair(backend);
             master.process().pause();
             List<CompletableFuture<AcquireResult>> attempts;
             try {
@@ -217,7 +217,7 @@ final class RedisReplicasTest {
                     .filter(attempt -> Spi.failure(attempt).getMessage().contains("was not sent"))
                     .count();
             assertThat(unsent).isGreaterThanOrEqualTo(24);
-            pair(backend);
+            patientPair(backend);
             assertThat(master.list("KEYS", "holdfast:{late*}")).hasSizeLessThanOrEqualTo((int) (40 - unsent));
         }
     }
@@ -256,6 +256,13 @@ final class RedisReplicasTest {
                         "redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(3)))
                 .replicas(replicas, WAIT, policy)
                 .backend();
+    }
+
+    /** Replicas that have just begun, or go on after a pause, may be late at first. */
+    private static void patientPair(LockBackend backend) {
+        await().atMost(Duration.ofSeconds(60))
+                .ignoreException(LockUnavailableException.class)
+                .untilAsserted(() -> pair(backend));
     }
 
     private static void pair(LockBackend backend) throws Exception {

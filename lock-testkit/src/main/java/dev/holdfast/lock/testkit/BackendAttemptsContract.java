@@ -2,12 +2,14 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -116,11 +118,22 @@ abstract class BackendAttemptsContract extends BackendGroup {
     void attempt_concurrentlyRepeated_oneToken() throws Exception {
         BackendDriver driver = driver(first(), newName());
 
-        List<AcquireResult> attempts = concurrently(4, () -> driver.tryAcquire(0));
+        List<AcquireResult> attempts = concurrently(4, () -> orOvertaken(driver)).stream()
+                .flatMap(Optional::stream)
+                .toList();
 
         assertThat(attempts.stream().map(driver::granted).map(Grant::token).distinct())
                 .as("tokens of one acquisition")
                 .hasSize(1);
+    }
+
+    /** A backend may leave the decision to a later attempt of the same acquisition; then this one has no outcome. */
+    private static Optional<AcquireResult> orOvertaken(BackendDriver driver) {
+        try {
+            return Optional.of(driver.tryAcquire(0));
+        } catch (LockUnavailableException overtaken) {
+            return Optional.empty();
+        }
     }
 
     @Test
