@@ -111,9 +111,9 @@ final class Clients implements AutoCloseable {
         processes.set(
                 client,
                 ServerProcess.builder("client-" + client)
-                        .command(place ->
+                        .command(environment ->
                                 JavaProcess.command("256m", ClientMain.class, arguments.toArray(String[]::new)))
-                        .ready(place -> {
+                        .ready(environment -> {
                             if (register.incarnation(client) < number.incarnation()) {
                                 throw new IOException("client " + number + " is not at work yet");
                             }

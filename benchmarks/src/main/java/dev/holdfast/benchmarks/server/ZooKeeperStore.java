@@ -27,29 +27,30 @@ final class ZooKeeperStore implements Store {
 
     static ZooKeeperStore start() throws IOException, InterruptedException {
         return new ZooKeeperStore(ServerProcess.builder("zookeeper")
-                .prepare(place -> place.write(
+                .prepare(environment -> environment.write(
                         "zoo.cfg",
                         String.join(
                                 "\n",
                                 "tickTime=2000",
                                 "dataDir="
-                                        + Files.createDirectories(place.folder().resolve("data")),
-                                "clientPort=" + place.port(),
-                                "clientPortAddress=" + place.host(),
+                                        + Files.createDirectories(
+                                                environment.folder().resolve("data")),
+                                "clientPort=" + environment.port(),
+                                "clientPortAddress=" + environment.host(),
                                 "maxClientCnxns=0",
                                 "admin.enableServer=false",
                                 "4lw.commands.whitelist=mntr,srvr",
                                 "")))
                 .command(ZooKeeperStore::command)
-                .ready(place -> {
-                    if (!ask(place, "srvr").contains("Mode: ")) {
+                .ready(environment -> {
+                    if (!ask(environment, "srvr").contains("Mode: ")) {
                         throw new IOException("not serving yet");
                     }
                 })
                 .start());
     }
 
-    private static List<String> command(ServerEnvironment place) {
+    private static List<String> command(ServerEnvironment environment) {
         return List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx512m",
@@ -57,12 +58,12 @@ final class ZooKeeperStore implements Store {
                 "-cp",
                 System.getProperty("java.class.path"),
                 "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-                place.folder().resolve("zoo.cfg").toString());
+                environment.folder().resolve("zoo.cfg").toString());
     }
 
-    private static String ask(ServerEnvironment place, String command) throws IOException {
+    private static String ask(ServerEnvironment environment, String command) throws IOException {
         try (Socket socket = new Socket()) {
-            socket.connect(new InetSocketAddress(place.host(), place.port()), MILLIS);
+            socket.connect(new InetSocketAddress(environment.host(), environment.port()), MILLIS);
             socket.setSoTimeout(MILLIS);
             socket.getOutputStream().write(command.getBytes(StandardCharsets.US_ASCII));
             socket.getOutputStream().flush();
@@ -71,7 +72,7 @@ final class ZooKeeperStore implements Store {
     }
 
     private String find(Pattern pattern) throws IOException {
-        String answer = ask(process.place(), "mntr");
+        String answer = ask(process.environment(), "mntr");
         Matcher matcher = pattern.matcher(answer);
         if (!matcher.find()) {
             throw new IOException("no " + pattern + " in what ZooKeeper says: " + answer);

@@ -40,14 +40,14 @@ final class DatabaseCluster implements Cluster {
 
     static DatabaseCluster h2() throws IOException, InterruptedException {
         ServerProcess server = ServerProcess.builder("h2")
-                .command(place -> JavaProcess.command(
+                .command(environment -> JavaProcess.command(
                         "256m",
                         Server.class,
                         "-tcp",
                         "-tcpPort",
-                        "" + place.port(),
+                        "" + environment.port(),
                         "-baseDir",
-                        place.folder().toString(),
+                        environment.folder().toString(),
                         "-ifNotExists"))
                 .start();
         return new DatabaseCluster(

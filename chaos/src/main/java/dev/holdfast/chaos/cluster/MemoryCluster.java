@@ -16,7 +16,8 @@ final class MemoryCluster implements Cluster {
 
     static MemoryCluster start(String mutant) throws IOException, InterruptedException {
         return new MemoryCluster(ServerProcess.builder("memory")
-                .command(place -> JavaProcess.command("128m", MemoryServer.class, "" + place.port(), mutant))
+                .command(
+                        environment -> JavaProcess.command("128m", MemoryServer.class, "" + environment.port(), mutant))
                 .start());
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -37,7 +38,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Connecting by address: users, permissions, TLS, and the application's own client. */
 final class EtcdAccessTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final String CANARY = "canary-7gJq";
     private static final ClientOptions OPTIONS = ClientOptions.builder()
             .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(4)).build())

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -17,7 +18,6 @@ import org.junit.jupiter.api.TestInstance;
 /** What outlives a client, and how long closing it takes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdCloseTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;

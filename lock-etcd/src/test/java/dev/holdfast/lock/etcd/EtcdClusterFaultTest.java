@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,7 +8,6 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.cluster.Member;
@@ -289,18 +289,6 @@ final class EtcdClusterFaultTest {
             client.getMaintenanceClient().moveLeader(next).get(30, TimeUnit.SECONDS);
         } catch (ExecutionException | TimeoutException e) {
             // Not the leader any more, which is a leader change as well; or not done, and tried again.
-        }
-    }
-
-    private static <T> T eventually(java.util.concurrent.Callable<T> action) throws Exception {
-        for (int i = 0; ; i++) {
-            try {
-                return action.call();
-            } catch (LockUnavailableException e) {
-                if (i == 3) {
-                    throw e;
-                }
-            }
         }
     }
 }

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -9,11 +12,11 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -32,7 +35,6 @@ import org.junit.jupiter.api.TestInstance;
 /** What things cost, counted by the server. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdCountingTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;
 
@@ -66,20 +68,20 @@ final class EtcdCountingTest {
         List<Long> tokens = new ArrayList<>();
         try (LockBackend backend = fixture.newBackend()) {
             for (int i = 0; i < 20; i++) {
-                Grant grant = Spi.grant(backend, name, 120_000);
+                Grant grant = acquire(backend, name, 120_000);
                 tokens.add(grant.token());
                 keys.add(fixture.find(name, 1).get(0).getKey().toString());
-                Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS));
+                release(backend, grant);
             }
             assertThat(keys).hasSize(1);
             assertThat(tokens).isSorted().doesNotHaveDuplicates();
 
-            Grant held = Spi.grant(backend, name, 120_000);
-            Spi.queueUp(backend, Spi.acquisition(name), 120_000);
+            Grant held = acquire(backend, name, 120_000);
+            BackendDriver.of(backend, name, 120_000).queueUp();
             assertThat(fixture.entries(name))
                     .as("two at a time have a key each")
                     .isEqualTo(2);
-            Spi.answer(backend.release(held, Spi.TIMEOUT_MILLIS));
+            release(backend, held);
         }
     }
 
@@ -150,9 +152,10 @@ final class EtcdCountingTest {
         String name = newName();
         try (LockBackend first = fixture.newBackend();
                 LockBackend second = fixture.newBackend()) {
-            Grant held = Spi.grant(first, name, 120_000);
-            AcquisitionId waiter = Spi.acquisition(name);
-            Ticket ticket = Spi.queueUp(second, waiter, 120_000);
+            Grant held = acquire(first, name, 120_000);
+            BackendDriver waiter = BackendDriver.of(second, name, 120_000);
+            waiter.queueUp();
+            Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
             Subscription signal = second.subscribe(ticket, calls::incrementAndGet);
             await().atMost(PATIENCE).until(() -> watches() == 1);
@@ -161,7 +164,7 @@ final class EtcdCountingTest {
             long streams = calls("Watch");
 
             for (int i = 0; i < 20; i++) {
-                AcquireResult.Busy busy = (AcquireResult.Busy) Spi.again(second, waiter, 120_000, ticket);
+                AcquireResult.Busy busy = waiter.queueUp();
                 assertThat(busy.ticket())
                         .as("equal, so that the engine keeps its watch")
                         .isEqualTo(ticket);
@@ -173,9 +176,9 @@ final class EtcdCountingTest {
             assertThat(calls("Txn") - txns).as("one read each").isEqualTo(20);
             assertThat(calls("Watch") - streams).isZero();
             assertThat(calls).hasValue(0);
-            Spi.answer(first.release(held, Spi.TIMEOUT_MILLIS));
+            release(first, held);
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
-            assertThat(Spi.again(second, waiter, 120_000, ticket)).isInstanceOf(AcquireResult.Granted.class);
+            assertThat(waiter.tryAcquire(BackendDriver.WAIT_MILLIS)).isInstanceOf(AcquireResult.Granted.class);
             signal.close();
         }
     }
@@ -277,11 +280,12 @@ final class EtcdCountingTest {
             for (int i = 0; i < 8; i++) {
                 backends.add(fixture.newBackend());
             }
-            Grant held = Spi.grant(backends.get(0), name, 30_000);
+            Grant held = acquire(backends.get(0), name, 30_000);
             for (int i = 0; i < 200; i++) {
                 LockBackend backend = backends.get(i % 8);
-                AcquisitionId waiter = Spi.acquisition(name);
-                Ticket ticket = Spi.queueUp(backend, waiter, 30_000);
+                BackendDriver waiter = BackendDriver.of(backend, name, 30_000);
+                waiter.queueUp();
+                Ticket ticket = waiter.ticket();
                 AtomicInteger mine = i == 0 ? firstWoken : new AtomicInteger();
                 signals.add(backend.subscribe(ticket, () -> {
                     woken.incrementAndGet();
@@ -291,7 +295,7 @@ final class EtcdCountingTest {
             await().atMost(PATIENCE).until(() -> watches() == 200);
             assertThat(woken).hasValue(0);
 
-            Spi.answer(backends.get(0).release(held, Spi.TIMEOUT_MILLIS));
+            release(backends.get(0), held);
 
             await().atMost(PATIENCE).until(() -> firstWoken.get() == 1);
             assertThat(woken).hasValue(1);

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.etcd;
 
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
@@ -19,12 +22,19 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 
 /** One etcd, or a cluster, with a proxy before each node. */
 final class EtcdFixture implements LockFixture {
     static final String PREFIX = "test/";
+
+    /** How long something may take that should take milliseconds, on a machine that is busy. */
+    static final Duration PATIENCE = Duration.ofMinutes(3);
+
     private static final List<String> METHODS = List.of(
             "Txn",
             "Range",
@@ -254,5 +264,24 @@ final class EtcdFixture implements LockFixture {
         admin.close();
         proxies.forEach(FaultProxy::close);
         server.close();
+    }
+
+    /** Makes a request until it is answered: connections are made anew after a fault. */
+    static <T> T eventually(Callable<T> request) {
+        AtomicReference<T> answer = new AtomicReference<>();
+        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
+            try {
+                answer.set(request.call());
+                return true;
+            } catch (LockUnavailableException e) {
+                return false;
+            }
+        });
+        return answer.get();
+    }
+
+    /** Like {@link #eventually(Callable)}, for a request without a result. */
+    static void eventually(Runnable request) {
+        eventually(Executors.callable(request));
     }
 }

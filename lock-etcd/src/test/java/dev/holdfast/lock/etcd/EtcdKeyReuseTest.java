@@ -1,21 +1,25 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
-import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -28,7 +32,6 @@ import org.junit.jupiter.api.TestInstance;
 /** Which keys a client uses again, and which it does not. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdKeyReuseTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final long LEASE = 120_000;
     private static final long SHORT_TIMEOUT = 3_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
@@ -54,12 +57,11 @@ final class EtcdKeyReuseTest {
 
     /** Asks for a new acquisition, again and again where there is no answer, or the lock is not free yet. */
     private static Grant eventuallyGranted(LockBackend backend, String name) {
-        AcquisitionId acquisition = Spi.acquisition(name);
+        BackendDriver driver = BackendDriver.of(backend, name, LEASE);
         AtomicReference<Grant> grant = new AtomicReference<>();
         await().atMost(PATIENCE).until(() -> {
             try {
-                var request = Spi.request(acquisition, LEASE, 0, null, SHORT_TIMEOUT);
-                if (Spi.answer(backend.tryAcquire(request)) instanceof AcquireResult.Granted granted) {
+                if (answer(driver.send(0, SHORT_TIMEOUT)) instanceof AcquireResult.Granted granted) {
                     grant.set(granted.grant());
                 }
             } catch (LockUnavailableException e) {
@@ -80,13 +82,13 @@ final class EtcdKeyReuseTest {
                 LockBackend backend =
                         EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
             await().atMost(PATIENCE).until(() -> {
-                Spi.grant(backend, newName(), LEASE);
+                acquire(backend, newName(), LEASE);
                 return slow.connections() > 0 && fast.connections() > 0;
             });
             Grant first = releasedWithoutAnswer(backend, slow, name);
             await().atMost(PATIENCE).until(() -> {
                 try {
-                    Spi.answer(backend.abandon(first.acquisition(), SHORT_TIMEOUT));
+                    answer(backend.abandon(first.acquisition(), SHORT_TIMEOUT));
                     return true;
                 } catch (LockUnavailableException e) {
                     return false;
@@ -101,9 +103,9 @@ final class EtcdKeyReuseTest {
             slow.pass();
 
             await().atMost(PATIENCE).until(() -> fixture.server().calls("DeleteRange") > deletions);
-            assertThat(Spi.renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
             assertThat(fixture.find(name, 1).get(0).getCreateRevision()).isEqualTo(second.token());
-            assertThat(Spi.answer(backend.release(second, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(release(backend, second)).isEqualTo(ReleaseResult.RELEASED);
         }
     }
 
@@ -114,7 +116,7 @@ final class EtcdKeyReuseTest {
             slow.pass();
             Grant grant = eventuallyGranted(backend, name);
             slow.hold(Direction.TO_SERVER);
-            if (catchThrowable(() -> Spi.answer(backend.release(grant, SHORT_TIMEOUT))) != null) {
+            if (catchThrowable(() -> answer(backend.release(grant, SHORT_TIMEOUT))) != null) {
                 unanswered.set(grant);
             }
             return unanswered.get() != null;
@@ -126,16 +128,16 @@ final class EtcdKeyReuseTest {
     void release_ofALostGrant_leavesTheNextOneOnTheSameKeyAlone() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
-            Grant first = Spi.grant(backend, name, LEASE);
+            Grant first = acquire(backend, name, LEASE);
             fixture.admin().getKVClient().delete(keyOf(first)).get(1, TimeUnit.MINUTES);
-            assertThat(Spi.renew(backend, first)).isInstanceOf(RenewResult.Lost.class);
-            Grant second = Spi.grant(backend, name, LEASE);
+            assertThat(renew(backend, first)).isInstanceOf(RenewResult.Lost.class);
+            Grant second = acquire(backend, name, LEASE);
             assertThat(keyOf(second)).as("the same key").isEqualTo(keyOf(first));
 
-            assertThat(Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.NOT_HELD);
+            assertThat(release(backend, first)).isEqualTo(ReleaseResult.NOT_HELD);
 
-            assertThat(Spi.renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
-            assertThat(Spi.answer(backend.release(second, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(release(backend, second)).isEqualTo(ReleaseResult.RELEASED);
         }
     }
 
@@ -143,8 +145,8 @@ final class EtcdKeyReuseTest {
     void keyWithAnotherValue_isDeletedAndNotUsedAgain() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
-            Grant first = Spi.grant(backend, name, LEASE);
-            Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS));
+            Grant first = acquire(backend, name, LEASE);
+            release(backend, first);
             fixture.admin()
                     .getKVClient()
                     .put(keyOf(first), EtcdKeys.bytes("of another acquisition"))
@@ -153,9 +155,9 @@ final class EtcdKeyReuseTest {
             Grant second = eventuallyGranted(backend, name);
             assertThat(keyOf(second)).isNotEqualTo(keyOf(first));
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
-            assertThat(Spi.answer(backend.release(second, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(release(backend, second)).isEqualTo(ReleaseResult.RELEASED);
 
-            assertThat(keyOf(Spi.grant(backend, name, LEASE))).isEqualTo(keyOf(second));
+            assertThat(keyOf(acquire(backend, name, LEASE))).isEqualTo(keyOf(second));
         }
     }
 }

@@ -1,17 +1,23 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.etcd.EtcdFixture.eventually;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -19,7 +25,6 @@ import dev.holdfast.lock.testkit.server.LateBytes;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterAll;
@@ -30,7 +35,6 @@ import org.junit.jupiter.api.TestInstance;
 /** Requests that reach the server long after their client has given them up and gone on over another connection. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdLateRequestTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final long LEASE = 120_000;
     private static final long SHORT_TIMEOUT = 3_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
@@ -48,19 +52,6 @@ final class EtcdLateRequestTest {
 
     private static String newName() {
         return "late-" + NAMES.incrementAndGet();
-    }
-
-    private static <T> T eventually(Callable<T> request) {
-        AtomicReference<T> answer = new AtomicReference<>();
-        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
-            try {
-                answer.set(request.call());
-                return true;
-            } catch (LockUnavailableException e) {
-                return false;
-            }
-        });
-        return answer.get();
     }
 
     private KeyValue keyAt(String name, int index) throws Exception {
@@ -87,32 +78,33 @@ final class EtcdLateRequestTest {
                         "127.0.0.1", fixture.server().nodes().get(0).port());
                 LockBackend others = fixture.newBackend();
                 LockBackend waiters = behind(proxy, PATIENCE)) {
-            Grant held = eventually(() -> Spi.grant(others, name, LEASE));
-            AcquisitionId between = Spi.acquisition(name);
-            Spi.queueUp(others, between, LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            Ticket ticket = Spi.queueUp(waiters, waiter, LEASE);
+            Grant held = eventually(() -> acquire(others, name, LEASE));
+            BackendDriver between = BackendDriver.of(others, name, LEASE);
+            between.queueUp();
+            BackendDriver waiter = BackendDriver.of(waiters, name, LEASE);
+            waiter.queueUp();
+            Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
             Subscription signal = waiters.subscribe(ticket, calls::incrementAndGet);
-            Spi.answer(others.abandon(between, Spi.TIMEOUT_MILLIS));
+            between.abandon();
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             long firstLease = keyAt(name, 1).getLease();
 
             LateBytes late = proxy.keepBack(Direction.TO_SERVER);
-            var stuck = waiters.tryAcquire(Spi.request(waiter, LEASE, Spi.WAIT_MILLIS, ticket, SHORT_TIMEOUT));
+            var stuck = waiter.send(BackendDriver.WAIT_MILLIS, SHORT_TIMEOUT);
             assertThat(late.awaitSome(PATIENCE)).isTrue();
             late.cutOff();
             late.dropClients();
-            assertThat(catchThrowable(() -> Spi.answer(stuck))).isInstanceOf(LockUnavailableException.class);
+            assertThat(catchThrowable(() -> answer(stuck))).isInstanceOf(LockUnavailableException.class);
             changeLeader();
             await().atMost(PATIENCE).until(() -> {
-                eventually(() -> Spi.again(waiters, waiter, LEASE, ticket));
+                eventually(() -> waiter.tryAcquire(BackendDriver.WAIT_MILLIS));
                 return keyAt(name, 1).getLease() != firstLease;
             });
-            eventually(() -> Spi.answer(others.release(held, Spi.TIMEOUT_MILLIS)));
+            eventually(() -> release(others, held));
             AtomicReference<Grant> granted = new AtomicReference<>();
             await().atMost(PATIENCE).until(() -> {
-                if (eventually(() -> Spi.again(waiters, waiter, LEASE, ticket))
+                if (eventually(() -> waiter.tryAcquire(BackendDriver.WAIT_MILLIS))
                         instanceof AcquireResult.Granted answer) {
                     granted.set(answer.grant());
                 }
@@ -129,7 +121,7 @@ final class EtcdLateRequestTest {
                     .atMost(Duration.ofSeconds(20))
                     .until(() -> keyAt(name, 0).getModRevision() == before.getModRevision());
             assertThat(keyAt(name, 0).getLease()).isEqualTo(before.getLease()).isNotEqualTo(firstLease);
-            assertThat(Spi.renew(waiters, granted.get())).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(waiters, granted.get())).isInstanceOf(RenewResult.Renewed.class);
             signal.close();
         }
     }
@@ -141,16 +133,15 @@ final class EtcdLateRequestTest {
         try (FaultProxy proxy = FaultProxy.to(
                         "127.0.0.1", fixture.server().nodes().get(0).port());
                 LockBackend backend = behind(proxy, Duration.ofSeconds(1))) {
-            eventually(() -> Spi.grant(backend, newName(), LEASE));
-            AcquisitionId acquisition = Spi.acquisition(name);
+            eventually(() -> acquire(backend, newName(), LEASE));
+            BackendDriver driver = BackendDriver.of(backend, name, LEASE);
             LateBytes late = proxy.keepBack(Direction.TO_SERVER);
-            var stuck = backend.tryAcquire(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, SHORT_TIMEOUT));
+            var stuck = driver.send(BackendDriver.WAIT_MILLIS, SHORT_TIMEOUT);
             assertThat(late.awaitSome(PATIENCE)).isTrue();
             late.cutOff();
-            assertThat(catchThrowable(() -> Spi.answer(stuck))).isInstanceOf(LockUnavailableException.class);
+            assertThat(catchThrowable(() -> answer(stuck))).isInstanceOf(LockUnavailableException.class);
             late.dropClients();
-            Grant grant = eventually(
-                    () -> ((AcquireResult.Granted) Spi.tryAcquire(backend, acquisition, LEASE, 1_000)).grant());
+            Grant grant = eventually(() -> driver.granted(driver.tryAcquire(1_000)));
             KeyValue before = keyAt(name, 0);
             long served = fixture.server().calls("Txn");
 
@@ -160,8 +151,8 @@ final class EtcdLateRequestTest {
             await().during(Duration.ofMillis(300))
                     .atMost(Duration.ofSeconds(20))
                     .until(() -> keyAt(name, 0).getModRevision() == before.getModRevision());
-            assertThat(Spi.renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
-            Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS));
+            assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
+            release(backend, grant);
             assertThat(fixture.entries(name)).isZero();
         }
     }

@@ -1,12 +1,13 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,6 +29,7 @@ import org.junit.jupiter.api.TestInstance;
 final class EtcdManyLocksTest {
     private static final long LEASE = 300_000;
     private static final long USUAL_LEASE = 15_000;
+    private static final long TIMEOUT_MILLIS = 30_000;
     private static final int AT_A_TIME = 1_000;
     private EtcdFixture fixture;
 
@@ -58,8 +60,8 @@ final class EtcdManyLocksTest {
         for (int done = 0; done < count; done += AT_A_TIME) {
             List<CompletableFuture<AcquireResult>> some = new ArrayList<>();
             for (int i = 0; i < Math.min(AT_A_TIME, count - done); i++) {
-                AcquisitionId acquisition = Spi.acquisition(names + (done + i));
-                some.add(backend.tryAcquire(Spi.request(acquisition, lease, 0, null, Spi.TIMEOUT_MILLIS))
+                some.add(BackendDriver.of(backend, names + (done + i), lease)
+                        .send(0, TIMEOUT_MILLIS)
                         .toCompletableFuture());
             }
             for (CompletableFuture<AcquireResult> attempt : some) {
@@ -121,7 +123,7 @@ final class EtcdManyLocksTest {
     }
 
     private static List<RenewResult> renewed(LockBackend backend, List<Grant> grants) throws Exception {
-        return backend.renew(grants, Spi.TIMEOUT_MILLIS).toCompletableFuture().get(1, TimeUnit.MINUTES);
+        return backend.renew(grants, TIMEOUT_MILLIS).toCompletableFuture().get(1, TimeUnit.MINUTES);
     }
 
     /** The engine renews a thousand locks by one request, and the next thousand after its answer. */
@@ -130,7 +132,7 @@ final class EtcdManyLocksTest {
         try (LockBackend backend = inNamespace()) {
             List<Grant> grants = new ArrayList<>(grants(backend, 400, "batched/", LEASE));
             for (int i = 0; i < 5; i++) {
-                grants.add(Spi.grant(backend, "longer/" + i, 2 * LEASE));
+                grants.add(acquire(backend, "longer/" + i, 2 * LEASE));
             }
             Collections.shuffle(grants, new Random(7));
             long reads = fixture.server().calls("LeaseTimeToLive");
@@ -145,7 +147,7 @@ final class EtcdManyLocksTest {
                     .delete(EtcdKeys.bytes("some/where/")
                             .concat(place(grants.get(1)).key()))
                     .get(1, TimeUnit.MINUTES);
-            Grant later = Spi.grant(backend, "batched/later", LEASE);
+            Grant later = acquire(backend, "batched/later", LEASE);
             assertThat(renewed(backend, List.of(later))).hasOnlyElementsOfType(RenewResult.Renewed.class);
             assertThat(renewed(backend, List.of(grants.get(0)))).hasOnlyElementsOfType(RenewResult.Renewed.class);
             assertThat(renewed(backend, List.of(grants.get(1)))).hasOnlyElementsOfType(RenewResult.Lost.class);

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -21,7 +24,6 @@ import org.junit.jupiter.api.Test;
 
 /** Renewals where one of two ways to the server is silent: its connection stands, but nothing comes back on it. */
 final class EtcdRenewalTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final Duration LEASE = Duration.ofSeconds(9);
 
     @Test
@@ -59,10 +61,10 @@ final class EtcdRenewalTest {
                         FaultProxy.to("127.0.0.1", server.nodes().get(0).port());
                 LockBackend backend = behind(one, two)) {
             await().atMost(PATIENCE).until(() -> {
-                Spi.answer(backend.release(Spi.grant(backend, "warm", 120_000), Spi.TIMEOUT_MILLIS));
+                release(backend, acquire(backend, "warm", 120_000));
                 return one.connections() > 0 && two.connections() > 0;
             });
-            Grant grant = Spi.grant(backend, "renewed", 120_000);
+            Grant grant = acquire(backend, "renewed", 120_000);
             one.blackHole(Direction.TO_CLIENT);
 
             for (int i = 0; i < 4; i++) { // the connections take turns

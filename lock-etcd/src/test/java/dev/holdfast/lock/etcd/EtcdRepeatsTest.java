@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
@@ -10,7 +11,6 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.PutOption;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -21,7 +21,6 @@ import org.junit.jupiter.api.Test;
 
 /** No library below repeats a request whose connection broke after etcd had carried it out, counted by the server. */
 final class EtcdRepeatsTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final ByteSequence KEY = EtcdKeys.bytes("repeats");
     private static final Map<String, Function<Client, CompletableFuture<?>>> REQUESTS = Map.of(
             "Txn",

@@ -1,15 +1,18 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.grpc.CallOptions;
@@ -35,7 +38,6 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** Every transaction that a client has sent, sent again at each later step of the same acquisition, changes nothing. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdReplayTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final long LEASE = 120_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;
@@ -107,21 +109,22 @@ final class EtcdReplayTest {
         Recorder recorder = new Recorder();
         try (LockBackend others = recorded(new Recorder(), mode);
                 LockBackend ours = recorded(recorder, mode)) {
-            Grant held = Spi.grant(others, name, LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            Ticket ticket = Spi.queueUp(ours, waiter, LEASE);
+            Grant held = acquire(others, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(ours, name, LEASE);
+            waiter.queueUp();
+            Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
             Subscription signal = ours.subscribe(ticket, calls::incrementAndGet);
             replayed(recorder);
-            Spi.again(ours, waiter, LEASE, ticket);
+            waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
             replayed(recorder);
             if (mode == EtcdMode.QUEUE) {
-                onAnotherLease(ours, waiter, ticket);
+                onAnotherLease(waiter);
                 replayed(recorder);
             }
-            Spi.answer(others.release(held, Spi.TIMEOUT_MILLIS));
+            release(others, held);
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
-            Grant grant = ((AcquireResult.Granted) Spi.again(ours, waiter, LEASE, ticket)).grant();
+            Grant grant = waiter.acquireQueued();
             signal.close();
 
             KeyValue granted = replayed(recorder).get(0);
@@ -130,30 +133,30 @@ final class EtcdReplayTest {
             assertThat(granted.getLease())
                     .isEqualTo(Objects.requireNonNull(place.lease()).id());
             Objects.requireNonNull(place.lease()).condemn();
-            assertThat(Spi.renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
             KeyValue moved = replayed(recorder).get(0);
             assertThat(moved.getLease()).as("moved to another lease").isNotEqualTo(granted.getLease());
             assertThat(moved.getLease())
                     .isEqualTo(Objects.requireNonNull(place.lease()).id());
-            assertThat(Spi.renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
-            Spi.answer(ours.release(grant, Spi.TIMEOUT_MILLIS));
+            assertThat(renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
+            release(ours, grant);
         }
     }
 
     /** A waiter's key moves to another lease with its next look, if its own is to end. */
-    private void onAnotherLease(LockBackend backend, AcquisitionId waiter, Ticket ticket) throws Exception {
+    private static void onAnotherLease(BackendDriver waiter) {
         SharedLease before =
-                Objects.requireNonNull(((EtcdTicket) ticket).place().lease());
+                Objects.requireNonNull(((EtcdTicket) waiter.ticket()).place().lease());
         before.condemn();
-        Spi.again(backend, waiter, LEASE, ticket);
-        assertThat(((EtcdTicket) ticket).place().lease()).isNotSameAs(before);
+        waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
+        assertThat(((EtcdTicket) waiter.ticket()).place().lease()).isNotSameAs(before);
     }
 
     /** A grant whose key may be on either of two leases is promised no more than the one that ends first. */
     @Test
     void moveWithoutAnswer_boundsThePromiseByBothLeases() throws Exception {
         try (LockBackend backend = recorded(new Recorder(), EtcdMode.QUEUE)) {
-            Grant grant = Spi.grant(backend, "replayed-" + NAMES.incrementAndGet(), LEASE);
+            Grant grant = acquire(backend, "replayed-" + NAMES.incrementAndGet(), LEASE);
             EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
             SharedLease present = Objects.requireNonNull(place.lease());
             long now = System.nanoTime();

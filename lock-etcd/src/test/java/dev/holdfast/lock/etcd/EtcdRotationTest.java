@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
@@ -9,7 +10,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,7 +24,6 @@ import org.junit.jupiter.api.TestInstance;
 /** Passwords and users change while locks are held. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdRotationTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final Duration LEASE = Duration.ofSeconds(12); // a login takes seconds on a busy machine
     private static final String PREFIX = "rotated/";
     private GuardedEtcd server;
@@ -177,10 +177,9 @@ final class EtcdRotationTest {
                 EtcdLockBackend backend =
                         (EtcdLockBackend) EtcdLocks.builder(etcd).prefix(PREFIX).backend()) {
             for (int i = 0; i < 20; i++) {
-                AcquisitionId acquisition = Spi.acquisition("refused-" + i % 2);
-                assertThat(catchThrowable(() -> Spi.tryAcquire(backend, acquisition, LEASE.toMillis(), 0)))
-                        .isInstanceOf(LockConfigurationException.class);
-                catchThrowable(() -> Spi.answer(backend.abandon(acquisition, Spi.TIMEOUT_MILLIS)));
+                BackendDriver driver = BackendDriver.of(backend, "refused-" + i % 2, LEASE.toMillis());
+                assertThat(catchThrowable(() -> driver.tryAcquire(0))).isInstanceOf(LockConfigurationException.class);
+                catchThrowable(driver::abandon);
             }
             assertThat(backend.remembered()).isZero();
         }

@@ -1,5 +1,11 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.etcd.EtcdFixture.eventually;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
@@ -12,6 +18,8 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.etcd.jetcd.ByteSequence;
@@ -34,7 +42,6 @@ import org.junit.jupiter.api.TestInstance;
 /** Requests whose outcome nobody heard, between a backend and one etcd, and leases that end early. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdUnknownOutcomeTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final long LEASE = 120_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;
@@ -60,8 +67,8 @@ final class EtcdUnknownOutcomeTest {
 
     /** So that the connection and the lease are there. Nothing of it is left. */
     private static void warmUp(LockBackend backend) throws Exception {
-        Grant grant = Spi.grant(backend, newName(), LEASE);
-        Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS));
+        Grant grant = acquire(backend, newName(), LEASE);
+        release(backend, grant);
     }
 
     /** All keys that have something to do with one of these acquisitions, tombstones among them. */
@@ -75,40 +82,24 @@ final class EtcdUnknownOutcomeTest {
                 .toList();
     }
 
-    /** Asks until the server is there again: connections are made anew after a fault. */
-    private static <T> T eventually(java.util.concurrent.Callable<T> request) {
-        java.util.concurrent.atomic.AtomicReference<T> answer = new java.util.concurrent.atomic.AtomicReference<>();
-        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(50)).until(() -> {
-            try {
-                answer.set(request.call());
-                return true;
-            } catch (LockUnavailableException e) {
-                return false;
-            }
-        });
-        return answer.get();
-    }
-
     @Test
     void attempt_replyDroppedAfterCommit_isGrantedAgainWithTheSameToken() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
             warmUp(backend);
-            AcquisitionId acquisition = Spi.acquisition(name);
+            BackendDriver driver = BackendDriver.of(backend, name, LEASE);
             fixture.proxy().blackHole(Direction.TO_CLIENT);
-            assertThat(catchThrowable(
-                            () -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, LEASE, 1_000, null, 500)))))
+            assertThat(catchThrowable(() -> answer(driver.send(1_000, 500))))
                     .isInstanceOf(LockUnavailableException.class);
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
             long revision = fixture.find(name, 1).get(0).getCreateRevision();
             fixture.heal();
 
-            Grant grant =
-                    ((AcquireResult.Granted) eventually(() -> Spi.tryAcquire(backend, acquisition, LEASE, 0))).grant();
+            Grant grant = eventually(() -> driver.acquire());
 
             assertThat(grant.token()).isEqualTo(revision);
             assertThat(fixture.entries(name)).isEqualTo(1);
-            assertThat(Spi.answer(backend.release(grant, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
             assertThat(fixture.entries(name)).isZero();
         }
     }
@@ -131,15 +122,16 @@ final class EtcdUnknownOutcomeTest {
     @Test
     void abandon_afterReplyDroppedAfterCommit_leavesNoOrphan() throws Exception {
         String name = newName();
-        AcquisitionId acquisition = Spi.acquisition(name);
+        AcquisitionId acquisition = BackendDriver.newAcquisition(name);
         try (LockBackend backend = fixture.newBackend()) {
+            BackendDriver driver = BackendDriver.of(backend, acquisition, LEASE);
             warmUp(backend);
             fixture.proxy().blackHole(Direction.TO_CLIENT);
-            catchThrowable(() -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, LEASE, 1_000, null, 500))));
+            catchThrowable(() -> answer(driver.send(1_000, 500)));
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 1);
             fixture.heal();
 
-            eventually(() -> Spi.answer(backend.abandon(acquisition, 2_000)));
+            eventually(() -> driver.abandon(2_000));
 
             assertThat(fixture.entries(name)).isZero();
         }
@@ -149,7 +141,7 @@ final class EtcdUnknownOutcomeTest {
     @Test
     void attempt_thatArrivesAfterItsAbandonment_leavesNoOrphan() throws Exception {
         String name = newName();
-        List<AcquisitionId> late = new ArrayList<>();
+        List<BackendDriver> late = new ArrayList<>();
         int port = fixture.server().nodes().get(0).port();
         try (FaultProxy slow = FaultProxy.to("127.0.0.1", port);
                 FaultProxy fast = FaultProxy.to("127.0.0.1", port);
@@ -162,28 +154,32 @@ final class EtcdUnknownOutcomeTest {
             });
             slow.hold(Direction.TO_SERVER);
             for (int i = 0; i < 50 && late.size() < 2; i++) {
-                AcquisitionId acquisition = Spi.acquisition(name);
-                Throwable failure = catchThrowable(() ->
-                        Spi.answer(backend.tryAcquire(Spi.request(acquisition, LEASE, Spi.WAIT_MILLIS, null, 3_000))));
+                BackendDriver driver = BackendDriver.of(backend, name, LEASE);
+                Throwable failure = catchThrowable(() -> answer(driver.send(BackendDriver.WAIT_MILLIS, 3_000)));
                 if (failure == null) {
-                    eventually(() -> Spi.answer(backend.abandon(acquisition, 3_000)));
+                    eventually(() -> driver.abandon(3_000));
                 } else {
-                    late.add(acquisition);
+                    late.add(driver);
                 }
             }
             assertThat(late).as("attempts held back by the proxy").isNotEmpty();
-            for (AcquisitionId acquisition : late) {
-                eventually(() -> Spi.answer(backend.abandon(acquisition, 3_000)));
+            for (BackendDriver driver : late) {
+                eventually(() -> driver.abandon(3_000));
             }
             long txns = fixture.server().calls("Txn");
-            assertThat(everythingOf(late)).as("tombstones").hasSize(late.size());
+            assertThat(everythingOf(
+                            late.stream().map(BackendDriver::acquisition).toList()))
+                    .as("tombstones")
+                    .hasSize(late.size());
 
             slow.pass();
 
             await().atMost(PATIENCE).until(() -> fixture.server().calls("Txn") >= txns + late.size());
             await().during(Duration.ofMillis(500)).atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
         }
-        assertThat(everythingOf(late)).as("the tombstones end with their lease").isEmpty();
+        assertThat(everythingOf(late.stream().map(BackendDriver::acquisition).toList()))
+                .as("the tombstones end with their lease")
+                .isEmpty();
     }
 
     /** The engine asks no more when a lease's time is over; another lock keeps the shared lease alive for longer. */
@@ -192,19 +188,18 @@ final class EtcdUnknownOutcomeTest {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
                 EtcdLockBackend backend = (EtcdLockBackend) fixture.newBackend()) {
-            Spi.grant(holder, name, LEASE);
-            Grant beside = Spi.grant(backend, newName(), LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            Spi.queueUp(backend, waiter, LEASE);
+            acquire(holder, name, LEASE);
+            Grant beside = acquire(backend, newName(), LEASE);
+            BackendDriver waiter = BackendDriver.of(backend, name, LEASE);
+            waiter.queueUp();
             fixture.proxy().blackHole(Direction.TO_SERVER);
-            assertThat(catchThrowable(() -> Spi.answer(backend.abandon(waiter, 500))))
-                    .isInstanceOf(LockUnavailableException.class);
+            assertThat(catchThrowable(() -> waiter.abandon(500))).isInstanceOf(LockUnavailableException.class);
             assertThat(fixture.entries(name)).isEqualTo(2);
 
             fixture.heal();
 
             await().atMost(Duration.ofMinutes(1)).until(() -> fixture.entries(name) == 1);
-            assertThat(eventually(() -> Spi.renew(backend, beside))).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(eventually(() -> renew(backend, beside))).isInstanceOf(RenewResult.Renewed.class);
             await().atMost(PATIENCE).until(() -> backend.remembered() == 2);
         }
     }
@@ -214,17 +209,17 @@ final class EtcdUnknownOutcomeTest {
     void release_repeatedAfterDroppedReply_leavesTheNextGrantOfTheSameClientAlone() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
-            Grant first = Spi.grant(backend, name, LEASE);
+            Grant first = acquire(backend, name, LEASE);
             fixture.proxy().blackHole(Direction.TO_CLIENT);
-            catchThrowable(() -> Spi.answer(backend.release(first, 500)));
+            catchThrowable(() -> answer(backend.release(first, 500)));
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
             fixture.heal();
-            AcquisitionId next = Spi.acquisition(name);
-            Grant second = ((AcquireResult.Granted) eventually(() -> Spi.tryAcquire(backend, next, LEASE, 0))).grant();
+            BackendDriver next = BackendDriver.of(backend, name, LEASE);
+            Grant second = eventually(() -> next.acquire());
 
-            assertThat(Spi.answer(backend.release(first, Spi.TIMEOUT_MILLIS))).isEqualTo(ReleaseResult.NOT_HELD);
+            assertThat(release(backend, first)).isEqualTo(ReleaseResult.NOT_HELD);
 
-            assertThat(Spi.renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(backend, second)).isInstanceOf(RenewResult.Renewed.class);
             assertThat(second.token()).isGreaterThan(first.token());
         }
     }
@@ -235,9 +230,10 @@ final class EtcdUnknownOutcomeTest {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend()) {
-            Grant held = Spi.grant(holder, name, LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            var ticket = Spi.queueUp(other, waiter, 9_000);
+            Grant held = acquire(holder, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(other, name, 9_000);
+            waiter.queueUp();
+            Ticket ticket = waiter.ticket();
             long before = fixture.find(name, 0).get(1).getCreateRevision();
             AtomicInteger calls = new AtomicInteger();
             var signal = other.subscribe(ticket, calls::incrementAndGet);
@@ -245,12 +241,12 @@ final class EtcdUnknownOutcomeTest {
             revoke(fixture.find(name, 0).get(1).getLease());
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             assertThat(fixture.entries(name)).isEqualTo(1);
-            AcquireResult again = Spi.again(other, waiter, 9_000, ticket);
+            AcquireResult again = waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
             signal.close();
 
             assertThat(again).isInstanceOf(AcquireResult.Busy.class);
-            Spi.answer(holder.release(held, Spi.TIMEOUT_MILLIS));
-            Grant grant = ((AcquireResult.Granted) Spi.again(other, waiter, 9_000, ticket)).grant();
+            release(holder, held);
+            Grant grant = waiter.acquireQueued();
             assertThat(grant.token()).isGreaterThan(before);
             assertThat(fixture.find(name, 0).get(0).getCreateRevision()).isEqualTo(grant.token());
         }
@@ -261,9 +257,10 @@ final class EtcdUnknownOutcomeTest {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend()) {
-            Spi.grant(holder, name, LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            var ticket = Spi.queueUp(other, waiter, 9_000);
+            acquire(holder, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(other, name, 9_000);
+            waiter.queueUp();
+            Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
             Runnable call = calls::incrementAndGet;
             var before = other.subscribe(ticket, call);
@@ -283,16 +280,17 @@ final class EtcdUnknownOutcomeTest {
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend();
                 LockBackend third = fixture.newBackend()) {
-            Grant held = Spi.grant(holder, name, LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            var ticket = Spi.queueUp(other, waiter, LEASE);
+            Grant held = acquire(holder, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(other, name, LEASE);
+            waiter.queueUp();
+            Ticket ticket = waiter.ticket();
             revoke(fixture.find(name, 0).get(1).getLease());
-            Spi.answer(holder.release(held, Spi.TIMEOUT_MILLIS));
-            Grant rival = Spi.grant(third, name, LEASE);
+            release(holder, held);
+            Grant rival = acquire(third, name, LEASE);
 
-            assertThat(Spi.again(other, waiter, LEASE, ticket)).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(waiter.tryAcquire(BackendDriver.WAIT_MILLIS)).isInstanceOf(AcquireResult.Busy.class);
 
-            assertThat(Spi.renew(third, rival)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(third, rival)).isInstanceOf(RenewResult.Renewed.class);
         }
     }
 
@@ -306,14 +304,14 @@ final class EtcdUnknownOutcomeTest {
         try (LockBackend backend = EtcdLocks.builder(new EtcdConnection(client, client::close))
                 .prefix("b/")
                 .backend()) {
-            Grant shorter = Spi.grant(backend, "a", LEASE);
-            Grant longer = Spi.grant(backend, "b/b/a", LEASE);
+            Grant shorter = acquire(backend, "a", LEASE);
+            Grant longer = acquire(backend, "b/b/a", LEASE);
             ByteSequence key = java.util.Objects.requireNonNull(EtcdAcquisition.of(shorter))
                     .key();
             client.getKVClient().delete(key).get(3, TimeUnit.MINUTES);
 
-            assertThat(Spi.renew(backend, shorter)).isInstanceOf(RenewResult.Lost.class);
-            assertThat(Spi.renew(backend, longer)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(backend, shorter)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(renew(backend, longer)).isInstanceOf(RenewResult.Renewed.class);
         }
     }
 
@@ -321,8 +319,8 @@ final class EtcdUnknownOutcomeTest {
     void holder_whoseLeaseIsRevoked_isToldAtTheNextRenewal() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
-            Grant one = Spi.grant(backend, name, LEASE);
-            Grant two = Spi.grant(backend, newName(), LEASE);
+            Grant one = acquire(backend, name, LEASE);
+            Grant two = acquire(backend, newName(), LEASE);
             List<Grant> told = new ArrayList<>();
             backend.setGrantListener(new dev.holdfast.lock.spi.GrantListener() {
                 @Override
@@ -335,11 +333,11 @@ final class EtcdUnknownOutcomeTest {
             });
             revoke(fixture.find(name, 1).get(0).getLease());
 
-            assertThat(Spi.renew(backend, one)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(renew(backend, one)).isInstanceOf(RenewResult.Lost.class);
 
-            assertThat(Spi.renew(backend, two)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(renew(backend, two)).isInstanceOf(RenewResult.Lost.class);
             assertThat(told).containsExactlyInAnyOrder(one, two);
-            assertThat(Spi.grant(backend, name, LEASE).token()).isGreaterThan(one.token());
+            assertThat(acquire(backend, name, LEASE).token()).isGreaterThan(one.token());
         }
     }
 
@@ -347,7 +345,7 @@ final class EtcdUnknownOutcomeTest {
     void lease_ofHalfASecondMore_isGrantedHonestly() throws Exception {
         String name = newName();
         try (LockBackend backend = fixture.newBackend()) {
-            Grant grant = Spi.grant(backend, name, 20_500);
+            Grant grant = acquire(backend, name, 20_500);
 
             assertThat(grant.leaseMillis()).isLessThanOrEqualTo(20_500);
             long lease = fixture.find(name, 1).get(0).getLease();
@@ -363,7 +361,7 @@ final class EtcdUnknownOutcomeTest {
     @Test
     void grant_onALeaseThatRunsAlready_isNearlyFullAndNeverMoreThanCertain() throws Exception {
         try (LockBackend backend = fixture.newBackend()) {
-            Spi.grant(backend, newName(), 4_000);
+            acquire(backend, newName(), 4_000);
             boolean nearlyFull = false;
             for (int i = 0;
                     i < 5 && !nearlyFull;
@@ -371,7 +369,7 @@ final class EtcdUnknownOutcomeTest {
                 long startNanos = System.nanoTime();
                 await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 1_500_000_000L);
                 String name = newName();
-                Grant grant = Spi.grant(backend, name, 4_000);
+                Grant grant = acquire(backend, name, 4_000);
                 long askedNanos = System.nanoTime();
                 assertThat(grant.leaseMillis()).isBetween(1L, 4_000L);
                 long lease = fixture.find(name, 0).stream()
@@ -401,8 +399,7 @@ final class EtcdUnknownOutcomeTest {
             Context.CancellableContext context = Context.current().withCancellation();
             context.cancel(null);
 
-            ReleaseResult result = context.call(
-                    () -> Spi.answer(backend.release(Spi.grant(backend, newName(), LEASE), Spi.TIMEOUT_MILLIS)));
+            ReleaseResult result = context.call(() -> release(backend, acquire(backend, newName(), LEASE)));
 
             assertThat(result).isEqualTo(ReleaseResult.RELEASED);
         }
@@ -414,10 +411,10 @@ final class EtcdUnknownOutcomeTest {
         String held = newName();
         LockBackend backend = fixture.newBackend();
         LockBackend other = fixture.newBackend();
-        Grant grant = Spi.grant(backend, held, LEASE);
-        AcquisitionId waiter = Spi.acquisition(held);
-        Spi.queueUp(other, waiter, LEASE);
-        Spi.queueUp(backend, Spi.acquisition(held), 2 * LEASE);
+        Grant grant = acquire(backend, held, LEASE);
+        BackendDriver waiter = BackendDriver.of(other, held, LEASE);
+        waiter.queueUp();
+        BackendDriver.of(backend, held, 2 * LEASE).queueUp();
         assertThat(fixture.find(held, 0)).hasSize(3);
 
         backend.close();

@@ -1,17 +1,17 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.Client;
 import io.grpc.Context;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
@@ -23,7 +23,6 @@ import org.junit.jupiter.api.TestInstance;
 /** A waiter hears of its turn, whatever happens to its watch. The engine's own polling is not in play here. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdWatchTest {
-    private static final Duration PATIENCE = Duration.ofMinutes(3);
     private static final long LEASE = 600_000;
     private static final AtomicInteger NAMES = new AtomicInteger();
     private EtcdFixture fixture;
@@ -47,15 +46,15 @@ final class EtcdWatchTest {
         final String name = "watched-" + NAMES.incrementAndGet();
         final LockBackend holder = fixture.newBackend();
         final LockBackend waiter = fixture.newBackend();
-        final AcquisitionId acquisition = Spi.acquisition(name);
         final AtomicInteger calls = new AtomicInteger();
-        final Grant held = Spi.grant(holder, name, LEASE);
-        final Ticket ticket = Spi.queueUp(waiter, acquisition, LEASE);
+        final Grant held = acquire(holder, name, LEASE);
+        final BackendDriver driver = BackendDriver.of(waiter, name, LEASE);
         final Subscription signal;
 
         Waiting() throws Exception {
             await().atMost(PATIENCE).until(() -> watches() == 0);
-            signal = waiter.subscribe(ticket, calls::incrementAndGet);
+            driver.queueUp();
+            signal = waiter.subscribe(driver.ticket(), calls::incrementAndGet);
             await().atMost(PATIENCE).until(() -> watches() == 1);
         }
 
@@ -67,13 +66,7 @@ final class EtcdWatchTest {
 
         void assertCalled() throws Exception {
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
-            await().atMost(PATIENCE).until(() -> {
-                try {
-                    return Spi.again(waiter, acquisition, LEASE, ticket) instanceof AcquireResult.Granted;
-                } catch (dev.holdfast.lock.LockUnavailableException e) {
-                    return false;
-                }
-            });
+            driver.awaitThroughFailures(PATIENCE);
         }
 
         @Override
@@ -148,11 +141,11 @@ final class EtcdWatchTest {
         String name = "watched-" + NAMES.incrementAndGet();
         try (LockBackend holder = fixture.newBackend();
                 LockBackend waiter = fixture.newBackend()) {
-            Spi.grant(holder, name, LEASE);
-            AcquisitionId acquisition = Spi.acquisition(name);
+            acquire(holder, name, LEASE);
+            BackendDriver driver = BackendDriver.of(waiter, name, LEASE);
             AtomicInteger calls = new AtomicInteger();
             Context.CancellableContext context = Context.current().withCancellation();
-            Ticket ticket = context.call(() -> Spi.queueUp(waiter, acquisition, LEASE));
+            Ticket ticket = context.call(driver::queueUp).ticket();
             Subscription signal = context.call(() -> waiter.subscribe(ticket, calls::incrementAndGet));
             await().atMost(PATIENCE).until(() -> watches() == 1);
             context.cancel(null);

@@ -1,14 +1,16 @@
 package dev.holdfast.lock.etcd;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
@@ -71,13 +73,12 @@ final class EtcdWithdrawalTest {
         EtcdCredentials user = etcd.newUser("waiting", "password");
         try (LockBackend holder = backend(etcd.newUser("holding", "password"));
                 EtcdLockBackend waiting = backend(user)) {
-            Spi.grant(holder, name, 300_000);
-            AcquisitionId waiter = Spi.acquisition(name);
-            Spi.queueUp(waiting, waiter, LEASE);
+            acquire(holder, name, 300_000);
+            BackendDriver waiter = BackendDriver.of(waiting, name, LEASE);
+            waiter.queueUp();
             etcd.forbid(user);
 
-            assertThat(catchThrowable(() -> Spi.answer(waiting.abandon(waiter, Spi.TIMEOUT_MILLIS))))
-                    .isInstanceOf(LockConfigurationException.class);
+            assertThat(catchThrowable(waiter::abandon)).isInstanceOf(LockConfigurationException.class);
 
             await().atMost(PATIENCE).until(() -> entries(name).size() == 1);
             await().atMost(PATIENCE).until(() -> waiting.remembered() == 0);
@@ -91,10 +92,10 @@ final class EtcdWithdrawalTest {
         EtcdCredentials user = etcd.newUser("sharing", "password");
         try (LockBackend rival = backend(etcd.newUser("rival", "password"));
                 EtcdLockBackend sharing = backend(user)) {
-            Spi.grant(rival, name, 300_000);
-            Grant grant = Spi.grant(sharing, held, LEASE);
-            AcquisitionId waiter = Spi.acquisition(name);
-            Spi.queueUp(sharing, waiter, LEASE);
+            acquire(rival, name, 300_000);
+            Grant grant = acquire(sharing, held, LEASE);
+            BackendDriver waiter = BackendDriver.of(sharing, name, LEASE);
+            waiter.queueUp();
             SharedLease lease =
                     Objects.requireNonNull(EtcdAcquisition.of(grant)).lease();
             assertThat(entries(name).stream().map(KeyValue::getLease))
@@ -102,11 +103,11 @@ final class EtcdWithdrawalTest {
                     .contains(Objects.requireNonNull(lease).id());
             long written = entries(held).get(0).getModRevision();
             etcd.forbid(user);
-            catchThrowable(() -> Spi.answer(sharing.abandon(waiter, Spi.TIMEOUT_MILLIS)));
+            catchThrowable(waiter::abandon);
 
             long startNanos = System.nanoTime();
             await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).until(() -> {
-                assertThat(Spi.renew(sharing, grant)).isInstanceOf(RenewResult.Renewed.class);
+                assertThat(renew(sharing, grant)).isInstanceOf(RenewResult.Renewed.class);
                 return System.nanoTime() - startNanos
                         > Duration.ofMillis(2 * LEASE).toNanos();
             });
@@ -114,7 +115,7 @@ final class EtcdWithdrawalTest {
             etcd.allow(user);
 
             await().atMost(PATIENCE).pollInterval(Duration.ofMillis(500)).until(() -> {
-                assertThat(Spi.renew(sharing, grant)).isInstanceOf(RenewResult.Renewed.class);
+                assertThat(renew(sharing, grant)).isInstanceOf(RenewResult.Renewed.class);
                 return entries(name).size() == 1;
             });
             assertThat(entries(held).get(0).getModRevision()).as("not moved").isEqualTo(written);

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -64,7 +66,7 @@ final class BadInputTest {
                 db.execute(message.substring(message.indexOf("CREATE TABLE IF NOT EXISTS")));
             }
             LockBackend backend = JdbcLocks.builder(pool).table(table).backend(TWO_SECONDS);
-            assertThat(Spi.tryAcquire(backend, "x")).isInstanceOf(AcquireResult.Granted.class);
+            assertThat(tryAcquire(backend, "x")).isInstanceOf(AcquireResult.Granted.class);
             backend.close();
         }
     }
@@ -141,7 +143,7 @@ final class BadInputTest {
             LockBackend backend =
                     JdbcLocks.builder(pool).table(table).createTable(true).backend(TWO_SECONDS);
             db.execute("DROP TABLE " + table);
-            assertThatThrownBy(() -> Spi.tryAcquire(backend, "x"))
+            assertThatThrownBy(() -> tryAcquire(backend, "x"))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("CREATE TABLE IF NOT EXISTS " + table);
             backend.close();
@@ -314,7 +316,7 @@ final class BadInputTest {
             try (Connection hog = pool.getConnection()) {
                 assertThat(hog.isClosed()).isFalse();
                 long start = System.nanoTime();
-                assertThatThrownBy(() -> Spi.answer(backend.holder("x", 300)))
+                assertThatThrownBy(() -> answer(backend.holder("x", 300)))
                         .isInstanceOf(LockUnavailableException.class)
                         .hasMessageContaining("pool's size");
                 assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(30));
@@ -346,10 +348,10 @@ final class BadInputTest {
                         .createTable(true)
                         .backend(TWO_SECONDS);
                 Thread.currentThread().interrupt();
-                AcquireResult attempt = Spi.tryAcquire(backend, "x");
+                AcquireResult attempt = tryAcquire(backend, "x");
                 assertThat(Thread.interrupted()).as("interrupt flag").isTrue();
                 assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
-                assertThat(Spi.tryAcquire(backend, "y")).isInstanceOf(AcquireResult.Granted.class);
+                assertThat(tryAcquire(backend, "y")).isInstanceOf(AcquireResult.Granted.class);
                 backend.close();
             }
         }

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
+
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
@@ -30,12 +33,12 @@ final class ContendingProcess {
             int attempts = Integer.parseInt(args[4]);
             for (int i = 0; i < attempts; i++) {
                 try {
-                    if (Spi.tryAcquire(backend, "contended") instanceof AcquireResult.Granted granted) {
+                    if (tryAcquire(backend, "contended") instanceof AcquireResult.Granted granted) {
                         long from = System.nanoTime();
                         long token = granted.grant().token();
                         Thread.yield();
                         System.out.println("grant " + token + " " + from + " " + System.nanoTime());
-                        Spi.release(backend, granted.grant());
+                        release(backend, granted.grant());
                     } else {
                         busy++;
                     }

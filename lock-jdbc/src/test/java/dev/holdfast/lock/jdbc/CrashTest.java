@@ -1,5 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -20,25 +24,25 @@ final class CrashTest {
             LockBackend version = backend(pool, JdbcStrategy.VERSION);
             LockBackend unique = backend(pool, JdbcStrategy.UNIQUE_INDEX);
             LockBackend row = backend(pool, JdbcStrategy.ROW_LOCK);
-            Grant renewed = Spi.granted(version, "renewed");
-            Spi.release(row, Spi.granted(row, "a")); // its rows are there
+            Grant renewed = acquire(version, "renewed");
+            release(row, acquire(row, "a")); // its rows are there
             db.execute("CHECKPOINT");
-            Grant onVersion = killedAfter(db, () -> Spi.granted(version, "a"));
-            assertThat(Spi.tryAcquire(version, "a")).as("version").isInstanceOf(AcquireResult.Busy.class);
+            Grant onVersion = killedAfter(db, () -> acquire(version, "a"));
+            assertThat(tryAcquire(version, "a")).as("version").isInstanceOf(AcquireResult.Busy.class);
             assertThat(db.number("SELECT token FROM holdfast_lock WHERE name = 'a'"))
                     .isEqualTo(onVersion.token());
 
-            Grant onUnique = killedAfter(db, () -> Spi.granted(unique, "a"));
-            assertThat(Spi.tryAcquire(unique, "a")).as("unique index").isInstanceOf(AcquireResult.Busy.class);
-            assertThat(Spi.granted(unique, "b").token()).isGreaterThan(onUnique.token());
+            Grant onUnique = killedAfter(db, () -> acquire(unique, "a"));
+            assertThat(tryAcquire(unique, "a")).as("unique index").isInstanceOf(AcquireResult.Busy.class);
+            assertThat(acquire(unique, "b").token()).isGreaterThan(onUnique.token());
 
-            Grant onRow = killedAfter(db, () -> Spi.granted(row, "a"));
-            assertThat(Spi.granted(row, "a").token()).as("row lock").isGreaterThan(onRow.token());
+            Grant onRow = killedAfter(db, () -> acquire(row, "a"));
+            assertThat(acquire(row, "a").token()).as("row lock").isGreaterThan(onRow.token());
 
             // On the disk with an hour, in which nobody renews it: only a renewal makes it two.
             db.execute("UPDATE holdfast_lock SET lease_millis = 7200000, expires = clock_timestamp() + interval '1 h'");
             db.execute("CHECKPOINT");
-            killedAfter(db, () -> Spi.renew(version, List.of(renewed)));
+            killedAfter(db, () -> renew(version, List.of(renewed)));
             assertThat(db.number("SELECT ceil(extract(epoch FROM expires - clock_timestamp()) / 60) FROM holdfast_lock"
                             + " WHERE name = 'renewed'"))
                     .as("minutes left")

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -9,11 +12,10 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -101,16 +103,14 @@ final class DeadlineTest {
                     .createTable(true)
                     .notifications(false)
                     .backend(ONE_SECOND);
-            Spi.release(backend, Spi.granted(backend, "short"));
+            release(backend, acquire(backend, "short"));
             long bestNanos = Long.MAX_VALUE;
             db.process().pause();
             try {
                 for (int i = 0; i < 3; i++) {
-                    AcquireRequest request = new AcquireRequest(
-                            Spi.acquisition("short"), 60_000, 50, false, null, 50, Identity.ofThisProcess("a test"));
+                    BackendDriver driver = BackendDriver.of(backend, "short");
                     long startNanos = System.nanoTime();
-                    assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request)))
-                            .isInstanceOf(LockUnavailableException.class);
+                    assertThatThrownBy(() -> answer(driver.send(50, 50))).isInstanceOf(LockUnavailableException.class);
                     bestNanos = Math.min(bestNanos, System.nanoTime() - startNanos);
                 }
             } finally {
@@ -178,11 +178,11 @@ final class DeadlineTest {
                         .createTable(true)
                         .notifications(notifications)
                         .backend(ONE_SECOND);
-                Grant grant = Spi.granted(backend, "silent");
-                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
-                Grant second = Spi.granted(backend, "silent");
-                Spi.answer(backend.abandon(second.acquisition(), 5_000));
-                Spi.granted(backend, "silent");
+                Grant grant = acquire(backend, "silent");
+                assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                Grant second = acquire(backend, "silent");
+                answer(backend.abandon(second.acquisition(), 5_000));
+                acquire(backend, "silent");
                 backend.close();
             }
         } finally {

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -133,8 +135,8 @@ final class GaleraTest {
                 Grant grant = granted(mine, "a");
                 assertThat(grant.token()).isGreaterThan(last);
                 last = grant.token();
-                assertThat(Spi.tryAcquire(others, "a")).isInstanceOf(AcquireResult.Busy.class);
-                Spi.release(mine, grant);
+                assertThat(tryAcquire(others, "a")).isInstanceOf(AcquireResult.Busy.class);
+                release(mine, grant);
             }
             for (LockBackend backend : List.of(first, second)) {
                 backend.close();
@@ -146,7 +148,7 @@ final class GaleraTest {
     private static Grant granted(LockBackend backend, String name) {
         return await().atMost(Duration.ofMinutes(1))
                 .until(
-                        () -> Spi.tryAcquire(backend, name) instanceof AcquireResult.Granted granted
+                        () -> tryAcquire(backend, name) instanceof AcquireResult.Granted granted
                                 ? granted.grant()
                                 : null,
                         java.util.Objects::nonNull);

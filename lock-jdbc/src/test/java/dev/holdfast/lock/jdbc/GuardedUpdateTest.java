@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -30,9 +31,9 @@ final class GuardedUpdateTest {
                 Connection connection = db.connect()) {
             LockBackend backend =
                     JdbcLocks.builder(pool).table(table).createTable(true).backend(ClientOptions.defaults());
-            Grant paused = Spi.granted(backend, "item/42");
+            Grant paused = acquire(backend, "item/42");
             db.execute("UPDATE " + table + " SET owner = NULL");
-            Grant successor = Spi.granted(backend, "item/42");
+            Grant successor = acquire(backend, "item/42");
 
             assertThat(write.execute(connection, successor.token(), "successor", 42))
                     .isEqualTo(1);

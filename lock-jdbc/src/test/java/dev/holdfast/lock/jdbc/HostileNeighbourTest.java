@@ -1,5 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -158,7 +163,7 @@ final class HostileNeighbourTest {
 
     /** Errors of statements in the background are in the log as well. */
     private static long runs() throws Exception {
-        Path log = db.process().place().log();
+        Path log = db.process().environment().log();
         try (var lines = Files.lines(log, StandardCharsets.ISO_8859_1)) {
             return lines.filter(line -> line.contains("ERROR:  code of the neighbour, run as app"))
                     .count();
@@ -182,12 +187,12 @@ final class HostileNeighbourTest {
         long before = runs();
         try (HikariDataSource pool = appsPool()) {
             LockBackend backend = builder(pool, strategy).backend(ClientOptions.defaults());
-            Grant first = Spi.granted(backend, "paid out");
-            assertThat(Spi.tryAcquire(backend, "paid out")).isInstanceOf(AcquireResult.Busy.class);
-            assertThat(Spi.renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
-            assertThat(Spi.answer(backend.holder("paid out", 5_000))).isPresent();
-            assertThat(Spi.release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
-            assertThat(Spi.granted(backend, "paid out").token()).isGreaterThan(first.token());
+            Grant first = acquire(backend, "paid out");
+            assertThat(tryAcquire(backend, "paid out")).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(holder(backend, "paid out")).isPresent();
+            assertThat(release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(acquire(backend, "paid out").token()).isGreaterThan(first.token());
             backend.close();
         }
         assertThat(runs()).isEqualTo(before);
@@ -234,7 +239,7 @@ final class HostileNeighbourTest {
         try (HikariDataSource pool = appsPool();
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
-            Spi.release(backend, Spi.granted(backend, "used once"));
+            release(backend, acquire(backend, "used once"));
             assertThat(new Sweeper(database).sweep(Duration.ofMillis(-50))).isPositive();
         }
         assertThat(runs()).isEqualTo(before);

@@ -1,15 +1,16 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.AcquireRequest;
-import dev.holdfast.lock.spi.AcquisitionId;
-import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.sql.Connection;
 import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,22 +33,19 @@ final class LateAttemptTest {
                     .createTable(true)
                     .notifications(false)
                     .backend(ClientOptions.defaults());
-            Spi.release(backend, Spi.granted(backend, "late"));
-            AcquisitionId late = Spi.acquisition("late");
+            release(backend, acquire(backend, "late"));
+            BackendDriver late = BackendDriver.of(backend, "late");
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
-                AcquireRequest request =
-                        new AcquireRequest(late, 60_000, 50, false, null, 50, Identity.ofThisProcess("a test"));
-                assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request)))
-                        .isInstanceOf(LockUnavailableException.class);
-                Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
+                assertThatThrownBy(() -> answer(late.send(50, 50))).isInstanceOf(LockUnavailableException.class);
+                late.abandon();
                 other.rollback();
             }
             await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
 
-            Spi.release(backend, Spi.granted(backend, "late"));
+            release(backend, acquire(backend, "late"));
             backend.close();
         }
     }
@@ -65,18 +63,17 @@ final class LateAttemptTest {
                     .createTable(true)
                     .notifications(false)
                     .backend(ClientOptions.defaults());
-            Spi.release(backend, Spi.granted(backend, "cut off"));
-            AcquisitionId late = Spi.acquisition("cut off");
-            String granted = "SELECT count(*) FROM " + table + " WHERE owner = '" + late.owner() + "'";
+            release(backend, acquire(backend, "cut off"));
+            BackendDriver late = BackendDriver.of(backend, "cut off");
+            String granted = "SELECT count(*) FROM " + table + " WHERE owner = '"
+                    + late.acquisition().owner() + "'";
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
-                AcquireRequest request = new AcquireRequest(
-                        late, 60_000, timeoutMillis, false, null, timeoutMillis, Identity.ofThisProcess("a test"));
-                assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request)))
+                assertThatThrownBy(() -> answer(late.send(timeoutMillis, timeoutMillis)))
                         .isInstanceOf(LockUnavailableException.class);
-                Spi.answer(backend.abandon(late, Spi.TIMEOUT_MILLIS));
+                late.abandon();
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
                 other.rollback();
             }
@@ -84,7 +81,7 @@ final class LateAttemptTest {
                     .until(() ->
                             db.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 0);
             await().atMost(Duration.ofSeconds(20)).until(() -> db.number(granted) == 0);
-            Spi.release(backend, Spi.granted(backend, "cut off"));
+            release(backend, acquire(backend, "cut off"));
             backend.close();
         }
     }

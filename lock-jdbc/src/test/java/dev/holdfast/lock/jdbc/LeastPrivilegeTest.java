@@ -1,5 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -60,10 +64,10 @@ final class LeastPrivilegeTest {
                 LockBackend backend = strategy == JdbcStrategy.ROW_LOCK
                         ? LockedRowBackend.of(database, 3, 5_000)
                         : ExpiringRowBackend.of(strategy, database);
-                Grant grant = Spi.granted(backend, "a");
-                assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
-                assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
-                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                Grant grant = acquire(backend, "a");
+                assertThat(renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+                assertThat(holder(backend, "a")).isPresent();
+                assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
                 if (strategy == JdbcStrategy.UNIQUE_INDEX) {
                     assertThat(new Sweeper(database).sweep(Duration.ofMillis(-50)))
                             .isEqualTo(1);

@@ -1,5 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -60,16 +65,16 @@ final class PoolSettingsTest {
                     .table(table)
                     .createTable(true)
                     .backend(ClientOptions.defaults());
-            Grant first = Spi.granted(backend, "a");
+            Grant first = acquire(backend, "a");
             assertThat(shared.db().number("SELECT count(*) FROM " + table + " WHERE owner IS NOT NULL"))
                     .as("locks that others can see")
                     .isEqualTo(1);
-            assertThat(Spi.tryAcquire(backend, "a")).isInstanceOf(AcquireResult.Busy.class);
-            assertThat(Spi.renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
-            assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
-            assertThat(Spi.release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(tryAcquire(backend, "a")).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            assertThat(holder(backend, "a")).isPresent();
+            assertThat(release(backend, first)).isEqualTo(ReleaseResult.RELEASED);
             long before = count.get();
-            Grant second = Spi.granted(backend, "a");
+            Grant second = acquire(backend, "a");
             long acquired = count.get() - before;
             assertThat(second.token()).isGreaterThan(first.token());
             if (!readOnly) {
@@ -109,14 +114,14 @@ final class PoolSettingsTest {
                     .backend(ClientOptions.defaults());
             long last = 0;
             for (int i = 0; i < 3; i++) {
-                Grant grant = Spi.granted(backend, "a");
+                Grant grant = acquire(backend, "a");
                 assertThat(grant.token()).isGreaterThan(last);
                 last = grant.token();
-                assertThat(Spi.tryAcquire(backend, "a")).isInstanceOf(AcquireResult.Busy.class);
-                assertThat(Spi.renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
-                assertThat(Spi.answer(backend.holder("a", 5_000))).isPresent();
-                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
-                assertThat(Spi.answer(backend.holder("a", 5_000))).isEmpty();
+                assertThat(tryAcquire(backend, "a")).isInstanceOf(AcquireResult.Busy.class);
+                assertThat(renew(backend, List.of(grant))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+                assertThat(holder(backend, "a")).isPresent();
+                assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(holder(backend, "a")).isEmpty();
             }
             backend.close();
             assertAsItWas(pool, autoCommit, readOnly);
@@ -156,9 +161,9 @@ final class PoolSettingsTest {
             for (int t = 0; t < threads; t++) {
                 running.add(executor.submit(() -> {
                     for (int done = 0; done < rounds; ) {
-                        if (Spi.tryAcquire(backend, "hot") instanceof AcquireResult.Granted granted) {
+                        if (tryAcquire(backend, "hot") instanceof AcquireResult.Granted granted) {
                             tokens.add(granted.grant().token());
-                            Spi.release(backend, granted.grant());
+                            release(backend, granted.grant());
                             done++;
                         }
                     }

@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.sql.SQLException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -22,26 +24,29 @@ final class RowAcquisitionTest {
             RowStatements sql = RowStatements.of(db.dialect, request.table());
             RowSessions sessions = new RowSessions(database.connections(), db.dialect, sql, 3, executor);
             RowLocks locks = new RowLocks(database, sql, sessions, executor, 5_000);
-            AcquisitionId late = Spi.acquisition("late");
+            AcquisitionId late = BackendDriver.newAcquisition("late");
             assertThat(locks.hold(late.owner()))
                     .as("what its caller could abandon")
                     .isNull();
 
             long leftNanos = System.nanoTime();
             long deadlineNanos = leftNanos + TimeUnit.SECONDS.toNanos(5);
-            assertThatThrownBy(
-                            () -> locks.holdFor(late).tryAcquire(Spi.request(late, 60_000), leftNanos, deadlineNanos))
+            assertThatThrownBy(() -> locks.holdFor(late).tryAcquire(request(late), leftNanos, deadlineNanos))
                     .isInstanceOf(SQLException.class)
                     .hasMessageContaining("given up meanwhile");
 
             assertThat(locks.hold(late.owner())).isNull();
             assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
-            AcquisitionId next = Spi.acquisition("late");
-            assertThat(locks.holdFor(next).tryAcquire(Spi.request(next, 60_000), deadlineNanos, deadlineNanos))
+            AcquisitionId next = BackendDriver.newAcquisition("late");
+            assertThat(locks.holdFor(next).tryAcquire(request(next), deadlineNanos, deadlineNanos))
                     .isInstanceOf(dev.holdfast.lock.spi.AcquireResult.Granted.class);
             locks.close();
         } finally {
             executor.shutdownNow();
         }
+    }
+
+    private static AcquireRequest request(AcquisitionId acquisition) {
+        return new AcquireRequest(acquisition, 60_000, 0, false, null, 5_000, BackendDriver.IDENTITY);
     }
 }

@@ -1,5 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,13 +15,11 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -48,12 +51,12 @@ final class RowLockTest {
         AtomicLong count = new AtomicLong();
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
             LockBackend backend = builder(new CountingDataSource(pool, count)).backend(ClientOptions.defaults());
-            Spi.release(backend, Spi.granted(backend, "orders/42"));
+            release(backend, acquire(backend, "orders/42"));
 
             long before = count.get();
-            Grant grant = Spi.granted(backend, "orders/42");
+            Grant grant = acquire(backend, "orders/42");
             assertThat(count.get() - before).as("acquire").isEqualTo(2);
-            Spi.release(backend, grant);
+            release(backend, grant);
             assertThat(count.get() - before).as("acquire and release").isEqualTo(3);
             backend.close();
         }
@@ -93,18 +96,19 @@ final class RowLockTest {
     void abandon_whileTheWaitBegins_endsItBeforeItsTimeOut(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
             LockBackend backend = builder(pool).backend(ClientOptions.defaults());
-            Grant held = Spi.granted(backend, "abandoned");
+            Grant held = acquire(backend, "abandoned");
             long longestMillis = 0;
             for (int i = 0; i < 60; i++) {
-                AcquisitionId waiter = Spi.acquisition("abandoned");
-                assertThat(Spi.queueUp(backend, waiter)).isInstanceOf(AcquireResult.Busy.class);
+                BackendDriver waiter = BackendDriver.of(backend, "abandoned");
+                assertThat(answer(waiter.send(BackendDriver.WAIT_MILLIS, 5_000)))
+                        .isInstanceOf(AcquireResult.Busy.class);
                 LockSupport.parkNanos(i * 20_000);
                 long startNanos = System.nanoTime();
-                backend.abandon(waiter, 10_000).toCompletableFuture().get(1, TimeUnit.MINUTES);
+                waiter.abandon();
                 longestMillis = Math.max(longestMillis, (System.nanoTime() - startNanos) / 1_000_000);
             }
             assertThat(longestMillis).as("ms; a statement waits for 5 s").isLessThan(4_000);
-            Spi.release(backend, held);
+            release(backend, held);
             backend.close();
         }
     }
@@ -136,16 +140,16 @@ final class RowLockTest {
             LockBackend backend = builder(pool).backend(ClientOptions.defaults());
             List<Grant> grants = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
-                grants.add(Spi.granted(backend, "name/" + i));
+                grants.add(acquire(backend, "name/" + i));
             }
 
-            assertThatThrownBy(() -> Spi.tryAcquire(backend, "name/3"))
+            assertThatThrownBy(() -> tryAcquire(backend, "name/3"))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining("all 3 connections for row locks are in use")
                     .hasMessageContaining("enlarge the pool");
 
-            Spi.release(backend, grants.get(0));
-            assertThat(Spi.tryAcquire(backend, "name/3")).isInstanceOf(AcquireResult.Granted.class);
+            release(backend, grants.get(0));
+            assertThat(tryAcquire(backend, "name/3")).isInstanceOf(AcquireResult.Granted.class);
             backend.close();
         }
     }
@@ -161,7 +165,7 @@ final class RowLockTest {
             }
             Collections.shuffle(order, new Random(42));
             for (int i : order) {
-                Spi.granted(backend, i + "-".repeat(500));
+                acquire(backend, i + "-".repeat(500));
             }
             backend.close();
         }
@@ -217,26 +221,25 @@ final class RowLockTest {
                         return method.invoke(pool, arguments);
                     });
             LockBackend other = builder(othersPool, table).backend(ClientOptions.defaults());
-            Spi.release(other, Spi.granted(other, "x"));
+            release(other, acquire(other, "x"));
             LockBackend backend = builder(slow, table).backend(ClientOptions.defaults());
             connections.set(0);
-            CompletableFuture<AcquireResult> attempt =
-                    CompletableFuture.supplyAsync(() -> Spi.answer(backend.tryAcquire(new AcquireRequest(
-                            Spi.acquisition("x"), 60_000, 0, false, null, 60_000, Identity.ofThisProcess("")))));
+            CompletableFuture<AcquireResult> attempt = CompletableFuture.supplyAsync(
+                    () -> answer(BackendDriver.of(backend, "x").send(0, 60_000)));
             counting.await();
             kill(db, table);
             Grant rightful = await().atMost(java.time.Duration.ofSeconds(60))
                     .until(
-                            () -> Spi.tryAcquire(other, "x") instanceof AcquireResult.Granted granted
+                            () -> tryAcquire(other, "x") instanceof AcquireResult.Granted granted
                                     ? granted.grant()
                                     : null,
                             java.util.Objects::nonNull);
             lost.countDown();
 
             assertThat(attempt.get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Busy.class);
-            assertThat(Spi.renew(other, List.of(rightful))).hasOnlyElementsOfType(RenewResult.Renewed.class);
-            Spi.release(other, rightful);
-            assertThat(Spi.granted(backend, "x").token()).isGreaterThan(rightful.token());
+            assertThat(renew(other, List.of(rightful))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            release(other, rightful);
+            assertThat(acquire(backend, "x").token()).isGreaterThan(rightful.token());
             backend.close();
             other.close();
         }

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -46,9 +48,9 @@ final class RunbookTest {
                     .table(table.text())
                     .createTable(true)
                     .backend(ClientOptions.defaults());
-            Grant grant = Spi.granted(backend, "orders/42");
+            Grant grant = acquire(backend, "orders/42");
             assertThat(answers(db, query)).singleElement().asString().contains("a test");
-            Spi.release(backend, grant);
+            release(backend, grant);
             assertThat(answers(db, query)).isEmpty();
             backend.close();
         }

@@ -1,5 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -13,10 +18,10 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;
@@ -65,16 +70,16 @@ abstract class ServerFaults {
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void restart_midHold_leaseAndTokenSurvive(JdbcStrategy strategy) throws Exception {
         LockBackend backend = builder(strategy).backend(ClientOptions.defaults());
-        Grant grant = Spi.granted(backend, "restart/hold");
+        Grant grant = acquire(backend, "restart/hold");
 
         db.process().restart();
 
         AcquireResult busy = await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> Spi.tryAcquire(backend, "restart/hold"), answer -> true);
+                .until(() -> tryAcquire(backend, "restart/hold"), answer -> true);
         assertThat(busy).isInstanceOf(AcquireResult.Busy.class);
-        assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
-        assertThat(Spi.granted(backend, "restart/hold").token()).isGreaterThan(grant.token());
+        assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(acquire(backend, "restart/hold").token()).isGreaterThan(grant.token());
         backend.close();
     }
 
@@ -183,14 +188,14 @@ abstract class ServerFaults {
         ClientOptions short1 =
                 ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
         LockBackend backend = builder(strategy).backend(short1);
-        Grant before = Spi.granted(backend, "reply");
-        Spi.release(backend, before);
-        AcquisitionId acquisition = Spi.acquisition("reply");
+        Grant before = acquire(backend, "reply");
+        release(backend, before);
+        BackendDriver driver = BackendDriver.of(backend, "reply");
 
         db.proxy().dropRepliesAfter(0);
         CompletableFuture<Throwable> failed = CompletableFuture.supplyAsync(() -> {
             try {
-                Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000)));
+                driver.tryAcquire(0);
                 return new AssertionError("the attempt was answered");
             } catch (LockUnavailableException e) {
                 return e;
@@ -207,11 +212,11 @@ abstract class ServerFaults {
                 .hasMessageContaining("outcome is unknown");
         AcquireResult again = await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000))), answer -> true);
+                .until(() -> driver.tryAcquire(0), answer -> true);
         assertThat(again).isInstanceOf(AcquireResult.Granted.class);
-        assertThat(Spi.tryAcquire(backend, "reply")).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(tryAcquire(backend, "reply")).isInstanceOf(AcquireResult.Busy.class);
         assertThat(((AcquireResult.Granted) again).grant().token()).isGreaterThan(before.token());
-        Spi.release(backend, ((AcquireResult.Granted) again).grant());
+        release(backend, ((AcquireResult.Granted) again).grant());
         backend.close();
     }
 
@@ -222,13 +227,12 @@ abstract class ServerFaults {
                 .backend(ClientOptions.builder()
                         .requestTimeout(Duration.ofSeconds(2))
                         .build());
-        Grant before = Spi.granted(backend, "reply/row");
-        Spi.release(backend, before);
-        AcquisitionId acquisition = Spi.acquisition("reply/row");
+        Grant before = acquire(backend, "reply/row");
+        release(backend, before);
+        BackendDriver driver = BackendDriver.of(backend, "reply/row");
 
         db.proxy().dropRepliesAfter(0);
-        CompletableFuture<AcquireResult> attempt =
-                CompletableFuture.supplyAsync(() -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000))));
+        CompletableFuture<AcquireResult> attempt = CompletableFuture.supplyAsync(() -> driver.tryAcquire(0));
         assertThat(db.proxy().awaitDropped(PATIENCE)).as("a reply was dropped").isTrue();
         db.proxy().resetAll();
         db.proxy().pass();
@@ -236,12 +240,10 @@ abstract class ServerFaults {
 
         AcquireResult again = await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(
-                        () -> Spi.answer(backend.tryAcquire(Spi.request(acquisition, 60_000))),
-                        AcquireResult.Granted.class::isInstance);
+                .until(() -> driver.tryAcquire(0), AcquireResult.Granted.class::isInstance);
         assertThat(((AcquireResult.Granted) again).grant().token()).isGreaterThan(before.token());
-        assertThat(Spi.tryAcquire(backend, "reply/row")).isInstanceOf(AcquireResult.Busy.class);
-        Spi.release(backend, ((AcquireResult.Granted) again).grant());
+        assertThat(tryAcquire(backend, "reply/row")).isInstanceOf(AcquireResult.Busy.class);
+        release(backend, ((AcquireResult.Granted) again).grant());
         backend.close();
     }
 
@@ -256,26 +258,23 @@ abstract class ServerFaults {
                         .strategy(strategy)
                         .createTable(true)
                         .backend(ClientOptions.defaults());
-                Grant grant = Spi.granted(eastern, "zones");
+                Grant grant = acquire(eastern, "zones");
                 TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Pago_Pago"));
                 try (HikariDataSource west = db.pool(config -> {})) {
                     LockBackend western =
                             JdbcLocks.builder(west).strategy(strategy).backend(ClientOptions.defaults());
-                    AcquireResult attempt = Spi.tryAcquire(western, "zones");
+                    AcquireResult attempt = tryAcquire(western, "zones");
                     assertThat(attempt).isInstanceOf(AcquireResult.Busy.class);
                     if (strategy != JdbcStrategy.ROW_LOCK) {
                         assertThat(((AcquireResult.Busy) attempt).remainingMillis())
                                 .isBetween(1L, 60_000L);
                     }
                     Duration age = Duration.between(
-                            Spi.answer(western.holder("zones", 5_000))
-                                    .orElseThrow()
-                                    .since(),
-                            java.time.Instant.now());
+                            holder(western, "zones").orElseThrow().since(), java.time.Instant.now());
                     assertThat(age.abs()).isLessThan(Duration.ofMinutes(1));
                     western.close();
                 }
-                Spi.release(eastern, grant);
+                release(eastern, grant);
                 eastern.close();
             }
         } finally {
@@ -286,11 +285,11 @@ abstract class ServerFaults {
     @Test
     void frozenServer_callEndsInTime() throws Exception {
         LockBackend backend = builder(JdbcStrategy.VERSION).backend(ClientOptions.defaults());
-        Spi.granted(backend, "frozen");
+        acquire(backend, "frozen");
         db.process().pause();
         try {
             long start = System.nanoTime();
-            assertThatThrownBy(() -> Spi.answer(backend.holder("frozen", 500)))
+            assertThatThrownBy(() -> answer(backend.holder("frozen", 500)))
                     .isInstanceOf(LockUnavailableException.class);
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
         } finally {
@@ -298,7 +297,7 @@ abstract class ServerFaults {
         }
         await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> Spi.answer(backend.holder("frozen", 5_000)).isPresent());
+                .until(() -> holder(backend, "frozen").isPresent());
         backend.close();
     }
 }

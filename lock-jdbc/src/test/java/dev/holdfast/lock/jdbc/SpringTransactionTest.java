@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -53,7 +54,7 @@ final class SpringTransactionTest {
         @Transactional
         public void leaseAndFail(LockBackend backend) {
             jdbc.update("UPDATE account SET balance = 0");
-            assertThat(Spi.tryAcquire(backend, "leased")).isInstanceOf(AcquireResult.Granted.class);
+            assertThat(tryAcquire(backend, "leased")).isInstanceOf(AcquireResult.Granted.class);
             throw new IllegalStateException("roll back");
         }
     }
@@ -101,7 +102,7 @@ final class SpringTransactionTest {
             assertThat(db.number("SELECT balance FROM account"))
                     .as("rolled back")
                     .isEqualTo(100);
-            assertThat(Spi.tryAcquire(backend, "leased")).as("still held").isInstanceOf(AcquireResult.Busy.class);
+            assertThat(tryAcquire(backend, "leased")).as("still held").isInstanceOf(AcquireResult.Busy.class);
             backend.close();
         }
     }

@@ -1,5 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -24,13 +28,13 @@ final class StatementCountTest {
     @EnumSource
     void attemptAndRelease_uncontended_oneStatementEach(SharedDb shared) throws Exception {
         try (Counted counted = new Counted(shared.db())) {
-            Spi.release(counted.backend, Spi.granted(counted.backend, "orders/42"));
+            release(counted.backend, acquire(counted.backend, "orders/42"));
 
             long before = counted.statements();
             long serverBefore = counted.onServer();
-            Grant grant = Spi.granted(counted.backend, "orders/42");
+            Grant grant = acquire(counted.backend, "orders/42");
             assertThat(counted.statements() - before).as("acquire").isEqualTo(1);
-            assertThat(Spi.release(counted.backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(release(counted.backend, grant)).isEqualTo(ReleaseResult.RELEASED);
             assertThat(counted.statements() - before).as("acquire and release").isEqualTo(2);
             assertThat(counted.onServer() - serverBefore)
                     .as("seen by the server")
@@ -42,10 +46,10 @@ final class StatementCountTest {
     @EnumSource
     void attempt_busy_oneStatement(SharedDb shared) throws Exception {
         try (Counted counted = new Counted(shared.db())) {
-            Spi.granted(counted.backend, "busy");
+            acquire(counted.backend, "busy");
 
             long before = counted.statements();
-            AcquireResult attempt = Spi.tryAcquire(counted.backend, "busy");
+            AcquireResult attempt = tryAcquire(counted.backend, "busy");
 
             assertThat(attempt).isInstanceOf(AcquireResult.Busy.class);
             assertThat(((AcquireResult.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
@@ -59,12 +63,12 @@ final class StatementCountTest {
         try (Counted counted = new Counted(shared.db())) {
             List<Grant> grants = new ArrayList<>();
             for (int i = 0; i < 1_000; i++) {
-                grants.add(Spi.granted(counted.backend, "renewal/" + i));
+                grants.add(acquire(counted.backend, "renewal/" + i));
             }
 
             long before = counted.statements();
             long serverBefore = counted.onServer();
-            List<RenewResult> results = Spi.renew(counted.backend, grants);
+            List<RenewResult> results = renew(counted.backend, grants);
 
             assertThat(results).hasSize(1_000).hasOnlyElementsOfType(RenewResult.Renewed.class);
             assertThat(counted.statements() - before).isEqualTo(1);
@@ -80,13 +84,13 @@ final class StatementCountTest {
         try (Counted counted = new Counted(shared.db())) {
             List<Grant> grants = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
-                grants.add(Spi.granted(counted.backend, "some/" + i));
+                grants.add(acquire(counted.backend, "some/" + i));
             }
-            Spi.release(counted.backend, grants.get(17));
-            Spi.release(counted.backend, grants.get(99));
-            Spi.granted(counted.backend, "some/99");
+            release(counted.backend, grants.get(17));
+            release(counted.backend, grants.get(99));
+            acquire(counted.backend, "some/99");
 
-            List<RenewResult> results = Spi.renew(counted.backend, grants);
+            List<RenewResult> results = renew(counted.backend, grants);
 
             for (int i = 0; i < 100; i++) {
                 assertThat(results.get(i))
@@ -148,7 +152,7 @@ final class StatementCountTest {
             }
             if (db.dialect == Dialect.POSTGRESQL) {
                 try (var lines =
-                        Files.lines(db.process().place().log(), java.nio.charset.StandardCharsets.ISO_8859_1)) {
+                        Files.lines(db.process().environment().log(), java.nio.charset.StandardCharsets.ISO_8859_1)) {
                     return lines.filter(line -> line.contains("LOG:  execute ") || line.contains("LOG:  statement: "))
                             .count();
                 }

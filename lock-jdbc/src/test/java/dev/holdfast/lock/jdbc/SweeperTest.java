@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -29,17 +31,17 @@ final class SweeperTest {
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = Database.open(pool, request, 5_000, () -> {})) {
             LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
-            Grant held = Spi.granted(backend, "held");
-            Grant released = Spi.granted(backend, "released");
-            Spi.release(backend, released);
+            Grant held = acquire(backend, "held");
+            Grant released = acquire(backend, "released");
+            release(backend, released);
             Sweeper sweeper = new Sweeper(database);
 
             assertThat(sweeper.sweep(Duration.ofMinutes(10))).as("too young").isZero();
             assertThat(sweeper.sweep(Duration.ofMillis(-50))).as("ended").isEqualTo(1);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(1);
 
-            assertThat(Spi.granted(backend, "released").token()).isGreaterThan(released.token());
-            assertThat(Spi.release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(acquire(backend, "released").token()).isGreaterThan(released.token());
+            assertThat(release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
         }
     }
 
@@ -109,7 +111,7 @@ final class SweeperTest {
                     .createTable(true)
                     .backend(ClientOptions.defaults());
             long before = count.get();
-            Spi.release(backend, Spi.granted(backend, "never used before"));
+            release(backend, acquire(backend, "never used before"));
             assertThat(count.get() - before).isEqualTo(db.isServer() ? 2 : 3);
             backend.close();
         }

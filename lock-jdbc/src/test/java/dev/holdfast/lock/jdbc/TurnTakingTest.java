@@ -1,12 +1,14 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.sql.Connection;
 import java.sql.Statement;
 import java.util.concurrent.TimeUnit;
@@ -29,13 +31,7 @@ final class TurnTakingTest {
 
     private static Database database(Db db, HikariDataSource pool, AtomicLong statements, TableName table) {
         var request = new Database.SchemaRequest(JdbcStrategy.VERSION, table, true);
-        return Database.open(new CountingDataSource(pool, statements), request, Spi.TIMEOUT_MILLIS, () -> {});
-    }
-
-    private static Grant waited(LockBackend backend, AcquisitionId acquisition) {
-        AcquireResult attempt = Spi.queueUp(backend, acquisition);
-        assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
-        return ((AcquireResult.Granted) attempt).grant();
+        return Database.open(new CountingDataSource(pool, statements), request, 5_000, () -> {});
     }
 
     private void turn() {
@@ -50,29 +46,26 @@ final class TurnTakingTest {
                 Database database = database(db, pool, statements, new TableName(SharedDb.newTable()))) {
             LockBackend holder = backend(database);
             LockBackend waiter = backend(database);
-            Grant first = Spi.granted(waiter, NAME);
-            AcquisitionId acquisition = Spi.acquisition(NAME);
-            assertThat(Spi.queueUp(holder, acquisition)).isInstanceOf(AcquireResult.Busy.class);
-            Spi.release(waiter, first);
-            AcquisitionId waiting = Spi.acquisition(NAME);
+            Grant first = acquire(waiter, NAME);
+            BackendDriver next = BackendDriver.of(holder, NAME);
+            next.queueUp();
+            release(waiter, first);
+            BackendDriver waiting = BackendDriver.of(waiter, NAME);
             for (int round = 0; round < ROUNDS; round++) {
-                Grant grant = waited(holder, acquisition);
-                assertThat(Spi.queueUp(waiter, waiting)).isInstanceOf(AcquireResult.Busy.class);
+                Grant grant = next.acquireQueued();
+                waiting.queueUp();
                 turn();
-                Spi.release(holder, grant);
+                release(next.backend(), grant);
 
-                AcquisitionId again = Spi.acquisition(NAME);
+                BackendDriver again = BackendDriver.of(next.backend(), NAME);
                 long before = statements.get();
-                assertThat(Spi.queueUp(holder, again))
+                assertThat(again.tryAcquire(BackendDriver.WAIT_MILLIS))
                         .as("who asks again at once, in round " + round)
                         .isInstanceOf(AcquireResult.Busy.class);
                 assertThat(statements.get() - before).as("statements").isZero();
                 turn();
 
-                LockBackend served = waiter;
-                waiter = holder;
-                holder = served;
-                acquisition = waiting;
+                next = waiting;
                 waiting = again;
             }
         }
@@ -86,9 +79,9 @@ final class TurnTakingTest {
                 Database database = database(db, pool, statements, new TableName(SharedDb.newTable()))) {
             LockBackend alone = backend(database);
             for (int round = 0; round < ROUNDS; round++) {
-                Grant grant = waited(alone, Spi.acquisition(NAME));
+                Grant grant = BackendDriver.of(alone, NAME).acquireQueued();
                 turn();
-                Spi.release(alone, grant);
+                release(alone, grant);
             }
         }
     }
@@ -100,16 +93,15 @@ final class TurnTakingTest {
         try (HikariDataSource pool = db.pool(config -> {});
                 Database database = database(db, pool, statements, table)) {
             LockBackend backend = backend(database);
-            Grant grant = waited(backend, Spi.acquisition(NAME));
+            Grant grant = BackendDriver.of(backend, NAME).acquireQueued();
             try (Connection connection = pool.getConnection();
                     Statement statement = connection.createStatement()) {
                 statement.executeUpdate("UPDATE " + table + " SET awaited = clock_timestamp() + interval '1 hour'");
             }
-            Spi.release(backend, grant);
+            release(backend, grant);
 
-            AcquisitionId again = Spi.acquisition(NAME);
-            assertThat(Spi.queueUp(backend, again)).isInstanceOf(AcquireResult.Busy.class);
-            assertThat(Spi.granted(backend, NAME).token())
+            BackendDriver.of(backend, NAME).queueUp();
+            assertThat(acquire(backend, NAME).token())
                     .as("by whoever does not wait")
                     .isEqualTo(grant.token() + 1);
         }

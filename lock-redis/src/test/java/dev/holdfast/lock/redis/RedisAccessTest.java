@@ -1,5 +1,9 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,10 +14,10 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import dev.holdfast.lock.testkit.ConnectionTranscript;
 import dev.holdfast.lock.testkit.server.RedisServer;
@@ -116,22 +120,23 @@ final class RedisAccessTest {
             String uri = "redis://locks:" + CANARY + "@" + server.host() + ":" + server.port();
             try (LockBackend a = backend(uri);
                     LockBackend b = backend(uri)) {
-                AcquisitionId first = new AcquisitionId("n", OwnerId.random());
-                Grant grant = Spi.grant(a, first);
-                assertThat(Spi.get(a.holder("n", Spi.TIMEOUT))).isPresent();
-                Spi.get(a.renew(List.of(grant), Spi.TIMEOUT));
-                AcquisitionId second = new AcquisitionId("n", OwnerId.random());
-                Ticket ticket = Spi.busy(b, second, 60_000, true, null).ticket();
+                AcquisitionId first = BackendDriver.newAcquisition("n");
+                Grant grant = Attempts.grant(a, first);
+                assertThat(holder(a, "n")).isPresent();
+                renew(a, List.of(grant));
+                AcquisitionId second = BackendDriver.newAcquisition("n");
+                Ticket ticket = Attempts.busy(b, second, 60_000, true, null).ticket();
                 await().atMost(Duration.ofSeconds(60))
                         .until(() -> server.list("PUBSUB", "CHANNELS").size() == 1);
-                Spi.busy(b, second, 60_000, true, ticket); // shows that it lives, as waiters do each second
+                Attempts.busy(b, second, 60_000, true, ticket); // shows that it lives, as waiters do each second
                 CountDownLatch called = new CountDownLatch(1);
                 try (var x = b.subscribe(ticket, called::countDown)) {
-                    Spi.release(a, grant);
+                    release(a, grant);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                 }
-                assertThat(Spi.tryAcquire(b, second, 60_000, true, ticket)).isInstanceOf(AcquireResult.Granted.class);
-                Spi.get(b.abandon(second, Spi.TIMEOUT));
+                assertThat(Attempts.tryAcquire(b, second, 60_000, true, ticket))
+                        .isInstanceOf(AcquireResult.Granted.class);
+                answer(b.abandon(second, BackendDriver.TIMEOUT_MILLIS));
                 server.command("SCRIPT", "FLUSH");
                 pair(a);
             }
@@ -160,11 +165,11 @@ final class RedisAccessTest {
                     server.command("SCRIPT", "LOAD", script);
                 }
                 pair(backend);
-                Grant grant = Spi.grant(backend, new AcquisitionId("n", OwnerId.random()));
-                assertThat(Spi.get(backend.holder("n", Spi.TIMEOUT))).isPresent();
-                assertThat(Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)))
-                        .containsExactly(new RenewResult.Renewed(Spi.LEASE));
-                assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+                Grant grant = Attempts.grant(backend, BackendDriver.newAcquisition("n"));
+                assertThat(holder(backend, "n")).isPresent();
+                assertThat(renew(backend, List.of(grant)))
+                        .containsExactly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
+                assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
             }
         }
     }
@@ -204,7 +209,7 @@ final class RedisAccessTest {
             });
             try (LockBackend backend = RedisLocks.builder(client).backend()) {
                 pair(backend);
-                Grant grant = Spi.grant(backend, new AcquisitionId("resent", OwnerId.random()));
+                Grant grant = Attempts.grant(backend, BackendDriver.newAcquisition("resent"));
                 long before = fixture.commands();
                 fixture.proxy().dropRepliesAfter(0);
                 var released = backend.release(grant, 60_000);
@@ -213,7 +218,7 @@ final class RedisAccessTest {
                 fixture.server().command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
                 assertThat(disconnected.await(60, TimeUnit.SECONDS)).isTrue();
                 fixture.proxy().pass();
-                assertThat(Spi.get(released)).isEqualTo(ReleaseResult.RELEASED);
+                assertThat(answer(released)).isEqualTo(ReleaseResult.RELEASED);
                 assertThat(fixture.commands() - before)
                         .as("releases that the server got")
                         .isEqualTo(2);
@@ -283,9 +288,9 @@ final class RedisAccessTest {
                                 RedisLocks.builder(client).prefix("shop").backend();
                         LockBackend stock =
                                 RedisLocks.builder(client).prefix("stock").backend()) {
-                    Spi.grant(shop, new AcquisitionId("n", OwnerId.random()));
-                    Spi.grant(stock, new AcquisitionId("n", OwnerId.random()));
-                    Spi.busy(shop, new AcquisitionId("n", OwnerId.random()), 0, false, null);
+                    Attempts.grant(shop, BackendDriver.newAcquisition("n"));
+                    Attempts.grant(stock, BackendDriver.newAcquisition("n"));
+                    Attempts.busy(shop, BackendDriver.newAcquisition("n"), 0, false, null);
                 }
                 assertThat(connection.sync().ping()).isEqualTo("PONG");
                 await().atMost(Duration.ofSeconds(60))
@@ -301,7 +306,7 @@ final class RedisAccessTest {
     }
 
     private static void pair(LockBackend backend) throws Exception {
-        assertThat(Spi.release(backend, Spi.grant(backend, new AcquisitionId("pair", OwnerId.random()))))
+        assertThat(release(backend, Attempts.grant(backend, BackendDriver.newAcquisition("pair"))))
                 .isEqualTo(ReleaseResult.RELEASED);
     }
 

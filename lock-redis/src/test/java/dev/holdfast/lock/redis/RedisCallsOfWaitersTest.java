@@ -1,11 +1,12 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.redis.Spi.TIMEOUT;
-import static dev.holdfast.lock.redis.Spi.busy;
-import static dev.holdfast.lock.redis.Spi.get;
-import static dev.holdfast.lock.redis.Spi.grant;
-import static dev.holdfast.lock.redis.Spi.release;
-import static dev.holdfast.lock.redis.Spi.tryAcquire;
+import static dev.holdfast.lock.redis.Attempts.busy;
+import static dev.holdfast.lock.redis.Attempts.grant;
+import static dev.holdfast.lock.redis.Attempts.tryAcquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -17,6 +18,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.lettuce.core.RedisClient;
@@ -105,7 +107,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                         && fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").size() == 1;
             });
             release(a, again);
-            get(deaf.abandon(mine, TIMEOUT));
+            answer(deaf.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
         } finally {
             fixture.server().command("ACL", "DELUSER", DEAF);
         }
@@ -139,7 +141,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command("CONFIG", "SET", "maxmemory-policy", "noeviction");
         fixture.server().command("CONFIG", "SET", "maxmemory", "1");
         try {
-            assertThat(get(a.renew(List.of(held), TIMEOUT))).first().isInstanceOf(RenewResult.Renewed.class);
+            assertThat(renew(a, List.of(held))).first().isInstanceOf(RenewResult.Renewed.class);
             assertThat(release(a, held)).isEqualTo(ReleaseResult.RELEASED);
         } finally {
             fixture.server().command("CONFIG", "SET", "maxmemory", "0");
@@ -151,8 +153,14 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command("LPUSH", keys().lock(), "not ours");
         RedisLockBackend backend = (RedisLockBackend) a;
         for (int i = 0; i < 20; i++) {
-            CompletableFuture<AcquireResult> refused = a.tryAcquire(
-                            new AcquireRequest(acquisition(), Spi.LEASE, 60_000, false, null, TIMEOUT, Spi.ME))
+            CompletableFuture<AcquireResult> refused = a.tryAcquire(new AcquireRequest(
+                            acquisition(),
+                            Attempts.LEASE_MILLIS,
+                            60_000,
+                            false,
+                            null,
+                            BackendDriver.TIMEOUT_MILLIS,
+                            BackendDriver.IDENTITY))
                     .toCompletableFuture();
             assertThat(refused).failsWithin(Duration.ofSeconds(60));
         }
@@ -184,7 +192,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                 return ticket[0] != null && entry(mine).contains(" P ");
             });
             awaitSubscribed(1);
-            get(fickle.abandon(mine, TIMEOUT));
+            answer(fickle.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
             release(a, held);
         } finally {
             fixture.server().command("ACL", "DELUSER", "fickle");
@@ -220,7 +228,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                 AcquisitionId first = acquisition();
                 Grant holding = grant(a, acquisition());
                 queueSubscribed(deaf, first, 1);
-                get(deaf.abandon(first, TIMEOUT));
+                answer(deaf.abandon(first, BackendDriver.TIMEOUT_MILLIS));
                 release(a, holding);
                 proxy.blackHole(Direction.TO_CLIENT);
                 for (int i = 0; i < 3; i++) {
@@ -240,7 +248,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                     release(a, held);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                 }
-                get(deaf.abandon(mine, TIMEOUT));
+                answer(deaf.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
             } finally {
                 proxied.shutdown(Duration.ZERO, Duration.ofSeconds(2));
                 direct.shutdown(Duration.ZERO, Duration.ofSeconds(2));

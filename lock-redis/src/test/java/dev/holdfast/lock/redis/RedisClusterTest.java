@@ -1,5 +1,7 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,10 +9,10 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
@@ -63,40 +65,40 @@ final class RedisClusterTest {
     void locks_onAllNodes_areGrantedRenewedReleased() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            grants.add(Spi.grant(a, new AcquisitionId(name + i, OwnerId.random())));
+            grants.add(Attempts.grant(a, BackendDriver.newAcquisition(name + i)));
         }
-        assertThat(Spi.get(a.renew(grants, Spi.TIMEOUT))).hasSize(50).allMatch(RenewResult.Renewed.class::isInstance);
+        assertThat(renew(a, grants)).hasSize(50).allMatch(RenewResult.Renewed.class::isInstance);
         for (Grant grant : grants) {
-            assertThat(Spi.release(b, grant)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(release(b, grant)).isEqualTo(ReleaseResult.RELEASED);
         }
     }
 
     @Test
     void release_callsTheWaiterOnItsShardedChannel() throws Exception {
-        Grant grant = Spi.grant(a, acquisition());
+        Grant grant = Attempts.grant(a, acquisition());
         AcquisitionId waiting = acquisition();
-        Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
+        Ticket ticket = Attempts.busy(b, waiting, 60_000, false, null).ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
         try (var x = b.subscribe(ticket, calls::incrementAndGet)) {
-            Spi.busy(b, waiting, 60_000, false, ticket); // shows that it lives, as waiters do each second
+            Attempts.busy(b, waiting, 60_000, false, ticket); // shows that it lives, as waiters do each second
             int before = calls.get();
-            Spi.release(a, grant);
+            release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
-            Spi.release(b, ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, false, ticket)).grant());
+            release(b, ((AcquireResult.Granted) Attempts.tryAcquire(b, waiting, 60_000, false, ticket)).grant());
         }
         assertThat(fixture.entries(name)).isZero();
     }
 
     @Test
     void goneWaiter_isPassedOverByTheReleaseItself() throws Exception {
-        Grant grant = Spi.grant(a, acquisition());
+        Grant grant = Attempts.grant(a, acquisition());
         try (LockBackend gone = fixture.newBackend()) {
             AcquisitionId waiting = acquisition();
-            Ticket place = Spi.busy(gone, waiting, 60_000, true, null).ticket();
+            Ticket place = Attempts.busy(gone, waiting, 60_000, true, null).ticket();
             awaitSubscribed(1);
             await().atMost(PATIENCE).until(() -> {
-                Spi.busy(gone, waiting, 60_000, true, place);
+                Attempts.busy(gone, waiting, 60_000, true, place);
                 Object entry = fixture.master(keys())
                         .command("HGET", keys().waiters(), waiting.owner().toString());
                 return String.valueOf(entry).contains(" S ");
@@ -104,10 +106,10 @@ final class RedisClusterTest {
         }
         awaitSubscribed(0);
         AcquisitionId living = acquisition();
-        Ticket ticket = Spi.busy(b, living, 60_000, true, null).ticket();
-        Spi.release(a, grant);
+        Ticket ticket = Attempts.busy(b, living, 60_000, true, null).ticket();
+        release(a, grant);
         assertThat(fixture.master(keys()).number("ZCARD", keys().queue())).isEqualTo(1);
-        Spi.release(b, ((AcquireResult.Granted) Spi.tryAcquire(b, living, 60_000, true, ticket)).grant());
+        release(b, ((AcquireResult.Granted) Attempts.tryAcquire(b, living, 60_000, true, ticket)).grant());
     }
 
     @Test
@@ -120,26 +122,26 @@ final class RedisClusterTest {
         String uri = fixture.uri().replace("redis-cluster://", "redis-cluster://locks:canary-5ecret@");
         try (LockBackend own = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
                 .backend()) {
-            Grant grant = Spi.grant(own, acquisition());
+            Grant grant = Attempts.grant(own, acquisition());
             AcquisitionId waiting = acquisition();
-            Ticket ticket = Spi.busy(own, waiting, 60_000, false, null).ticket();
+            Ticket ticket = Attempts.busy(own, waiting, 60_000, false, null).ticket();
             awaitSubscribed(1);
             AtomicInteger calls = new AtomicInteger();
             try (var x = own.subscribe(ticket, calls::incrementAndGet)) {
-                Spi.busy(own, waiting, 60_000, false, ticket);
+                Attempts.busy(own, waiting, 60_000, false, ticket);
                 int before = calls.get();
-                Spi.release(own, grant);
+                release(own, grant);
                 await().atMost(PATIENCE).until(() -> calls.get() > before);
             }
-            Spi.release(own, ((AcquireResult.Granted) Spi.tryAcquire(own, waiting, 60_000, false, ticket)).grant());
+            release(own, ((AcquireResult.Granted) Attempts.tryAcquire(own, waiting, 60_000, false, ticket)).grant());
         }
     }
 
     @Test
     void movedSlot_keepsTheGrantAndCallsTheWaiter() throws Exception {
-        Grant grant = Spi.grant(a, acquisition());
+        Grant grant = Attempts.grant(a, acquisition());
         AcquisitionId waiting = acquisition();
-        Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
+        Ticket ticket = Attempts.busy(b, waiting, 60_000, false, null).ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
         try (var x = b.subscribe(ticket, calls::incrementAndGet)) {
@@ -152,26 +154,25 @@ final class RedisClusterTest {
                     .orElseThrow();
             fixture.cluster().move(slot, to);
             assertThat(fixture.cluster().master(slot)).isSameAs(to);
-            assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT)))
-                    .containsExactly(new RenewResult.Renewed(Spi.LEASE));
+            assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
             awaitSubscribed(1);
-            Spi.busy(b, waiting, 60_000, false, ticket);
+            Attempts.busy(b, waiting, 60_000, false, ticket);
             int before = calls.get();
-            Spi.release(a, grant);
+            release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
-            Grant next = ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, false, ticket)).grant();
+            Grant next = ((AcquireResult.Granted) Attempts.tryAcquire(b, waiting, 60_000, false, ticket)).grant();
             assertThat(next.token()).isGreaterThan(grant.token());
-            Spi.release(b, next);
+            release(b, next);
         }
     }
 
     @Test
     void killedSubscriptions_comeBackAndRecheck() throws Exception {
-        Grant grant = Spi.grant(a, acquisition());
-        Grant other = Spi.grant(a, new AcquisitionId(name + "2", OwnerId.random()));
+        Grant grant = Attempts.grant(a, acquisition());
+        Grant other = Attempts.grant(a, BackendDriver.newAcquisition(name + "2"));
         AcquisitionId waiting = acquisition();
-        Ticket ticket = Spi.busy(b, waiting, 60_000, false, null).ticket();
-        Ticket otherTicket = Spi.busy(b, new AcquisitionId(name + "2", OwnerId.random()), 60_000, false, null)
+        Ticket ticket = Attempts.busy(b, waiting, 60_000, false, null).ticket();
+        Ticket otherTicket = Attempts.busy(b, BackendDriver.newAcquisition(name + "2"), 60_000, false, null)
                 .ticket();
         awaitSubscribed(1);
         AtomicInteger calls = new AtomicInteger();
@@ -186,11 +187,11 @@ final class RedisClusterTest {
             }
             await().atMost(PATIENCE).until(() -> calls.get() > before && otherCalls.get() > otherBefore);
             awaitSubscribed(1);
-            Spi.busy(b, waiting, 60_000, false, ticket);
+            Attempts.busy(b, waiting, 60_000, false, ticket);
             int again = calls.get();
-            Spi.release(a, grant);
+            release(a, grant);
             await().atMost(PATIENCE).until(() -> calls.get() > again);
-            Spi.release(a, other);
+            release(a, other);
         }
     }
 
@@ -201,7 +202,7 @@ final class RedisClusterTest {
         try (var connection = client.connect()) {
             for (RedisLocks.Builder builder : List.of(RedisLocks.builder(client), RedisLocks.builder(connection))) {
                 try (LockBackend own = builder.backend()) {
-                    Spi.release(own, Spi.grant(own, acquisition()));
+                    release(own, Attempts.grant(own, acquisition()));
                 }
                 assertThat(connection.sync().get("nothing")).isNull();
             }
@@ -220,7 +221,7 @@ final class RedisClusterTest {
     }
 
     private AcquisitionId acquisition() {
-        return new AcquisitionId(name, OwnerId.random());
+        return BackendDriver.newAcquisition(name);
     }
 
     private void awaitSubscribed(int channels) {

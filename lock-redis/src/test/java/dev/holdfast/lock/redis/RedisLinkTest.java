@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,7 +8,7 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
@@ -59,7 +60,7 @@ final class RedisLinkTest {
     }
 
     private void readOnlyAnswers_replaceTheLinkOnce(LockBackend backend) throws Exception {
-        Spi.release(backend, Spi.grant(backend, acquisition("warm")));
+        release(backend, Attempts.grant(backend, acquisition("warm")));
         server.command("CONFIG", "RESETSTAT");
         server.command("REPLICAOF", "127.0.0.1", "1");
         try {
@@ -77,19 +78,26 @@ final class RedisLinkTest {
         await().pollInterval(Duration.ofMillis(5))
                 .atMost(PATIENCE)
                 .ignoreExceptions()
-                .until(() -> Spi.tryAcquire(backend, after, 0, false, null) instanceof AcquireResult.Granted);
+                .until(() -> Attempts.tryAcquire(backend, after, 0, false, null) instanceof AcquireResult.Granted);
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
         assertThat(stat("cmdstat_quit:calls=(\\d+)")).as("QUIT").isZero();
         assertThat(stat("cmdstat_hello:calls=(\\d+)")).as("links made").isBetween(1L, 2L);
     }
 
     private static CompletableFuture<AcquireResult> tryAcquire(LockBackend backend, String name) {
-        return backend.tryAcquire(new AcquireRequest(acquisition(name), Spi.LEASE, 0, false, null, Spi.TIMEOUT, Spi.ME))
+        return backend.tryAcquire(new AcquireRequest(
+                        acquisition(name),
+                        Attempts.LEASE_MILLIS,
+                        0,
+                        false,
+                        null,
+                        BackendDriver.TIMEOUT_MILLIS,
+                        BackendDriver.IDENTITY))
                 .toCompletableFuture();
     }
 
     private static AcquisitionId acquisition(String name) {
-        return new AcquisitionId(name, OwnerId.random());
+        return BackendDriver.newAcquisition(name);
     }
 
     private long stat(String pattern) throws IOException {

@@ -1,12 +1,13 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.redis.Spi.ME;
-import static dev.holdfast.lock.redis.Spi.TIMEOUT;
-import static dev.holdfast.lock.redis.Spi.busy;
-import static dev.holdfast.lock.redis.Spi.get;
-import static dev.holdfast.lock.redis.Spi.grant;
-import static dev.holdfast.lock.redis.Spi.release;
-import static dev.holdfast.lock.redis.Spi.tryAcquire;
+import static dev.holdfast.lock.redis.Attempts.busy;
+import static dev.holdfast.lock.redis.Attempts.grant;
+import static dev.holdfast.lock.redis.Attempts.tryAcquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -17,9 +18,9 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
 import java.time.Instant;
@@ -56,7 +57,7 @@ final class RedisLockBackendTest extends TwoBackends {
         grant(a, acquisition());
         AcquireResult.Busy busy = busy(b, acquisition(), 0, false, null);
         assertThat(busy.ticket()).isNull();
-        assertThat(busy.remainingMillis()).isBetween(Spi.LEASE / 3, Spi.LEASE);
+        assertThat(busy.remainingMillis()).isBetween(Attempts.LEASE_MILLIS / 3, Attempts.LEASE_MILLIS);
         assertThat(fixture.entries(name)).isEqualTo(1);
     }
 
@@ -84,9 +85,9 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void release_abandonedOrExpired_isNotHeld() throws Exception {
         Grant abandoned = grant(a, acquisition());
-        get(a.abandon(abandoned.acquisition(), TIMEOUT));
+        answer(a.abandon(abandoned.acquisition(), BackendDriver.TIMEOUT_MILLIS));
         assertThat(release(a, abandoned)).isEqualTo(ReleaseResult.NOT_HELD);
-        Grant expired = grant(a, acquisition(), Duration.ofMillis(100));
+        Grant expired = BackendDriver.acquire(a, name, 100);
         await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
         assertThat(release(a, expired)).isEqualTo(ReleaseResult.NOT_HELD);
         Grant other = grant(b, acquisition());
@@ -98,18 +99,18 @@ final class RedisLockBackendTest extends TwoBackends {
     void renew_manyGrants_isOneCommandAHundred() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 250; i++) {
-            grants.add(grant(a, new AcquisitionId(name + i, OwnerId.random())));
+            grants.add(grant(a, BackendDriver.newAcquisition(name + i)));
         }
         release(a, grants.get(7));
         fixture.server().command("DEL", RedisKeys.of("holdfast", name + 8).lock());
         long before = fixture.commands();
-        List<RenewResult> results = get(a.renew(grants, TIMEOUT));
+        List<RenewResult> results = renew(a, grants);
         assertThat(results).hasSize(250);
         for (int i = 0; i < 250; i++) {
             if (i == 7 || i == 8) {
                 assertThat(results.get(i)).isInstanceOf(RenewResult.Lost.class);
             } else {
-                assertThat(results.get(i)).isEqualTo(new RenewResult.Renewed(Spi.LEASE));
+                assertThat(results.get(i)).isEqualTo(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
             }
         }
         assertThat(fixture.commands() - before).isEqualTo(3);
@@ -122,7 +123,7 @@ final class RedisLockBackendTest extends TwoBackends {
     void renew_manyGrants_isOneTrip() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (int i = 0; i < 250; i++) {
-            grants.add(grant(a, new AcquisitionId(name + i, OwnerId.random())));
+            grants.add(grant(a, BackendDriver.newAcquisition(name + i)));
         }
         long before = fixture.commands();
         fixture.proxy().hold(Direction.TO_CLIENT);
@@ -135,7 +136,7 @@ final class RedisLockBackendTest extends TwoBackends {
         } finally {
             fixture.proxy().pass();
         }
-        assertThat(get(renewed)).allMatch(RenewResult.Renewed.class::isInstance);
+        assertThat(answer(renewed)).allMatch(RenewResult.Renewed.class::isInstance);
         for (Grant grant : grants) {
             release(a, grant);
         }
@@ -145,7 +146,7 @@ final class RedisLockBackendTest extends TwoBackends {
     void scriptFlush_isHealedUnnoticed() throws Exception {
         Grant grant = grant(a, acquisition());
         fixture.server().command("SCRIPT", "FLUSH");
-        assertThat(get(a.renew(List.of(grant), TIMEOUT))).containsExactly(new RenewResult.Renewed(Spi.LEASE));
+        assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
         fixture.server().command("SCRIPT", "FLUSH");
         assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
         fixture.server().command("SCRIPT", "FLUSH");
@@ -158,7 +159,7 @@ final class RedisLockBackendTest extends TwoBackends {
         fixture.server().command("DEL", keys().lock());
         Grant next = grant(b, acquisition());
         assertThat(next.token()).isGreaterThan(grant.token());
-        assertThat(get(a.renew(List.of(grant), TIMEOUT))).singleElement().isInstanceOf(RenewResult.Lost.class);
+        assertThat(renew(a, List.of(grant))).singleElement().isInstanceOf(RenewResult.Lost.class);
         assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
         assertThat(release(b, next)).isEqualTo(ReleaseResult.RELEASED);
     }
@@ -183,8 +184,8 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void tokensUsedUp_isToldAsThat() throws Exception {
         fixture.server().command("SET", keys().lock(), "- " + ((1L << 53) - 1) + " 60000 0 - ", "PX", "60000");
-        assertThatThrownBy(
-                        () -> get(a.tryAcquire(new AcquireRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
+        assertThatThrownBy(() -> answer(a.tryAcquire(new AcquireRequest(
+                        acquisition(), 10_000, 0, false, null, BackendDriver.TIMEOUT_MILLIS, BackendDriver.IDENTITY))))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining(name)
                 .hasMessageContaining("no greater token below 2^53")
@@ -208,7 +209,7 @@ final class RedisLockBackendTest extends TwoBackends {
         fixture.server().command("SET", keys().lock(), "reserved by an operator", "PX", "60000");
         AcquireResult.Busy busy = busy(a, acquisition(), 60_000, false, null);
         assertThat(busy.remainingMillis()).isBetween(1L, 60_000L);
-        assertThat(get(a.holder(name, TIMEOUT)).orElseThrow().who()).isEqualTo("reserved by an operator");
+        assertThat(holder(a, name).orElseThrow().who()).isEqualTo("reserved by an operator");
         fixture.server().command("PEXPIRE", keys().lock(), "1");
         await().atMost(PATIENCE)
                 .until(() -> tryAcquire(a, acquisition(), 0, false, null) instanceof AcquireResult.Granted);
@@ -225,12 +226,12 @@ final class RedisLockBackendTest extends TwoBackends {
 
     @Test
     void holder_isShown() throws Exception {
-        assertThat(get(a.holder(name, TIMEOUT))).isEmpty();
+        assertThat(holder(a, name)).isEmpty();
         Grant grant = grant(a, acquisition());
-        var holder = get(b.holder(name, TIMEOUT)).orElseThrow();
-        assertThat(holder.who()).isEqualTo("me");
-        assertThat(holder.host()).isEqualTo("my-host");
-        assertThat(holder.pid()).isEqualTo(42);
+        var holder = holder(b, name).orElseThrow();
+        assertThat(holder.who()).isEqualTo(BackendDriver.IDENTITY.who());
+        assertThat(holder.host()).isEqualTo(BackendDriver.IDENTITY.host());
+        assertThat(holder.pid()).isEqualTo(BackendDriver.IDENTITY.pid());
         assertThat(holder.token()).isEqualTo(grant.token());
         assertThat(Duration.between(holder.since(), Instant.now())).isBetween(Duration.ZERO, Duration.ofMinutes(1));
     }
@@ -239,7 +240,7 @@ final class RedisLockBackendTest extends TwoBackends {
     void names_thatLookAlike_neverInteract() throws Exception {
         List<Grant> grants = new ArrayList<>();
         for (String each : List.of("a", "a ", "A", "{a}", "a}", "a:t", "a}:t", "a/b", "a%2Fb", "ä", "a\u0308", "日本語")) {
-            grants.add(grant(a, new AcquisitionId(each, OwnerId.random())));
+            grants.add(grant(a, BackendDriver.newAcquisition(each)));
         }
         for (Grant grant : grants) {
             assertThat(release(b, grant)).isEqualTo(ReleaseResult.RELEASED);
@@ -252,7 +253,8 @@ final class RedisLockBackendTest extends TwoBackends {
         fixture.pause();
         try {
             long start = System.nanoTime();
-            assertThatThrownBy(() -> get(a.tryAcquire(new AcquireRequest(mine, 10_000, 0, false, null, 300, ME))))
+            assertThatThrownBy(() -> answer(a.tryAcquire(
+                            new AcquireRequest(mine, 10_000, 0, false, null, 300, BackendDriver.IDENTITY))))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining(name);
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
@@ -260,7 +262,7 @@ final class RedisLockBackendTest extends TwoBackends {
             fixture.resume();
         }
         // The late grant is resolved by the owner id, and ended by abandon.
-        get(a.abandon(mine, TIMEOUT));
+        answer(a.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
         assertThat(fixture.entries(name)).isZero();
     }
 
@@ -269,15 +271,15 @@ final class RedisLockBackendTest extends TwoBackends {
         Grant grant = grant(a, acquisition());
         fixture.partition();
         try {
-            assertThatThrownBy(() -> get(a.holder(name, 1_000))).isInstanceOf(LockUnavailableException.class);
-            List<RenewResult> renewed = get(a.renew(List.of(grant), 1_000));
+            assertThatThrownBy(() -> answer(a.holder(name, 1_000))).isInstanceOf(LockUnavailableException.class);
+            List<RenewResult> renewed = answer(a.renew(List.of(grant), 1_000));
             assertThat(renewed).singleElement().isInstanceOf(RenewResult.Unknown.class);
         } finally {
             fixture.heal();
         }
         await().atMost(PATIENCE)
                 .ignoreExceptions()
-                .until(() -> get(a.holder(name, 1_000)).isPresent());
+                .until(() -> answer(a.holder(name, 1_000)).isPresent());
     }
 
     @Test
@@ -286,14 +288,14 @@ final class RedisLockBackendTest extends TwoBackends {
         fixture.proxy().halfOpen(Direction.TO_SERVER);
         await().atMost(PATIENCE)
                 .ignoreExceptions()
-                .until(() -> get(a.renew(List.of(grant), 800)).get(0) instanceof RenewResult.Renewed);
+                .until(() -> answer(a.renew(List.of(grant), 800)).get(0) instanceof RenewResult.Renewed);
     }
 
     @Test
     void wrongType_isAConfigurationError() throws Exception {
         fixture.server().command("LPUSH", keys().lock(), "x");
-        assertThatThrownBy(
-                        () -> get(a.tryAcquire(new AcquireRequest(acquisition(), 10_000, 0, false, null, TIMEOUT, ME))))
+        assertThatThrownBy(() -> answer(a.tryAcquire(new AcquireRequest(
+                        acquisition(), 10_000, 0, false, null, BackendDriver.TIMEOUT_MILLIS, BackendDriver.IDENTITY))))
                 .isInstanceOf(LockConfigurationException.class)
                 .hasMessageContaining("another prefix");
         fixture.server().command("DEL", keys().lock());

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,10 +10,10 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
@@ -85,13 +88,13 @@ final class RedisMovingSlotTest {
 
     /** One failed request ends the test. */
     private long cycle(String name, long last) throws Exception {
-        AcquireResult attempt = Spi.tryAcquire(a, new AcquisitionId(name, OwnerId.random()), 60_000, false, null);
+        AcquireResult attempt = Attempts.tryAcquire(a, BackendDriver.newAcquisition(name), 60_000, false, null);
         assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
         Grant grant = ((AcquireResult.Granted) attempt).grant();
         assertThat(grant.token()).isGreaterThan(last);
-        assertThat(Spi.get(a.holder(name, Spi.TIMEOUT))).isPresent();
-        assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(Spi.LEASE));
-        assertThat(Spi.release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(holder(a, name)).isPresent();
+        assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
         return grant.token();
     }
 
@@ -130,24 +133,24 @@ final class RedisMovingSlotTest {
         int slot = SlotHash.getSlot("holdfast:{" + name + "}");
         RedisServer from = fixture.cluster().master(slot);
         RedisServer to = otherMaster(from);
-        Grant held = Spi.grant(a, new AcquisitionId(name, OwnerId.random()));
+        Grant held = Attempts.grant(a, BackendDriver.newAcquisition(name));
         fixture.cluster().beginMove(slot, to);
-        AcquisitionId waiting = new AcquisitionId(name, OwnerId.random());
-        AcquireResult.Busy busy = Spi.busy(b, waiting, 60_000, true, null);
-        assertThat(busy.remainingMillis()).isBetween(1L, Spi.LEASE);
+        AcquisitionId waiting = BackendDriver.newAcquisition(name);
+        AcquireResult.Busy busy = Attempts.busy(b, waiting, 60_000, true, null);
+        assertThat(busy.remainingMillis()).isBetween(1L, Attempts.LEASE_MILLIS);
         assertThat(busy.ticket()).as("a place in the queue").isNull();
         from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + name + "}", "0", "5000");
-        Spi.busy(b, waiting, 60_000, true, null);
-        assertThat(Spi.release(a, held)).isEqualTo(ReleaseResult.RELEASED);
-        Grant next = ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, true, null)).grant();
+        Attempts.busy(b, waiting, 60_000, true, null);
+        assertThat(release(a, held)).isEqualTo(ReleaseResult.RELEASED);
+        Grant next = ((AcquireResult.Granted) Attempts.tryAcquire(b, waiting, 60_000, true, null)).grant();
         assertThat(next.token()).isGreaterThan(held.token());
         fixture.cluster().endMove(slot, from, to);
 
-        AcquisitionId later = new AcquisitionId(name, OwnerId.random());
-        Ticket ticket = Spi.busy(a, later, 60_000, true, null).ticket();
+        AcquisitionId later = BackendDriver.newAcquisition(name);
+        Ticket ticket = Attempts.busy(a, later, 60_000, true, null).ticket();
         assertThat(ticket).isNotNull();
-        Spi.release(b, next);
-        Spi.release(a, ((AcquireResult.Granted) Spi.tryAcquire(a, later, 60_000, true, ticket)).grant());
+        release(b, next);
+        release(a, ((AcquireResult.Granted) Attempts.tryAcquire(a, later, 60_000, true, ticket)).grant());
         assertThat(fixture.entries(name)).isZero();
     }
 
@@ -157,17 +160,17 @@ final class RedisMovingSlotTest {
         int slot = SlotHash.getSlot("holdfast:{" + name + "}");
         RedisServer from = fixture.cluster().master(slot);
         RedisServer to = otherMaster(from);
-        Grant held = Spi.grant(a, new AcquisitionId(name, OwnerId.random()));
-        AcquisitionId waiting = new AcquisitionId(name, OwnerId.random());
-        Ticket ticket = Spi.busy(b, waiting, 60_000, true, null).ticket();
+        Grant held = Attempts.grant(a, BackendDriver.newAcquisition(name));
+        AcquisitionId waiting = BackendDriver.newAcquisition(name);
+        Ticket ticket = Attempts.busy(b, waiting, 60_000, true, null).ticket();
         fixture.cluster().beginMove(slot, to);
         from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + name + "}", "0", "5000");
-        assertThat(Spi.release(a, held)).isEqualTo(ReleaseResult.RELEASED);
-        Grant next = ((AcquireResult.Granted) Spi.tryAcquire(b, waiting, 60_000, true, ticket)).grant();
+        assertThat(release(a, held)).isEqualTo(ReleaseResult.RELEASED);
+        Grant next = ((AcquireResult.Granted) Attempts.tryAcquire(b, waiting, 60_000, true, ticket)).grant();
         for (Object key : from.list("CLUSTER", "GETKEYSINSLOT", "" + slot, "1000")) {
             from.command("MIGRATE", to.host(), "" + to.port(), String.valueOf(key), "0", "5000");
         }
         fixture.cluster().endMove(slot, from, to);
-        assertThat(Spi.release(b, next)).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(release(b, next)).isEqualTo(ReleaseResult.RELEASED);
     }
 }

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,8 +12,8 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.LateBytes;
@@ -99,14 +101,14 @@ final class RedisReplicasTest {
     /** The taking back goes over another connection than attempts. */
     @Test
     void takeBackThatComesLate_leavesTheNextAttemptsGrant() throws Exception {
-        AcquisitionId mine = new AcquisitionId("overtaken", OwnerId.random());
+        AcquisitionId mine = BackendDriver.newAcquisition("overtaken");
         try (FaultProxy proxy = FaultProxy.to(master.process());
                 LockBackend backend = backend(proxy, Duration.ofSeconds(3))) {
             pair(backend);
             two.process().pause();
             LateBytes late;
             try {
-                CompletableFuture<AcquireResult> first = tryAcquire(backend, mine, Spi.TIMEOUT);
+                CompletableFuture<AcquireResult> first = tryAcquire(backend, mine, BackendDriver.TIMEOUT_MILLIS);
                 awaitHeld(mine);
                 late = proxy.keepBack(Direction.TO_SERVER);
                 assertThat(late.awaitSome(Duration.ofSeconds(60))).isTrue();
@@ -117,21 +119,22 @@ final class RedisReplicasTest {
             }
             await().atMost(Duration.ofSeconds(60))
                     .ignoreExceptions()
-                    .until(() -> tryAcquire(backend, mine, Spi.TIMEOUT).get(60, TimeUnit.SECONDS)
+                    .until(() -> tryAcquire(backend, mine, BackendDriver.TIMEOUT_MILLIS)
+                                    .get(60, TimeUnit.SECONDS)
                             instanceof AcquireResult.Granted);
             long before = master.lockCommands();
             late.deliver();
             await().atMost(Duration.ofSeconds(60)).until(() -> master.lockCommands() > before);
             assertThat(Entries.isHeld(master, RedisKeys.of("holdfast", mine.name())))
                     .isTrue();
-            Spi.get(backend.abandon(mine, Spi.TIMEOUT));
+            answer(backend.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
         }
     }
 
     /** On a new connection WAIT would answer for nothing at all: as many as are connected. */
     @Test
     void connectionThatBreaksBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {
-        AcquisitionId mine = new AcquisitionId("broken", OwnerId.random());
+        AcquisitionId mine = BackendDriver.newAcquisition("broken");
         try (RedisClient client = RedisClient.create("redis://" + master.host() + ":" + master.port());
                 LockBackend backend = RedisLocks.builder(client)
                         .replicas(2, Duration.ofSeconds(5), ReplicaPolicy.REFUSE)
@@ -140,7 +143,7 @@ final class RedisReplicasTest {
             one.process().pause();
             two.process().pause();
             try {
-                CompletableFuture<AcquireResult> attempt = tryAcquire(backend, mine, Spi.TIMEOUT);
+                CompletableFuture<AcquireResult> attempt = tryAcquire(backend, mine, BackendDriver.TIMEOUT_MILLIS);
                 awaitHeld(mine);
                 master.command("CLIENT", "KILL", "TYPE", "normal");
                 assertThat(attempt)
@@ -156,7 +159,8 @@ final class RedisReplicasTest {
 
     private static CompletableFuture<AcquireResult> tryAcquire(
             LockBackend backend, AcquisitionId mine, long timeoutMillis) {
-        return backend.tryAcquire(new AcquireRequest(mine, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
+        return backend.tryAcquire(new AcquireRequest(
+                        mine, Attempts.LEASE_MILLIS, 0, false, null, timeoutMillis, BackendDriver.IDENTITY))
                 .toCompletableFuture();
     }
 
@@ -178,7 +182,8 @@ final class RedisReplicasTest {
             pair(backend);
             two.process().pause();
             long start = System.nanoTime();
-            List<CompletableFuture<AcquireResult>> attempts = attempts(backend, "many", 200, Spi.TIMEOUT);
+            List<CompletableFuture<AcquireResult>> attempts =
+                    attempts(backend, "many", 200, BackendDriver.TIMEOUT_MILLIS);
             CompletableFuture.allOf(attempts.toArray(CompletableFuture[]::new)).get(1, TimeUnit.MINUTES);
             assertThat(Duration.ofNanos(System.nanoTime() - start))
                     .as("in groups of 16 they would take 5.2 s")
@@ -186,7 +191,7 @@ final class RedisReplicasTest {
             long fastestNanos = Long.MAX_VALUE;
             for (CompletableFuture<AcquireResult> attempt : attempts) {
                 long released = System.nanoTime();
-                assertThat(Spi.release(backend, ((AcquireResult.Granted) attempt.join()).grant()))
+                assertThat(release(backend, ((AcquireResult.Granted) attempt.join()).grant()))
                         .isEqualTo(ReleaseResult.RELEASED);
                 fastestNanos = Math.min(fastestNanos, System.nanoTime() - released);
             }
@@ -214,7 +219,8 @@ final class RedisReplicasTest {
                 master.process().resume();
             }
             long unsent = attempts.stream()
-                    .filter(attempt -> Spi.failure(attempt).getMessage().contains("was not sent"))
+                    .map(attempt -> attempt.handle((result, failure) -> failure).join())
+                    .filter(failure -> failure.getMessage().contains("was not sent"))
                     .count();
             assertThat(unsent).isGreaterThanOrEqualTo(24);
             patientPair(backend);
@@ -226,9 +232,9 @@ final class RedisReplicasTest {
             LockBackend backend, String name, int count, long timeoutMillis) {
         List<CompletableFuture<AcquireResult>> attempts = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            AcquisitionId acquisition = new AcquisitionId(name + i, OwnerId.random());
-            attempts.add(backend.tryAcquire(
-                            new AcquireRequest(acquisition, Spi.LEASE, 0, false, null, timeoutMillis, Spi.ME))
+            AcquisitionId acquisition = BackendDriver.newAcquisition(name + i);
+            attempts.add(backend.tryAcquire(new AcquireRequest(
+                            acquisition, Attempts.LEASE_MILLIS, 0, false, null, timeoutMillis, BackendDriver.IDENTITY))
                     .toCompletableFuture());
         }
         return attempts;
@@ -242,11 +248,11 @@ final class RedisReplicasTest {
                         .replicas(1, WAIT, ReplicaPolicy.REFUSE)
                         .backend()) {
             for (int i = 0; i < 10; i++) {
-                AcquisitionId acquisition = new AcquisitionId("n" + i, OwnerId.random());
+                AcquisitionId acquisition = BackendDriver.newAcquisition("n" + i);
                 await().atMost(Duration.ofSeconds(60))
                         .ignoreExceptions()
-                        .until(() ->
-                                Spi.tryAcquire(backend, acquisition, 0, false, null) instanceof AcquireResult.Granted);
+                        .until(() -> Attempts.tryAcquire(backend, acquisition, 0, false, null)
+                                instanceof AcquireResult.Granted);
             }
         }
     }
@@ -266,7 +272,7 @@ final class RedisReplicasTest {
     }
 
     private static void pair(LockBackend backend) throws Exception {
-        Grant grant = Spi.grant(backend, new AcquisitionId("pair", OwnerId.random()));
-        assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+        Grant grant = Attempts.grant(backend, BackendDriver.newAcquisition("pair"));
+        assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -11,8 +12,8 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import io.lettuce.core.RedisClient;
@@ -92,22 +93,22 @@ final class RedisRotationTest {
         try (LockBackend backend = RedisLocks.builder(
                         OwnedConnectionFactory.connect("redis://locks:first@" + address(), TIMEOUT))
                 .backend()) {
-            Grant grant = Spi.grant(backend, acquisition("held"));
+            Grant grant = Attempts.grant(backend, acquisition("held"));
             server.command("ACL", "SETUSER", "locks", "resetpass", ">second");
             drop();
             await().atMost(PATIENCE)
-                    .untilAsserted(() -> assertThatThrownBy(() -> Spi.grant(backend, acquisition("q")))
+                    .untilAsserted(() -> assertThatThrownBy(() -> Attempts.grant(backend, acquisition("q")))
                             .isInstanceOf(LockConfigurationException.class)
                             .hasMessageContaining("WRONGPASS")
                             .hasMessageContaining("check the user name and the password"));
-            assertThat(Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)).get(0))
+            assertThat(renew(backend, grant))
                     .isInstanceOfSatisfying(
                             RenewResult.Unknown.class,
                             unknown -> assertThat(unknown.detail()).contains("WRONGPASS"));
             long refused = refusals();
             long start = System.nanoTime();
             await().pollInterval(Duration.ofMillis(10)).atMost(PATIENCE).until(() -> {
-                assertThatThrownBy(() -> Spi.grant(backend, acquisition("q")))
+                assertThatThrownBy(() -> Attempts.grant(backend, acquisition("q")))
                         .isInstanceOf(LockConfigurationException.class);
                 return System.nanoTime() - start > Duration.ofSeconds(5).toNanos();
             });
@@ -115,8 +116,7 @@ final class RedisRotationTest {
             server.command("ACL", "SETUSER", "locks", ">first");
             await().atMost(PATIENCE)
                     .ignoreExceptions()
-                    .until(() ->
-                            Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT)).get(0) instanceof RenewResult.Renewed);
+                    .until(() -> renew(backend, grant) instanceof RenewResult.Renewed);
         }
     }
 
@@ -140,21 +140,19 @@ final class RedisRotationTest {
                             .build())
                     .build());
             try (LockBackend backend = RedisLocks.builder(client).backend()) {
-                Grant grant = Spi.grant(backend, acquisition("held"));
+                Grant grant = Attempts.grant(backend, acquisition("held"));
                 Path cert = folder.resolve("two.pem");
                 Path key = folder.resolve("two.key");
                 secure.command("CONFIG", "SET", "tls-cert-file", "" + cert, "tls-key-file", "" + key);
                 secure.command("CLIENT", "KILL", "TYPE", "normal");
                 await().atMost(PATIENCE)
-                        .untilAsserted(() -> assertThatThrownBy(() -> Spi.grant(backend, acquisition("q")))
+                        .untilAsserted(() -> assertThatThrownBy(() -> Attempts.grant(backend, acquisition("q")))
                                 .isInstanceOf(LockConfigurationException.class)
                                 .hasMessageContaining("check the server's certificate"));
                 Files.copy(cert, trusted, StandardCopyOption.REPLACE_EXISTING);
                 await().atMost(PATIENCE)
                         .ignoreExceptions()
-                        .until(() -> Spi.get(backend.renew(List.of(grant), Spi.TIMEOUT))
-                                        .get(0)
-                                instanceof RenewResult.Renewed);
+                        .until(() -> renew(backend, grant) instanceof RenewResult.Renewed);
             } finally {
                 client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
             }
@@ -187,6 +185,6 @@ final class RedisRotationTest {
     }
 
     private static AcquisitionId acquisition(String name) {
-        return new AcquisitionId(name, OwnerId.random());
+        return BackendDriver.newAcquisition(name);
     }
 }

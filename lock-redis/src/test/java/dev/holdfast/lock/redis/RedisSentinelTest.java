@@ -1,14 +1,15 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -25,7 +26,7 @@ final class RedisSentinelTest {
                 LockBackend backend = fixture.newBackend()) {
             Grant grant = grant(backend, "kept");
             Grant released = grant(backend, "free");
-            Spi.release(backend, released);
+            release(backend, released);
             RedisServer replica = fixture.replica();
             await().atMost(PATIENCE)
                     .until(() -> replica.number("EXISTS", "holdfast:{kept}") == 1
@@ -35,15 +36,15 @@ final class RedisSentinelTest {
             fixture.failOver();
 
             await().atMost(PATIENCE)
-                    .until(() -> Spi.get(backend.renew(List.of(grant), 1_000)).get(0) instanceof RenewResult.Renewed);
+                    .until(() -> answer(backend.renew(List.of(grant), 1_000)).get(0) instanceof RenewResult.Renewed);
             Grant next = grant(backend, "free");
             assertThat(next.token()).isGreaterThan(released.token());
-            assertThat(Spi.tryAcquire(backend, new AcquisitionId("kept", OwnerId.random()), 0, false, null))
+            assertThat(Attempts.tryAcquire(backend, BackendDriver.newAcquisition("kept"), 0, false, null))
                     .isInstanceOf(AcquireResult.Busy.class);
         }
     }
 
     private static Grant grant(LockBackend backend, String name) throws Exception {
-        return Spi.grant(backend, new AcquisitionId(name, OwnerId.random()), LEASE);
+        return BackendDriver.acquire(backend, name, LEASE.toMillis());
     }
 }

@@ -1,11 +1,11 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.redis.Spi.TIMEOUT;
-import static dev.holdfast.lock.redis.Spi.busy;
-import static dev.holdfast.lock.redis.Spi.get;
-import static dev.holdfast.lock.redis.Spi.grant;
-import static dev.holdfast.lock.redis.Spi.release;
-import static dev.holdfast.lock.redis.Spi.tryAcquire;
+import static dev.holdfast.lock.redis.Attempts.busy;
+import static dev.holdfast.lock.redis.Attempts.grant;
+import static dev.holdfast.lock.redis.Attempts.tryAcquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -14,6 +14,7 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -145,11 +146,11 @@ final class RedisWaitersTest extends TwoBackends {
         awaitSubscribed(2);
         awaken(b, two, ticket);
         try (var x = b.subscribe(ticket, called::countDown)) {
-            get(a.abandon(mine, TIMEOUT));
-            get(a.abandon(one, TIMEOUT));
+            answer(a.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
+            answer(a.abandon(one, BackendDriver.TIMEOUT_MILLIS));
             assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
         }
-        get(b.abandon(two, TIMEOUT));
+        answer(b.abandon(two, BackendDriver.TIMEOUT_MILLIS));
         assertThat(fixture.entries(name)).isZero();
     }
 

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -9,8 +11,8 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.LateBytes;
 import dev.holdfast.lock.testkit.server.RedisServer;
@@ -43,7 +45,7 @@ final class RedlockRoundsTest {
         fixture = new RedlockFixture();
         try (LockBackend first = fixture.newBackend()) {
             // From now on the servers know the scripts.
-            Spi.release(first, Spi.grant(first, acquisition("warm")));
+            release(first, Attempts.grant(first, acquisition("warm")));
         }
     }
 
@@ -72,7 +74,7 @@ final class RedlockRoundsTest {
     void takeBackThatComesLate_leavesTheNextAttemptsGrant() throws Exception {
         occupy(0, 1, 2);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletableFuture<AcquireResult> first = tryAcquire(60_000, Spi.TIMEOUT);
+        CompletableFuture<AcquireResult> first = tryAcquire(60_000, BackendDriver.TIMEOUT_MILLIS);
         awaitHeld(3, 4);
         List<LateBytes> late = new ArrayList<>();
         List<Long> commands = new ArrayList<>();
@@ -85,10 +87,11 @@ final class RedlockRoundsTest {
             assertThat(bytes.awaitSome(PATIENCE)).isTrue();
             bytes.dropClients();
         }
-        assertThat(Spi.get(first)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(answer(first)).isInstanceOf(AcquireResult.Busy.class);
 
         free(2);
-        await().atMost(PATIENCE).until(() -> Spi.get(tryAcquire(60_000, Spi.TIMEOUT)) instanceof AcquireResult.Granted);
+        await().atMost(PATIENCE)
+                .until(() -> answer(tryAcquire(60_000, BackendDriver.TIMEOUT_MILLIS)) instanceof AcquireResult.Granted);
         commands.set(0, server(3).lockCommands());
         commands.set(1, server(4).lockCommands());
         late.forEach(LateBytes::deliver);
@@ -97,7 +100,8 @@ final class RedlockRoundsTest {
                         server(3).lockCommands() > commands.get(0) && server(4).lockCommands() > commands.get(1));
 
         free(0, 1);
-        assertThat(Spi.tryAcquire(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(Attempts.tryAcquire(b, acquisition(mine.name()), 0, false, null))
+                .isInstanceOf(AcquireResult.Busy.class);
     }
 
     /** The caller did not wait for the first attempt's last answer, and tried again over the same links. */
@@ -105,30 +109,32 @@ final class RedlockRoundsTest {
     void attemptThatEndsLate_leavesTheNextAttemptsGrant() throws Exception {
         occupy(0, 1, 2);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletableFuture<AcquireResult> first = tryAcquire(60_000, Spi.TIMEOUT);
+        CompletableFuture<AcquireResult> first = tryAcquire(60_000, BackendDriver.TIMEOUT_MILLIS);
         awaitHeld(3, 4);
         free(2);
-        assertThat(Spi.get(tryAcquire(60_000, Spi.TIMEOUT))).isInstanceOf(AcquireResult.Granted.class);
+        assertThat(answer(tryAcquire(60_000, BackendDriver.TIMEOUT_MILLIS))).isInstanceOf(AcquireResult.Granted.class);
 
         fixture.proxies().get(0).pass();
-        assertThat(Spi.get(first)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(answer(first)).isInstanceOf(AcquireResult.Busy.class);
         free(0, 1);
-        assertThat(Spi.tryAcquire(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(Attempts.tryAcquire(b, acquisition(mine.name()), 0, false, null))
+                .isInstanceOf(AcquireResult.Busy.class);
     }
 
     /** A thread stood still before it sent another attempt. */
     @Test
     void attemptAfterTheGrant_takesNothingBack() throws Exception {
         occupy(3, 4);
-        AcquireResult granted = Spi.get(tryAcquire(60_000, Spi.TIMEOUT));
+        AcquireResult granted = answer(tryAcquire(60_000, BackendDriver.TIMEOUT_MILLIS));
         assertThat(granted).isInstanceOf(AcquireResult.Granted.class);
         fixture.proxies().get(2).blackHole();
-        Spi.get(tryAcquire(60_000, 500).handle((attempt, failure) -> attempt));
+        answer(tryAcquire(60_000, 500).handle((attempt, failure) -> attempt));
         free(3, 4);
-        assertThat(Spi.tryAcquire(b, acquisition(mine.name()), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(Attempts.tryAcquire(b, acquisition(mine.name()), 0, false, null))
+                .isInstanceOf(AcquireResult.Busy.class);
         fixture.proxies().get(2).pass();
         Grant grant = ((AcquireResult.Granted) granted).grant();
-        await().atMost(PATIENCE).ignoreExceptions().until(() -> Spi.release(a, grant) == ReleaseResult.RELEASED);
+        await().atMost(PATIENCE).ignoreExceptions().until(() -> release(a, grant) == ReleaseResult.RELEASED);
     }
 
     /** What the later attempt took back may have been the earlier one's. */
@@ -136,17 +142,18 @@ final class RedlockRoundsTest {
     void earlierAttempt_doesNotGrantOnceALaterOneHasBegun() throws Exception {
         occupy(3, 4);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
-        CompletableFuture<AcquireResult> first = tryAcquire(60_000, Spi.TIMEOUT);
+        CompletableFuture<AcquireResult> first = tryAcquire(60_000, BackendDriver.TIMEOUT_MILLIS);
         awaitHeld(0, 1, 2);
         fixture.proxies().get(2).blackHole(Direction.TO_SERVER);
         CompletableFuture<AcquireResult> second = tryAcquire(60_000, 500);
-        Spi.get(second.handle((attempt, failure) -> attempt));
+        answer(second.handle((attempt, failure) -> attempt));
         fixture.proxies().get(0).pass();
         assertThat(first).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(LockUnavailableException.class);
     }
 
     private CompletableFuture<AcquireResult> tryAcquire(long waitMillis, long timeoutMillis) {
-        return a.tryAcquire(new AcquireRequest(mine, Spi.LEASE, waitMillis, false, null, timeoutMillis, Spi.ME))
+        return a.tryAcquire(new AcquireRequest(
+                        mine, Attempts.LEASE_MILLIS, waitMillis, false, null, timeoutMillis, BackendDriver.IDENTITY))
                 .toCompletableFuture();
     }
 
@@ -180,6 +187,6 @@ final class RedlockRoundsTest {
     }
 
     private static AcquisitionId acquisition(String name) {
-        return new AcquisitionId(name, OwnerId.random());
+        return BackendDriver.newAcquisition(name);
     }
 }

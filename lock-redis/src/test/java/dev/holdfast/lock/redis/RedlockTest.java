@@ -1,5 +1,8 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,9 +13,9 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
 import java.util.List;
@@ -44,23 +47,23 @@ final class RedlockTest {
 
     @Test
     void twoOfFiveKilled_everythingWorks_threeKilled_nothingIsGranted() throws Exception {
-        Grant before = Spi.grant(a, acquisition());
+        Grant before = Attempts.grant(a, acquisition());
         kill(0);
         kill(1);
-        assertThat(Spi.get(a.renew(List.of(before), 1_000)).get(0)).isInstanceOf(RenewResult.Renewed.class);
-        assertThat(Spi.tryAcquire(b, acquisition(), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
-        assertThat(Spi.get(b.holder("n", 1_000))).isPresent();
-        assertThat(Spi.release(a, before)).isEqualTo(ReleaseResult.RELEASED);
-        Grant after = Spi.grant(b, acquisition());
+        assertThat(answer(a.renew(List.of(before), 1_000)).get(0)).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(Attempts.tryAcquire(b, acquisition(), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(answer(b.holder("n", 1_000))).isPresent();
+        assertThat(release(a, before)).isEqualTo(ReleaseResult.RELEASED);
+        Grant after = Attempts.grant(b, acquisition());
         assertThat(after.token()).isGreaterThan(before.token());
-        Spi.release(b, after);
+        release(b, after);
 
         try (LockBackend late = fixture.newBackend()) {
-            Spi.release(late, Spi.grant(late, acquisition()));
+            release(late, Attempts.grant(late, acquisition()));
         }
 
         kill(2);
-        assertThatThrownBy(() -> Spi.grant(a, acquisition())).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(() -> Attempts.grant(a, acquisition())).isInstanceOf(LockUnavailableException.class);
         for (RedisServer alive : fixture.servers().subList(3, 5)) {
             await().atMost(PATIENCE).until(() -> !Entries.isHeld(alive, keys()));
         }
@@ -73,32 +76,31 @@ final class RedlockTest {
     void restartedMasters_voteAgain() throws Exception {
         kill(0);
         kill(1);
-        Grant first = Spi.grant(a, acquisition());
-        Spi.release(a, first);
+        Grant first = Attempts.grant(a, acquisition());
+        release(a, first);
         fixture.servers().get(0).process().start();
         fixture.servers().get(1).process().start();
         await().atMost(PATIENCE).ignoreExceptions().until(() -> {
-            Grant grant = Spi.grant(a, acquisition());
+            Grant grant = Attempts.grant(a, acquisition());
             long holding = 0;
             for (RedisServer server : fixture.servers()) {
                 holding += Entries.isHeld(server, keys()) ? 1 : 0;
             }
-            Spi.release(a, grant);
+            release(a, grant);
             return holding == 5;
         });
     }
 
     @Test
     void hungMinority_delaysLittle() throws Exception {
-        Spi.release(a, Spi.grant(a, acquisition()));
+        release(a, Attempts.grant(a, acquisition()));
         fixture.servers().get(0).process().pause();
         fixture.servers().get(1).process().pause();
         try {
             for (int i = 0; i < 5; i++) {
-                Grant grant = Spi.grant(a, acquisition());
-                assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT)).get(0))
-                        .isInstanceOf(RenewResult.Renewed.class);
-                assertThat(Spi.release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+                Grant grant = Attempts.grant(a, acquisition());
+                assertThat(renew(a, grant)).isInstanceOf(RenewResult.Renewed.class);
+                assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
             }
         } finally {
             fixture.servers().get(0).process().resume();
@@ -113,7 +115,7 @@ final class RedlockTest {
         for (RedisServer server : fixture.servers().subList(0, 3)) {
             server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
         }
-        AcquireResult.Busy busy = Spi.busy(a, acquisition(), 0, false, null);
+        AcquireResult.Busy busy = Attempts.busy(a, acquisition(), 0, false, null);
         assertThat(busy.remainingMillis()).isGreaterThan(30_000);
         for (RedisServer server : fixture.servers().subList(3, 5)) {
             await().atMost(PATIENCE).until(() -> !Entries.isHeld(server, keys()));
@@ -122,21 +124,21 @@ final class RedlockTest {
 
     @Test
     void lease_isShorterByTheDrift() throws Exception {
-        Grant grant = ((AcquireResult.Granted) Spi.get(
-                        a.tryAcquire(new AcquireRequest(acquisition(), 10_000, 0, false, null, Spi.TIMEOUT, Spi.ME))))
+        Grant grant = ((AcquireResult.Granted) answer(a.tryAcquire(new AcquireRequest(
+                        acquisition(), 10_000, 0, false, null, BackendDriver.TIMEOUT_MILLIS, BackendDriver.IDENTITY))))
                 .grant();
         assertThat(grant.leaseMillis()).isEqualTo(9_898);
-        assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT))).containsExactly(new RenewResult.Renewed(9_898));
+        assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(9_898));
     }
 
     @Test
     void lostMajority_isLost() throws Exception {
-        Grant grant = Spi.grant(a, acquisition());
+        Grant grant = Attempts.grant(a, acquisition());
         for (RedisServer server : fixture.servers().subList(0, 3)) {
             server.command("DEL", keys().lock());
         }
-        assertThat(Spi.get(a.renew(List.of(grant), Spi.TIMEOUT)).get(0)).isInstanceOf(RenewResult.Lost.class);
-        assertThat(Spi.release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(renew(a, grant)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
     }
 
     private void kill(int index) throws Exception {
@@ -148,6 +150,6 @@ final class RedlockTest {
     }
 
     private static AcquisitionId acquisition() {
-        return new AcquisitionId("n", OwnerId.random());
+        return BackendDriver.newAcquisition("n");
     }
 }

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -7,9 +9,9 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.LateBytes;
@@ -140,16 +142,16 @@ final class ShardSignalsTest {
                 }
                 await().atMost(PATIENCE).until(() -> !subscribers(keys).equals(before));
 
-                Grant held = Spi.grant(a, acquisition());
+                Grant held = Attempts.grant(a, acquisition());
                 AcquisitionId mine = acquisition();
                 Ticket ticket = queueSubscribed(deaf, mine, keys);
                 CountDownLatch called = new CountDownLatch(1);
                 try (Subscription listening = deaf.subscribe(ticket, called::countDown)) {
-                    Spi.release(a, held);
+                    release(a, held);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                     assertThat(listening).isNotNull();
                 }
-                Spi.get(deaf.abandon(mine, Spi.TIMEOUT));
+                answer(deaf.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
                 lost.deliver();
             }
         } finally {
@@ -164,17 +166,17 @@ final class ShardSignalsTest {
 
     /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
     private void missCall(LockBackend a, LockBackend deaf, RedisKeys keys) throws Exception {
-        Grant held = Spi.grant(a, acquisition());
+        Grant held = Attempts.grant(a, acquisition());
         AcquisitionId mine = acquisition();
         Ticket ticket = queueSubscribed(deaf, mine, keys);
-        Spi.release(a, held);
-        Spi.release(deaf, ((AcquireResult.Granted) Spi.tryAcquire(deaf, mine, 60_000, true, ticket)).grant());
+        release(a, held);
+        release(deaf, ((AcquireResult.Granted) Attempts.tryAcquire(deaf, mine, 60_000, true, ticket)).grant());
     }
 
     private Ticket queueSubscribed(LockBackend backend, AcquisitionId waiting, RedisKeys keys) throws Exception {
         Ticket[] ticket = {null};
         await().atMost(PATIENCE).until(() -> {
-            ticket[0] = Spi.busy(backend, waiting, 60_000, true, ticket[0]).ticket();
+            ticket[0] = Attempts.busy(backend, waiting, 60_000, true, ticket[0]).ticket();
             return String.valueOf(fixture.master(keys)
                             .command("HGET", keys.waiters(), waiting.owner().toString()))
                     .contains(" S ");
@@ -183,7 +185,7 @@ final class ShardSignalsTest {
     }
 
     private static AcquisitionId acquisition() {
-        return new AcquisitionId("silent", OwnerId.random());
+        return BackendDriver.newAcquisition("silent");
     }
 
     private String subscribers(RedisKeys keys) throws IOException {

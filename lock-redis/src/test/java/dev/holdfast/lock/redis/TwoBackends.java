@@ -2,7 +2,7 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -49,6 +49,6 @@ abstract class TwoBackends {
     }
 
     final AcquisitionId acquisition() {
-        return new AcquisitionId(name, OwnerId.random());
+        return BackendDriver.newAcquisition(name);
     }
 }

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class AsyncContract extends ClientGroup {
 
-    AsyncContract(LockContract contract) {
-        super(contract);
+    AsyncContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -129,7 +129,7 @@ abstract class AsyncContract extends ClientGroup {
     @DisplayName("granted after it was cancelled is released at once")
     void async_grantedAfterCancel_isReleased() throws Exception {
         String name = newName();
-        FaultyClient own = faultyClient(LockContract.clientOptions().build());
+        FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         HeldReply grant = own.faults().hold(Request.ATTEMPT);
         CompletableFuture<Lease> waiting = own.client().lock(name).acquireAsync(PATIENCE);
         grant.awaitArrival(PATIENCE);

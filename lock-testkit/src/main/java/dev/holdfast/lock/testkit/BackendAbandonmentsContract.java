@@ -1,5 +1,8 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockException;
@@ -20,8 +23,8 @@ import org.junit.jupiter.api.Test;
 abstract class BackendAbandonmentsContract extends BackendGroup {
     private static final int RACES = 20;
 
-    BackendAbandonmentsContract(LockContract contract) {
-        super(contract);
+    BackendAbandonmentsContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -133,7 +136,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
         ExecutorService executor = Executors.newFixedThreadPool(4);
         try {
             for (int i = 0; i < RACES; i++) {
-                BackendDriver driver = untracked(first(), newName(), shortLeaseMillis());
+                BackendDriver driver = BackendDriver.of(first(), newName(), shortLeaseMillis());
                 abandoned.add(driver);
                 attempts.add(startAttempt(driver, executor));
                 driver.abandon();
@@ -148,7 +151,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
         Duration within = PATIENCE.plus(fixture().shortLease());
         for (BackendDriver driver : abandoned) {
             assertThat(renew(first(), alive)).isNotInstanceOf(RenewResult.Unknown.class);
-            BackendDriver next = untracked(second(), driver.acquisition.name());
+            BackendDriver next = BackendDriver.of(second(), driver.acquisition().name());
             next.await(within);
             next.abandon();
         }
@@ -157,7 +160,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
     /** Returns once the attempt has been called, and has returned unless the backend blocks. */
     private static CompletionStage<AcquireResult> startAttempt(BackendDriver driver, ExecutorService executor)
             throws InterruptedException {
-        if (!driver.backend.info().blocking()) {
+        if (!driver.backend().info().blocking()) {
             return driver.send(waitOf(driver));
         }
         CountDownLatch begun = new CountDownLatch(1);
@@ -174,7 +177,7 @@ abstract class BackendAbandonmentsContract extends BackendGroup {
 
     /** Half of them without waiting, half with. */
     private static long waitOf(BackendDriver driver) {
-        return (driver.acquisition.owner().low() & 1) == 0 ? 0 : LONG_LEASE_MILLIS;
+        return (driver.acquisition().owner().low() & 1) == 0 ? 0 : BackendDriver.LEASE_MILLIS;
     }
 
     private static void answerOrFailure(CompletionStage<AcquireResult> attempt) {

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockUnavailableException;
@@ -21,8 +22,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class BackendAttemptsContract extends BackendGroup {
 
-    BackendAttemptsContract(LockContract contract) {
-        super(contract);
+    BackendAttemptsContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -31,7 +32,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         Grant grant = driver(first(), newName()).acquire();
 
         assertThat(grant.token()).as("token").isPositive();
-        assertThat(grant.leaseMillis()).as("granted lease").isBetween(1L, 10 * LONG_LEASE_MILLIS);
+        assertThat(grant.leaseMillis()).as("granted lease").isBetween(1L, 10 * BackendDriver.LEASE_MILLIS);
     }
 
     @Test
@@ -95,7 +96,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         BackendDriver driver = driver(first(), newName());
         Grant grant = driver.acquire();
 
-        Grant again = driver.granted(driver.tryAcquire(LONG_LEASE_MILLIS));
+        Grant again = driver.granted(driver.tryAcquire(BackendDriver.LEASE_MILLIS));
 
         assertThat(again.token()).as("token of the repeated attempt").isEqualTo(grant.token());
     }
@@ -185,7 +186,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
         concurrently(4, () -> {
             LockBackend backend = turn.getAndIncrement() % 2 == 0 ? first() : second();
             for (int i = 0; i < 25; i++) {
-                BackendDriver driver = untracked(backend, name);
+                BackendDriver driver = BackendDriver.of(backend, name);
                 Grant grant = driver.spin();
                 worst.accumulateAndGet(inside.incrementAndGet(), Math::max);
                 tokens.add(grant.token());

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.HolderInfo;
@@ -8,18 +11,15 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
-import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Optional;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
 abstract class BackendHoldersContract extends BackendGroup {
 
-    BackendHoldersContract(LockContract contract) {
-        super(contract);
+    BackendHoldersContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -99,15 +99,11 @@ abstract class BackendHoldersContract extends BackendGroup {
     }
 
     private Grant grantedTo(Identity identity, String name) {
-        AcquisitionId acquisition = new AcquisitionId(name, OwnerId.random());
-        closing(() -> answer(first().abandon(acquisition, TIMEOUT_MILLIS)));
-        AcquireResult attempt = answer(first().tryAcquire(
-                        new AcquireRequest(acquisition, LONG_LEASE_MILLIS, 0, false, null, TIMEOUT_MILLIS, identity)));
+        AcquisitionId acquisition = BackendDriver.newAcquisition(name);
+        closing(() -> answer(first().abandon(acquisition, BackendDriver.TIMEOUT_MILLIS)));
+        AcquireResult attempt = answer(first().tryAcquire(new AcquireRequest(
+                acquisition, BackendDriver.LEASE_MILLIS, 0, false, null, BackendDriver.TIMEOUT_MILLIS, identity)));
         assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
         return ((AcquireResult.Granted) attempt).grant();
-    }
-
-    private static Optional<HolderInfo> holder(LockBackend backend, String name) {
-        return answer(backend.holder(name, TIMEOUT_MILLIS));
     }
 }

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.HolderInfo;
@@ -35,8 +37,8 @@ abstract class BackendLateRequestsContract extends BackendGroup {
 
     private static final Duration CALL = Duration.ofSeconds(3);
 
-    BackendLateRequestsContract(LockContract contract) {
-        super(contract);
+    BackendLateRequestsContract(ContractContext context) {
+        super(context);
     }
 
     /** What is late. */
@@ -158,7 +160,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
 
     /** The same client goes on, and has the lock when the request arrives. */
     private void goesOn(Late what) throws Exception {
-        Scene scene = new Scene(what, LONG_LEASE_MILLIS);
+        Scene scene = new Scene(what, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_SERVER)) {
             return;
         }
@@ -195,7 +197,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
     }
 
     private void comesToAnother(Late what, Consumer<LateBytes> delivery) throws Exception {
-        Scene scene = new Scene(what, LONG_LEASE_MILLIS);
+        Scene scene = new Scene(what, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_SERVER)) {
             return;
         }
@@ -212,11 +214,12 @@ abstract class BackendLateRequestsContract extends BackendGroup {
 
     /** The reply is on its way while the client ends the acquisition; then another one is granted. */
     private void isAnsweredLate(Late what) throws Exception {
-        Scene scene = new Scene(what, LONG_LEASE_MILLIS);
+        Scene scene = new Scene(what, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_CLIENT)) {
             return;
         }
-        CompletableFuture<?> end = async(() -> scene.own.abandon(scene.driver.acquisition, TIMEOUT_MILLIS));
+        CompletableFuture<?> end =
+                async(() -> scene.own.abandon(scene.driver.acquisition(), BackendDriver.TIMEOUT_MILLIS));
 
         scene.deliver(LateBytes::deliver);
 
@@ -292,9 +295,9 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             for (FaultProxy proxy : fixture().proxies()) {
                 proxies.add(closing(proxy.another()));
             }
-            own = closing(LockContract.observed(fixture().newBackend(proxies)));
-            driver = untracked(own, name, leaseMillis);
-            BackendDriver warmUp = untracked(own, newName(), leaseMillis);
+            own = closing(ContractContext.observed(fixture().newBackend(proxies)));
+            driver = BackendDriver.of(own, name, leaseMillis);
+            BackendDriver warmUp = BackendDriver.of(own, newName(), leaseMillis);
             Grant warm = eventually(warmUp::acquire);
             eventually(() -> release(own, warm));
             if (what == Late.POLL) {
@@ -328,7 +331,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
          * may have no more to ask.
          */
         boolean keepBack(Direction direction) throws Exception {
-            eventually(() -> answer(own.holder(name, TIMEOUT_MILLIS))); // there is a connection for it
+            eventually(() -> BackendDriver.holder(own, name)); // there is a connection for it
             kept = proxies.stream().map(proxy -> proxy.keepBack(direction)).toList();
             kept.forEach(late -> closing(late::end));
             sent = async(this::request);
@@ -358,10 +361,10 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         private CompletionStage<?> request() {
             return switch (what) {
                 case ATTEMPT -> driver.send(0);
-                case POLL -> driver.send(LONG_LEASE_MILLIS);
-                case RENEWAL -> own.renew(List.of(own()), TIMEOUT_MILLIS);
-                case RELEASE -> own.release(own(), TIMEOUT_MILLIS);
-                case ABANDONMENT -> own.abandon(driver.acquisition, TIMEOUT_MILLIS);
+                case POLL -> driver.send(BackendDriver.LEASE_MILLIS);
+                case RENEWAL -> own.renew(List.of(own()), BackendDriver.TIMEOUT_MILLIS);
+                case RELEASE -> own.release(own(), BackendDriver.TIMEOUT_MILLIS);
+                case ABANDONMENT -> own.abandon(driver.acquisition(), BackendDriver.TIMEOUT_MILLIS);
             };
         }
 
@@ -395,7 +398,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         }
 
         private Grant next() {
-            BackendDriver next = untracked(own, name);
+            BackendDriver next = BackendDriver.of(own, name);
             closing(() -> eventually(() -> {
                 next.abandon();
                 return true;
@@ -432,8 +435,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             do {
                 rival.assertBusy();
             } while (System.nanoTime() - start < EFFECT.toNanos());
-            HolderInfo holder =
-                    answer(first().holder(name, TIMEOUT_MILLIS)).orElseThrow(() -> new AssertionError("no holder"));
+            HolderInfo holder = BackendDriver.holder(first(), name).orElseThrow(() -> new AssertionError("no holder"));
             assertThat(holder.token())
                     .as("token of the holder, after a late %s", what)
                     .isGreaterThanOrEqualTo(held.token());

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireResult;
@@ -16,8 +18,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class BackendNamesContract extends BackendGroup {
 
-    BackendNamesContract(LockContract contract) {
-        super(contract);
+    BackendNamesContract(ContractContext context) {
+        super(context);
     }
 
     /**
@@ -31,7 +33,7 @@ abstract class BackendNamesContract extends BackendGroup {
         List<String> names = NastyNames.all();
         List<Grant> grants = new ArrayList<>();
         for (String name : names) {
-            BackendDriver holder = untracked(first(), name);
+            BackendDriver holder = BackendDriver.of(first(), name);
             AcquireResult attempt = holder.tryAcquire(0);
             assertThat(attempt)
                     .as("attempt on %s, while %d other names are held", NastyNames.visible(name), grants.size())
@@ -39,11 +41,11 @@ abstract class BackendNamesContract extends BackendGroup {
             grants.add(((AcquireResult.Granted) attempt).grant());
         }
         for (int i = 0; i < names.size(); i++) {
-            BackendDriver other = untracked(second(), names.get(i));
+            BackendDriver other = BackendDriver.of(second(), names.get(i));
             assertThat(other.tryAcquire(0))
                     .as("attempt on %s, which is held", NastyNames.visible(names.get(i)))
                     .isInstanceOf(AcquireResult.Busy.class);
-            assertThat(answer(second().holder(names.get(i), TIMEOUT_MILLIS))
+            assertThat(BackendDriver.holder(second(), names.get(i))
                             .orElseThrow()
                             .token())
                     .as("token of the holder of %s", NastyNames.visible(names.get(i)))
@@ -82,8 +84,8 @@ abstract class BackendNamesContract extends BackendGroup {
             String what = String.format(
                     "%s and %s (pair %d of -Dholdfast.names.seed=%d)",
                     NastyNames.visible(pair.one()), NastyNames.visible(pair.other()), i, seed);
-            BackendDriver one = untracked(first(), pair.one());
-            BackendDriver other = untracked(second(), pair.other());
+            BackendDriver one = BackendDriver.of(first(), pair.one());
+            BackendDriver other = BackendDriver.of(second(), pair.other());
             AcquireResult ofOne = one.tryAcquire(0);
             AcquireResult ofOther = other.tryAcquire(0);
             assertThat(ofOne).as("first grant of " + what).isInstanceOf(AcquireResult.Granted.class);

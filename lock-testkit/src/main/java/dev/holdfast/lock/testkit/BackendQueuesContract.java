@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -19,8 +20,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class BackendQueuesContract extends BackendGroup {
 
-    BackendQueuesContract(LockContract contract) {
-        super(contract);
+    BackendQueuesContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -104,7 +105,7 @@ abstract class BackendQueuesContract extends BackendGroup {
         List<BackendDriver> served = new ArrayList<>();
         await().atMost(PATIENCE).until(() -> {
             for (int i = waiters.size() - 1; i >= 0 && served.isEmpty(); i--) {
-                if (waiters.get(i).tryAcquire(LONG_LEASE_MILLIS) instanceof AcquireResult.Granted) {
+                if (waiters.get(i).tryAcquire(BackendDriver.LEASE_MILLIS) instanceof AcquireResult.Granted) {
                     served.add(waiters.get(i));
                 }
             }
@@ -186,7 +187,7 @@ abstract class BackendQueuesContract extends BackendGroup {
     private Ticket listening(BackendDriver waiter, Semaphore calls, @Nullable Ticket listeningTo) {
         Ticket ticket = ticket(waiter);
         if (!ticket.equals(listeningTo)) {
-            closing(waiter.backend.subscribe(ticket, calls::release)::close);
+            closing(waiter.backend().subscribe(ticket, calls::release)::close);
         }
         return ticket;
     }
@@ -229,7 +230,7 @@ abstract class BackendQueuesContract extends BackendGroup {
 
     private CountDownLatch signalled(BackendDriver waiter, Ticket ticket) {
         CountDownLatch called = new CountDownLatch(1);
-        closing(waiter.backend.subscribe(ticket, called::countDown)::close);
+        closing(waiter.backend().subscribe(ticket, called::countDown)::close);
         return called;
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -12,8 +13,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class BackendReleasesContract extends BackendGroup {
 
-    BackendReleasesContract(LockContract contract) {
-        super(contract);
+    BackendReleasesContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireResult;
@@ -18,8 +20,8 @@ import org.junit.jupiter.api.Test;
 abstract class BackendRenewalsContract extends BackendGroup {
     private static final int MANY = 100;
 
-    BackendRenewalsContract(LockContract contract) {
-        super(contract);
+    BackendRenewalsContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -30,7 +32,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
         RenewResult result = renew(first(), grant);
 
         assertThat(result).isInstanceOf(RenewResult.Renewed.class);
-        assertThat(((RenewResult.Renewed) result).leaseMillis()).isBetween(1L, LONG_LEASE_MILLIS);
+        assertThat(((RenewResult.Renewed) result).leaseMillis()).isBetween(1L, BackendDriver.LEASE_MILLIS);
     }
 
     @Test
@@ -39,7 +41,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
         List<Grant> grants = new ArrayList<>();
         String prefix = newName();
         for (int i = 0; i < MANY; i++) {
-            grants.add(untracked(first(), prefix + "-" + i).acquire());
+            grants.add(BackendDriver.of(first(), prefix + "-" + i).acquire());
         }
 
         assertThat(renew(first(), grants)).hasOnlyElementsOfType(RenewResult.Renewed.class);
@@ -172,7 +174,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
             long sentNanos = System.nanoTime();
             List<RenewResult> renewed = renew(first(), grants);
             List<AcquireResult> attempts = others.stream().map(other -> other.send(0)).toList().stream()
-                    .map(BackendGroup::answer)
+                    .map(BackendDriver::answer)
                     .toList();
             if (System.nanoTime() - confirmedFromNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis * 8 / 10)) {
                 holders.forEach(BackendDriver::abandon);

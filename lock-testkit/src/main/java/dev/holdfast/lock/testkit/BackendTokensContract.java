@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.Grant;
@@ -10,8 +11,8 @@ import org.junit.jupiter.api.Test;
 abstract class BackendTokensContract extends BackendGroup {
     private static final int GRANTS = 1_000;
 
-    BackendTokensContract(LockContract contract) {
-        super(contract);
+    BackendTokensContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -21,7 +22,7 @@ abstract class BackendTokensContract extends BackendGroup {
         long last = 0;
         for (int i = 0; i < GRANTS; i++) {
             LockBackend backend = i % 2 == 0 ? first() : second();
-            Grant grant = untracked(backend, name).acquire();
+            Grant grant = BackendDriver.of(backend, name).acquire();
             assertThat(grant.token()).as("token of grant %d", i).isGreaterThan(last);
             last = grant.token();
             release(backend, grant);
@@ -33,8 +34,8 @@ abstract class BackendTokensContract extends BackendGroup {
     void token_afterClose_rises() {
         String name = newName();
         long earlier;
-        try (LockBackend backend = LockContract.observed(fixture().newBackend())) {
-            Grant grant = untracked(backend, name).acquire();
+        try (LockBackend backend = ContractContext.observed(fixture().newBackend())) {
+            Grant grant = BackendDriver.of(backend, name).acquire();
             earlier = grant.token();
             release(backend, grant);
         }

@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class BadInputContract extends ClientGroup {
 
-    BadInputContract(LockContract contract) {
-        super(contract);
+    BadInputContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -95,7 +95,7 @@ abstract class BadInputContract extends ClientGroup {
     @TestIf(Need.LEASE_FLOOR)
     @DisplayName("as a lease below the backend's floor is refused, and the floor itself is not")
     void lease_belowFloor_isRefused() {
-        long floorMillis = contract.firstBackend().info().minLeaseMillis();
+        long floorMillis = context.firstBackend().info().minLeaseMillis();
         String name = newName();
 
         assertThatThrownBy(() -> first().lock(name, leaseOf(floorMillis - 1)))
@@ -116,7 +116,7 @@ abstract class BadInputContract extends ClientGroup {
         assertThatThrownBy(() -> first().lock(newName(), fair))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("fair")
-                .hasMessageContaining(contract.firstBackend().info().name());
+                .hasMessageContaining(context.firstBackend().info().name());
 
         assertThat(firstCounts().count(Request.ATTEMPT)).as("requests").isEqualTo(requests);
     }

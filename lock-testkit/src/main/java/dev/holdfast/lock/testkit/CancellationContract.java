@@ -23,8 +23,8 @@ abstract class CancellationContract extends ClientGroup {
     private FaultyClient own;
 
     @SuppressWarnings("NullAway.Init")
-    CancellationContract(LockContract contract) {
-        super(contract);
+    CancellationContract(ContractContext context) {
+        super(context);
     }
 
     @BeforeEach

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
@@ -10,7 +9,6 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fault.CountingBackend;
-import dev.holdfast.lock.testkit.fault.FaultyBackend;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -21,28 +19,28 @@ import java.util.concurrent.atomic.AtomicInteger;
 abstract class ClientGroup extends ContractGroup {
     private static final AtomicInteger ACTORS = new AtomicInteger();
 
-    ClientGroup(LockContract contract) {
-        super(contract);
+    ClientGroup(ContractContext context) {
+        super(context);
     }
 
     /** One of two clients that all tests share; do not close it. */
     final LockClient first() {
-        return contract.firstClient().client();
+        return context.firstClient().client();
     }
 
     /** The other of two clients that all tests share; do not close it. */
     final LockClient second() {
-        return contract.secondClient().client();
+        return context.secondClient().client();
     }
 
     /** What {@link #first} has asked the backend. */
     final CountingBackend firstCounts() {
-        return contract.firstClient().counts();
+        return context.firstClient().counts();
     }
 
     /** What {@link #second} has asked the backend. */
     final CountingBackend secondCounts() {
-        return contract.secondClient().counts();
+        return context.secondClient().counts();
     }
 
     /** A client of this test alone, closed when the test is over. */
@@ -76,13 +74,6 @@ abstract class ClientGroup extends ContractGroup {
         lease.orElseThrow().close();
     }
 
-    final void assertEntries(String name, long expected) {
-        await().atMost(PATIENCE)
-                .untilAsserted(() -> assertThat(fixture().entries(name))
-                        .as("entries on the server for '%s'", name)
-                        .isEqualTo(expected));
-    }
-
     /** Claims the lock for as long as its lease is valid, and at most until somebody else has it as well. */
     final void claimWhileValid(HistoryChecker.Claim claim, CompletableFuture<?> next) {
         long startNanos = System.nanoTime();
@@ -100,35 +91,5 @@ abstract class ClientGroup extends ContractGroup {
 
     static LossReason awaitLoss(Lease lease) throws Exception {
         return lease.lost().toCompletableFuture().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
-    }
-
-    /** A client, and what it asks its backend. */
-    record CountedClient(LockClient client, CountingBackend counts) implements AutoCloseable {
-
-        static CountedClient open(LockFixture fixture, ClientOptions options) {
-            CountingBackend counts = new CountingBackend(fixture.newBackend());
-            return new CountedClient(fixture.newClient(counts, options), counts);
-        }
-
-        @Override
-        public void close() {
-            client.close();
-        }
-    }
-
-    /** A client whose requests fail as the test says. */
-    record FaultyClient(LockClient client, CountingBackend counts, FaultyBackend faults) implements AutoCloseable {
-
-        static FaultyClient open(LockFixture fixture, ClientOptions options) {
-            FaultyBackend faults = new FaultyBackend(fixture.newBackend());
-            CountingBackend counts = new CountingBackend(faults);
-            return new FaultyClient(fixture.newClient(counts, options), counts, faults);
-        }
-
-        @Override
-        public void close() {
-            faults.calm();
-            client.close();
-        }
     }
 }

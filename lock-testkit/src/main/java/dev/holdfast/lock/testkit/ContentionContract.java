@@ -21,8 +21,8 @@ abstract class ContentionContract extends ClientGroup {
     private static final int THREADS = 4;
     private static final int ROUNDS = 25;
 
-    ContentionContract(LockContract contract) {
-        super(contract);
+    ContentionContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -87,7 +87,7 @@ abstract class ContentionContract extends ClientGroup {
         LockOptions fair = LockOptions.builder().fair(true).build();
         List<CountedClient> clients = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            clients.add(client(LockContract.clientOptions().build()));
+            clients.add(client(ContractContext.clientOptions().build()));
         }
         List<Integer> served = Collections.synchronizedList(new ArrayList<>());
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
@@ -169,7 +169,7 @@ abstract class ContentionContract extends ClientGroup {
     @Test
     @DisplayName("within one client hands the lock on without asking the server each time")
     void contention_oneClient_handsOff() throws Exception {
-        CountedClient own = client(LockContract.clientOptions().build());
+        CountedClient own = client(ContractContext.clientOptions().build());
         long acquisitions = contend(own, newName());
 
         assertThat(own.counts().count(Request.ATTEMPT))
@@ -180,7 +180,7 @@ abstract class ContentionContract extends ClientGroup {
     @Test
     @DisplayName("with hand-off disabled asks the server each time")
     void contention_noHandOff_asksEachTime() throws Exception {
-        ClientOptions options = LockContract.clientOptions().handOffLimit(0).build();
+        ClientOptions options = ContractContext.clientOptions().handOffLimit(0).build();
         CountedClient own = client(options);
         Recorder recorder = new Recorder();
         own.client().addListener(recorder);

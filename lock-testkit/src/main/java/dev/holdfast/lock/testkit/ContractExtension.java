@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.extension.AfterAllCallback;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
@@ -24,21 +25,21 @@ final class ContractExtension
     @Override
     public void beforeAll(ExtensionContext context) throws Exception {
         if (context.getTestInstance().orElse(null) instanceof LockContract contract) {
-            contract.start();
-            context.getStore(NAMESPACE).put(LockContract.class, contract);
+            contract.context().start();
+            context.getStore(NAMESPACE).put(ContractContext.class, contract.context());
         }
     }
 
     @Override
     public void afterAll(ExtensionContext context) throws Exception {
         if (context.getTestInstance().orElse(null) instanceof LockContract contract) {
-            contract.stop();
+            contract.context().stop();
         }
     }
 
-    private static LockContract contract(ExtensionContext context) {
-        return java.util.Objects.requireNonNull(
-                context.getStore(NAMESPACE).get(LockContract.class, LockContract.class), "contract not started");
+    private static ContractContext contract(ExtensionContext context) {
+        return Objects.requireNonNull(
+                context.getStore(NAMESPACE).get(ContractContext.class, ContractContext.class), "contract not started");
     }
 
     @Override
@@ -53,7 +54,7 @@ final class ContractExtension
 
     @Override
     public Stream<TestTemplateInvocationContext> provideTestTemplateInvocationContexts(ExtensionContext context) {
-        LockContract contract = contract(context);
+        ContractContext contract = contract(context);
         List<Need> missing = Arrays.stream(context.getRequiredTestMethod()
                         .getAnnotation(TestIf.class)
                         .value())

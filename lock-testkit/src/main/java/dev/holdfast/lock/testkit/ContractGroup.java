@@ -1,8 +1,9 @@
 package dev.holdfast.lock.testkit;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.HexFormat;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -13,18 +14,17 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 90, unit = TimeUnit.SECONDS, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 abstract class ContractGroup {
 
-    /** How long something may take that should take milliseconds, on a machine that is busy. */
-    static final Duration PATIENCE = Duration.ofSeconds(20);
+    static final Duration PATIENCE = Waits.PATIENCE;
 
-    final LockContract contract;
-    private final Deque<AutoCloseable> cleanUps = new ArrayDeque<>();
+    final ContractContext context;
+    private final CleanUps cleanUps = new CleanUps();
 
-    ContractGroup(LockContract contract) {
-        this.contract = contract;
+    ContractGroup(ContractContext context) {
+        this.context = context;
     }
 
     final LockFixture fixture() {
-        return contract.fixture();
+        return context.fixture();
     }
 
     /** Returns a name that no other test uses, in this run or another one on the same store. */
@@ -37,28 +37,21 @@ abstract class ContractGroup {
         return fixture().shortLease().toMillis();
     }
 
+    final void assertEntries(String name, long expected) {
+        await().atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(fixture().entries(name))
+                        .as("entries on the server for '%s'", name)
+                        .isEqualTo(expected));
+    }
+
     /** Closes it when the test is over, the latest first. */
     final <T extends AutoCloseable> T closing(T resource) {
-        cleanUps.push(resource);
+        cleanUps.add(resource);
         return resource;
     }
 
     @AfterEach
     final void cleanUp() throws Exception {
-        Exception first = null;
-        while (!cleanUps.isEmpty()) {
-            try {
-                cleanUps.pop().close();
-            } catch (Exception e) {
-                if (first == null) {
-                    first = e;
-                } else {
-                    first.addSuppressed(e);
-                }
-            }
-        }
-        if (first != null) {
-            throw first;
-        }
+        cleanUps.run();
     }
 }

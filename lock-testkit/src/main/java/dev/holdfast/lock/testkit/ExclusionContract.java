@@ -11,8 +11,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class ExclusionContract extends ClientGroup {
 
-    ExclusionContract(LockContract contract) {
-        super(contract);
+    ExclusionContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class FencingContract extends ClientGroup {
 
-    FencingContract(LockContract contract) {
-        super(contract);
+    FencingContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class HoldLimitsContract extends ClientGroup {
 
-    HoldLimitsContract(LockContract contract) {
-        super(contract);
+    HoldLimitsContract(ContractContext context) {
+        super(context);
     }
 
     @Test

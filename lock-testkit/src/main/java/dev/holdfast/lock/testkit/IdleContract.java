@@ -14,14 +14,14 @@ import org.junit.jupiter.api.Test;
 
 abstract class IdleContract extends ClientGroup {
 
-    IdleContract(LockContract contract) {
-        super(contract);
+    IdleContract(ContractContext context) {
+        super(context);
     }
 
     @Test
     @DisplayName("is one attempt and one release for an uncontended acquisition, and no request besides")
     void cost_uncontended_isTwoRequests() throws Exception {
-        CountedClient own = client(LockContract.clientOptions().build());
+        CountedClient own = client(ContractContext.clientOptions().build());
         for (int i = 0; i < 10; i++) {
             own.client().lock(newName()).acquire().close();
         }
@@ -34,7 +34,7 @@ abstract class IdleContract extends ClientGroup {
     @Test
     @DisplayName("is nothing while no lock is held or waited for")
     void cost_idle_isNothing() throws Exception {
-        CountedClient own = client(LockContract.clientOptions()
+        CountedClient own = client(ContractContext.clientOptions()
                 .lockOptions(LockOptions.builder().lease(fixture().shortLease()).build())
                 .build());
         List<String> names = new ArrayList<>();

@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class InterruptContract extends ClientGroup {
 
-    InterruptContract(LockContract contract) {
-        super(contract);
+    InterruptContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -25,8 +25,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class ListenersContract extends ClientGroup {
 
-    ListenersContract(LockContract contract) {
-        super(contract);
+    ListenersContract(ContractContext context) {
+        super(context);
     }
 
     private Recorder listening() {

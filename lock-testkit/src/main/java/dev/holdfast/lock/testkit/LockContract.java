@@ -1,16 +1,5 @@
 package dev.holdfast.lock.testkit;
 
-import dev.holdfast.lock.ClientOptions;
-import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantListener;
-import dev.holdfast.lock.spi.LockBackend;
-import java.time.Duration;
-import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
-import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.ClassOrderer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
@@ -35,14 +24,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
 @ExtendWith(ContractExtension.class)
 public abstract class LockContract {
-    private final Map<String, List<Need>> notApplicable = new TreeMap<>();
-    private @Nullable LockFixture fixture;
-    private @Nullable LockBackend firstBackend;
-    private @Nullable LockBackend secondBackend;
-
-    private final ReentrantLock clients = new ReentrantLock();
-    private ClientGroup.@Nullable CountedClient firstClient;
-    private ClientGroup.@Nullable CountedClient secondClient;
+    private final ContractContext context = new ContractContext(this::startFixture);
 
     /** For subclasses. */
     protected LockContract() {}
@@ -55,112 +37,8 @@ public abstract class LockContract {
      */
     protected abstract LockFixture startFixture() throws Exception;
 
-    final void start() throws Exception {
-        fixture = startFixture();
-        System.out.printf("fixture: %s%n", fixture.name()); // bin/verify reads it
-        firstBackend = observed(fixture.newBackend());
-        secondBackend = observed(fixture.newBackend());
-    }
-
-    final void stop() throws Exception {
-        if (!notApplicable.isEmpty()) {
-            System.out.printf(
-                    "%s: %d tests of the contract do not apply:%n", fixture().name(), notApplicable.size());
-            notApplicable.forEach((test, missing) -> System.out.printf("  - %s (needs %s)%n", test, missing));
-        }
-        closeAll(secondClient, firstClient, secondBackend, firstBackend, fixture);
-    }
-
-    private static void closeAll(@Nullable AutoCloseable... resources) throws Exception {
-        Exception first = null;
-        for (AutoCloseable resource : resources) {
-            try {
-                if (resource != null) {
-                    resource.close();
-                }
-            } catch (Exception e) {
-                if (first == null) {
-                    first = e;
-                } else {
-                    first.addSuppressed(e);
-                }
-            }
-        }
-        if (first != null) {
-            throw first;
-        }
-    }
-
-    /** The options of clients in tests: patient, since the machine may be busy. */
-    static ClientOptions.Builder clientOptions() {
-        return ClientOptions.builder().who("contract").requestTimeout(Duration.ofSeconds(10));
-    }
-
-    /** Tells a backend that somebody listens, as the engine does before anything else. */
-    static LockBackend observed(LockBackend backend) {
-        backend.setGrantListener(new GrantListener() {
-            @Override
-            public void suspect(Grant grant, String detail) {}
-
-            @Override
-            public void lost(Grant grant, LossReason reason, String detail) {}
-        });
-        return backend;
-    }
-
-    final LockFixture fixture() {
-        return started(fixture);
-    }
-
-    final LockBackend firstBackend() {
-        return started(firstBackend);
-    }
-
-    final LockBackend secondBackend() {
-        return started(secondBackend);
-    }
-
-    final ClientGroup.CountedClient firstClient() {
-        clients.lock(); // the threads of a test may all ask first
-        try {
-            if (firstClient == null) {
-                firstClient = openClient();
-            }
-            return firstClient;
-        } finally {
-            clients.unlock();
-        }
-    }
-
-    final ClientGroup.CountedClient secondClient() {
-        clients.lock();
-        try {
-            if (secondClient == null) {
-                secondClient = openClient();
-            }
-            return secondClient;
-        } finally {
-            clients.unlock();
-        }
-    }
-
-    private ClientGroup.CountedClient openClient() {
-        return ClientGroup.CountedClient.open(fixture(), clientOptions().build());
-    }
-
-    private static <T> T started(@Nullable T part) {
-        if (part == null) {
-            throw new IllegalStateException("the fixture is not started");
-        }
-        return part;
-    }
-
-    final boolean meets(Need need) {
-        return need.metBy(fixture(), firstBackend().info());
-    }
-
-    final void notApplicable(String test, List<Need> missing) {
-        notApplicable.put(test, missing);
+    final ContractContext context() {
+        return context;
     }
 
     /** See {@link BackendAttemptsContract}. */
@@ -169,7 +47,7 @@ public abstract class LockContract {
     @DisplayName("A backend's attempt")
     class BackendAttempts extends BackendAttemptsContract {
         BackendAttempts() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -179,7 +57,7 @@ public abstract class LockContract {
     @DisplayName("A backend's fencing token")
     class BackendTokens extends BackendTokensContract {
         BackendTokens() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -189,7 +67,7 @@ public abstract class LockContract {
     @DisplayName("A backend's release")
     class BackendReleases extends BackendReleasesContract {
         BackendReleases() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -199,7 +77,7 @@ public abstract class LockContract {
     @DisplayName("A backend's renewal")
     class BackendRenewals extends BackendRenewalsContract {
         BackendRenewals() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -209,7 +87,7 @@ public abstract class LockContract {
     @DisplayName("A backend's abandonment")
     class BackendAbandonments extends BackendAbandonmentsContract {
         BackendAbandonments() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -219,7 +97,7 @@ public abstract class LockContract {
     @DisplayName("A backend's queue")
     class BackendQueues extends BackendQueuesContract {
         BackendQueues() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -229,7 +107,7 @@ public abstract class LockContract {
     @DisplayName("A backend's late request")
     class BackendLateRequests extends BackendLateRequestsContract {
         BackendLateRequests() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -239,7 +117,7 @@ public abstract class LockContract {
     @DisplayName("A backend's lock name")
     class BackendNames extends BackendNamesContract {
         BackendNames() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -249,7 +127,7 @@ public abstract class LockContract {
     @DisplayName("A backend's holder")
     class BackendHolders extends BackendHoldersContract {
         BackendHolders() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -259,7 +137,7 @@ public abstract class LockContract {
     @DisplayName("A lock")
     class Exclusion extends ExclusionContract {
         Exclusion() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -269,7 +147,7 @@ public abstract class LockContract {
     @DisplayName("Re-entry")
     class Reentry extends ReentryContract {
         Reentry() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -279,7 +157,7 @@ public abstract class LockContract {
     @DisplayName("Waiting")
     class Waiting extends WaitingContract {
         Waiting() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -289,7 +167,7 @@ public abstract class LockContract {
     @DisplayName("An interrupt")
     class Interrupt extends InterruptContract {
         Interrupt() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -299,7 +177,7 @@ public abstract class LockContract {
     @DisplayName("Ownership")
     class Ownership extends OwnershipContract {
         Ownership() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -309,7 +187,7 @@ public abstract class LockContract {
     @DisplayName("Renewal")
     class Renewal extends RenewalContract {
         Renewal() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -319,7 +197,7 @@ public abstract class LockContract {
     @DisplayName("The loss of a lease")
     class Loss extends LossContract {
         Loss() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -329,7 +207,7 @@ public abstract class LockContract {
     @DisplayName("A client")
     class HoldLimits extends HoldLimitsContract {
         HoldLimits() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -339,7 +217,7 @@ public abstract class LockContract {
     @DisplayName("A fencing token")
     class Fencing extends FencingContract {
         Fencing() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -349,7 +227,7 @@ public abstract class LockContract {
     @DisplayName("Contention")
     class Contention extends ContentionContract {
         Contention() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -359,7 +237,7 @@ public abstract class LockContract {
     @DisplayName("An async acquisition")
     class Async extends AsyncContract {
         Async() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -369,7 +247,7 @@ public abstract class LockContract {
     @DisplayName("Giving up")
     class Cancellation extends CancellationContract {
         Cancellation() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -379,7 +257,7 @@ public abstract class LockContract {
     @DisplayName("The lost reply")
     class LostReply extends LostReplyContract {
         LostReply() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -389,7 +267,7 @@ public abstract class LockContract {
     @DisplayName("The cost")
     class Idle extends IdleContract {
         Idle() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -399,7 +277,7 @@ public abstract class LockContract {
     @DisplayName("A listener")
     class Listeners extends ListenersContract {
         Listeners() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -409,7 +287,7 @@ public abstract class LockContract {
     @DisplayName("Closing a client")
     class Shutdown extends ShutdownContract {
         Shutdown() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -419,7 +297,7 @@ public abstract class LockContract {
     @DisplayName("Bad input")
     class BadInput extends BadInputContract {
         BadInput() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -429,7 +307,7 @@ public abstract class LockContract {
     @DisplayName("Virtual threads")
     class VirtualThreads extends VirtualThreadsContract {
         VirtualThreads() {
-            super(LockContract.this);
+            super(context());
         }
     }
 
@@ -439,7 +317,7 @@ public abstract class LockContract {
     @DisplayName("A server")
     class ServerFaults extends ServerFaultsContract {
         ServerFaults() {
-            super(LockContract.this);
+            super(context());
         }
     }
 }

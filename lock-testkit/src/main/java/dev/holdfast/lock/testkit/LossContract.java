@@ -24,8 +24,8 @@ abstract class LossContract extends ClientGroup {
     private static final Set<LossReason> BY_SERVER =
             Set.of(LossReason.EXPIRED, LossReason.REVOKED, LossReason.SESSION_LOST);
 
-    LossContract(LockContract contract) {
-        super(contract);
+    LossContract(ContractContext context) {
+        super(context);
     }
 
     @TestIf(Need.EXPIRE)
@@ -254,7 +254,7 @@ abstract class LossContract extends ClientGroup {
     @DisplayName("by silence of the server comes before the lease can end there")
     void loss_silentServer_comesInTime() throws Exception {
         String name = newName();
-        FaultyClient own = faultyClient(LockContract.clientOptions().build());
+        FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         Lease lease = own.client().lock(name, shortLease(Renewal.AUTO)).acquire();
         own.faults().always(Request.RENEW, Fault.BLACK_HOLE);
         own.faults().always(Request.RELEASE, Fault.REFUSED);

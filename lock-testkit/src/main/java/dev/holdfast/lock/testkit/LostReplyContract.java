@@ -22,12 +22,12 @@ import org.junit.jupiter.api.Test;
 abstract class LostReplyContract extends ClientGroup {
     private static final Duration SOON = Duration.ofSeconds(10);
 
-    LostReplyContract(LockContract contract) {
-        super(contract);
+    LostReplyContract(ContractContext context) {
+        super(context);
     }
 
     private FaultyClient own() {
-        return faultyClient(LockContract.clientOptions().build());
+        return faultyClient(ContractContext.clientOptions().build());
     }
 
     @Test
@@ -205,7 +205,7 @@ abstract class LostReplyContract extends ClientGroup {
         HistoryChecker history = new HistoryChecker();
         String name = newName();
         // Without the hand-off every acquisition is a request: with it, a fast store may see too few to hit one.
-        ClientOptions plain = LockContract.clientOptions().handOffLimit(0).build();
+        ClientOptions plain = ContractContext.clientOptions().handOffLimit(0).build();
         List<FaultyClient> clients = List.of(faultyClient(plain), faultyClient(plain));
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
         LockOptions options = LockOptions.builder()

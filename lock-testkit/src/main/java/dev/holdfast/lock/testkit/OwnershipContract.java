@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class OwnershipContract extends ClientGroup {
 
-    OwnershipContract(LockContract contract) {
-        super(contract);
+    OwnershipContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 abstract class ReentryContract extends ClientGroup {
     private static final int DEPTH = 100;
 
-    ReentryContract(LockContract contract) {
-        super(contract);
+    ReentryContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 
 abstract class RenewalContract extends ClientGroup {
 
-    RenewalContract(LockContract contract) {
-        super(contract);
+    RenewalContract(ContractContext context) {
+        super(context);
     }
 
     @Test
@@ -54,7 +54,7 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("of many locks of a client is one request at a time for all")
     void renewal_manyLocks_oneRequest() throws Exception {
-        CountedClient own = client(LockContract.clientOptions().build());
+        CountedClient own = client(ContractContext.clientOptions().build());
         List<Lease> leases = new ArrayList<>();
         String prefix = newName();
         for (int i = 0; i < 20; i++) {
@@ -169,7 +169,7 @@ abstract class RenewalContract extends ClientGroup {
     @DisplayName("that fails makes the lease suspect, not lost, and goes on")
     void renewal_fails_isRetried() throws Exception {
         String name = newName();
-        FaultyClient own = faultyClient(LockContract.clientOptions().build());
+        FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         Recorder recorder = new Recorder();
         own.client().addListener(recorder);
         LockOptions options = LockOptions.builder()
@@ -191,7 +191,7 @@ abstract class RenewalContract extends ClientGroup {
     @DisplayName("that fails for the whole lease loses it with EXPIRED before anyone else gets the lock")
     void renewal_failsForWholeLease_isLost() throws Exception {
         String name = newName();
-        FaultyClient own = faultyClient(LockContract.clientOptions().build());
+        FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         own.faults().always(Request.RENEW, Fault.REFUSED);
         own.faults().always(Request.RELEASE, Fault.REFUSED);
         own.faults().always(Request.ABANDON, Fault.REFUSED);
@@ -217,7 +217,7 @@ abstract class RenewalContract extends ClientGroup {
     @DisplayName("counts a lease from before its request was sent, however late the reply")
     void validity_lateReply_countsFromRequest() throws Exception {
         String name = newName();
-        FaultyClient own = faultyClient(LockContract.clientOptions().build());
+        FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         var held = own.faults().hold(Request.ATTEMPT);
         long beforeNanos = System.nanoTime();
         Actor actor = actor();
@@ -251,7 +251,7 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("stops when the lock is released")
     void renewal_released_stops() throws Exception {
-        CountedClient own = client(LockContract.clientOptions().build());
+        CountedClient own = client(ContractContext.clientOptions().build());
         DistributedLock lock = own.client().lock(newName(), shortLease(Renewal.AUTO));
         lock.lock();
         Waits.untilMore(() -> own.counts().count(Request.RENEW), 0);

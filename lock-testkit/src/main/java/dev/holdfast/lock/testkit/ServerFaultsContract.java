@@ -21,8 +21,8 @@ import org.junit.jupiter.api.DisplayName;
 abstract class ServerFaultsContract extends ClientGroup {
     private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(1);
 
-    ServerFaultsContract(LockContract contract) {
-        super(contract);
+    ServerFaultsContract(ContractContext context) {
+        super(context);
     }
 
     private CountedClient own() {

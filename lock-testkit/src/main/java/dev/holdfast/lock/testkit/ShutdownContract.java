@@ -26,12 +26,12 @@ import org.junit.jupiter.api.Test;
 
 abstract class ShutdownContract extends ClientGroup {
 
-    ShutdownContract(LockContract contract) {
-        super(contract);
+    ShutdownContract(ContractContext context) {
+        super(context);
     }
 
     private CountedClient own() {
-        return client(LockContract.clientOptions().build());
+        return client(ContractContext.clientOptions().build());
     }
 
     @Test
@@ -159,7 +159,8 @@ abstract class ShutdownContract extends ClientGroup {
         Set<Thread> before = holdfastThreads();
         List<LockClient> clients = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
-            LockClient client = fixture().newClient(LockContract.clientOptions().build());
+            LockClient client =
+                    fixture().newClient(ContractContext.clientOptions().build());
             clients.add(client);
             client.addListener(new Recorder());
             Lease lease = client.lock(newName(), shortLease(Renewal.AUTO)).acquire();

@@ -25,8 +25,8 @@ abstract class VirtualThreadsContract extends ClientGroup {
     private static final int WAITERS = 10_000;
     private static final long WAIT_SECONDS = 60;
 
-    VirtualThreadsContract(LockContract contract) {
-        super(contract);
+    VirtualThreadsContract(ContractContext context) {
+        super(context);
     }
 
     @Test

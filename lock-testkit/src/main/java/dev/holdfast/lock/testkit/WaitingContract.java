@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 abstract class WaitingContract extends ClientGroup {
     private static final Duration SHORT_WAIT = Duration.ofMillis(500);
 
-    WaitingContract(LockContract contract) {
-        super(contract);
+    WaitingContract(ContractContext context) {
+        super(context);
     }
 
     @Test

@@ -8,11 +8,15 @@ import java.util.function.LongSupplier;
 
 /** Bounded waits for something to happen. */
 final class Waits {
+
+    /** How long something may take that should take milliseconds, on a machine that is busy. */
+    static final Duration PATIENCE = Duration.ofSeconds(20);
+
     private Waits() {}
 
     static void until(String what, Callable<Boolean> condition) {
         await(what)
-                .atMost(ContractGroup.PATIENCE)
+                .atMost(PATIENCE)
                 .pollDelay(Duration.ZERO)
                 .pollInterval(Duration.ofMillis(5))
                 .until(condition);

@@ -6,6 +6,9 @@
  * <p>A test that needs a {@link dev.holdfast.lock.testkit.Capability} which the fixture lacks does not exist for it: it
  * is neither run nor reported as skipped, but listed on standard output when the contract ends.
  *
+ * <p>For tests of one backend alone, {@link dev.holdfast.lock.testkit.BackendDriver} drives an acquisition through it, as the
+ * engine does.
+ *
  * <p>Sub-packages: {@code memory} is the reference backend, usable in anybody's unit tests; {@code server} starts real
  * servers.
  */

@@ -1,13 +1,13 @@
 package dev.holdfast.lock.zookeeper;
 
-import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.release;
-import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.ZooDefs;
@@ -105,7 +105,7 @@ class LowestNodeProofTest {
         repeat("between");
         Grant other = acquire(second, "between");
 
-        assertThat(sequentialNode(first, "between").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(BackendDriver.of(first, "between").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
 
         release(second, other);
         Grant own = acquire(first, "between");
@@ -132,7 +132,7 @@ class LowestNodeProofTest {
                 .as("the sequence of the last of the old container")
                 .isEqualTo(last);
 
-        assertThat(sequentialNode(first, "anew").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(BackendDriver.of(first, "anew").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
 
         release(second, other);
     }

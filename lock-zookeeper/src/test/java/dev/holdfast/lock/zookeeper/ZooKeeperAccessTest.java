@@ -1,5 +1,9 @@
 package dev.holdfast.lock.zookeeper;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -9,6 +13,9 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import dev.holdfast.lock.testkit.ConnectionTranscript;
 import java.nio.file.Path;
@@ -145,14 +152,14 @@ class ZooKeeperAccessTest {
                 ZooKeeperUri.parse("zk://" + credentials + "@" + fixture.connectString()), OPTIONS);
         try (ZooKeeperLockBackend backend = (ZooKeeperLockBackend)
                 ZooKeeperLocks.owning(framework).basePath("/least").acl(least).backend()) {
-            dev.holdfast.lock.spi.Grant grant = Spi.acquire(backend, "name");
-            Spi waiter = Spi.sequentialNode(backend, "name");
+            Grant grant = acquire(backend, "name");
+            BackendDriver waiter = BackendDriver.of(backend, "name");
             waiter.queueUp();
             backend.subscribe(waiter.ticket(), () -> {});
-            assertThat(Spi.renew(backend, grant)).isInstanceOf(dev.holdfast.lock.spi.RenewResult.Renewed.class);
-            assertThat(Spi.answer(backend.holder("name", 1_000))).isPresent();
-            Spi.release(backend, grant);
-            Spi.release(backend, waiter.await());
+            assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(BackendDriver.holder(backend, "name")).isPresent();
+            release(backend, grant);
+            release(backend, waiter.awaitThroughFailures(PATIENCE));
         }
         assertThatThrownBy(() -> fixture.administrator().getChildren("/least/name", false))
                 .isInstanceOf(KeeperException.NoAuthException.class);
@@ -186,7 +193,7 @@ class ZooKeeperAccessTest {
 
             assertThat(lease.isValid()).isFalse();
             assertThat(framework.getState()).isEqualTo(CuratorFrameworkState.STARTED);
-            await().atMost(Spi.PATIENCE)
+            await().atMost(PATIENCE)
                     .until(() -> fixture.administrator()
                             .getChildren("/space/locks/held", false)
                             .isEmpty());
@@ -211,12 +218,12 @@ class ZooKeeperAccessTest {
             assertThat(fixture.administrator().getChildren("/away/held", false)).hasSize(1);
             fixture.heal();
 
-            await().atMost(Spi.PATIENCE)
+            await().atMost(PATIENCE)
                     .until(() -> fixture.administrator()
                             .getChildren("/away/held", false)
                             .isEmpty());
             assertThat(framework.getZookeeperClient().getZooKeeper().getState()).isEqualTo(ZooKeeper.States.CONNECTED);
-            await().atMost(Spi.PATIENCE).until(() -> timers() == 0);
+            await().atMost(PATIENCE).until(() -> timers() == 0);
         }
     }
 

@@ -1,13 +1,13 @@
 package dev.holdfast.lock.zookeeper;
 
-import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.release;
-import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
@@ -48,14 +48,14 @@ class ZooKeeperCertaintyTest {
     @Test
     void grant_byAListing_isShorterByTheAgeOfItsWrite() {
         Grant held = acquire(second, "listed");
-        Spi waiter = sequentialNode(first, "listed");
+        BackendDriver waiter = BackendDriver.of(first, "listed");
         waiter.queueUp();
         long afterWriteNanos = System.nanoTime();
         release(second, held);
         await().pollInterval(Duration.ofMillis(5)).until(() -> ageMillis(afterWriteNanos) >= CERTAIN_MILLIS / 6);
 
         long leastAge = ageMillis(afterWriteNanos);
-        AcquireResult answer = waiter.tryAcquire(Spi.WAIT);
+        AcquireResult answer = waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
 
         assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
         assertThat(((AcquireResult.Granted) answer).grant().leaseMillis())

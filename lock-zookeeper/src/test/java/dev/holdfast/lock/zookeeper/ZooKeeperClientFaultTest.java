@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -76,7 +77,7 @@ class ZooKeeperClientFaultTest {
             assertThat(lease.isValid()).isTrue();
 
             cut.accept(fixture.proxies().get(0));
-            try (Lease rival = far.lock("partition " + how).acquire(Spi.PATIENCE)) {
+            try (Lease rival = far.lock("partition " + how).acquire(PATIENCE)) {
                 assertThat(lease.isValid())
                         .as("validity when a rival is granted")
                         .isFalse();
@@ -86,7 +87,7 @@ class ZooKeeperClientFaultTest {
                 assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
                 assertThat(rival.isValid()).isTrue();
             }
-            near.lock("partition " + how).acquire(Spi.PATIENCE).close();
+            near.lock("partition " + how).acquire(PATIENCE).close();
             assertThat(losses).hasValue(1);
         }
         assertThat(fixture.entries("partition " + how)).isZero();
@@ -108,11 +109,11 @@ class ZooKeeperClientFaultTest {
             assertThat(lease.lost().toCompletableFuture()).isNotDone();
             fixture.heal();
 
-            await().atMost(Spi.PATIENCE).until(lease::isValid);
+            await().atMost(PATIENCE).until(lease::isValid);
             assertThat(lease.token()).isEqualTo(token);
             assertThat(far.lock("short").tryAcquire()).isEmpty();
             lease.close();
-            far.lock("short").acquire(Spi.PATIENCE).close();
+            far.lock("short").acquire(PATIENCE).close();
         }
     }
 
@@ -191,7 +192,7 @@ class ZooKeeperClientFaultTest {
 
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
         assertThat(lease.isValid()).isFalse();
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("closed") == 0);
+        await().atMost(PATIENCE).until(() -> fixture.entries("closed") == 0);
     }
 
     @ParameterizedTest(name = "with a held lock: {0}")
@@ -212,7 +213,7 @@ class ZooKeeperClientFaultTest {
         } finally {
             fixture.resume();
         }
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("hanging") == 0);
+        await().atMost(PATIENCE).until(() -> fixture.entries("hanging") == 0);
     }
 
     @Test
@@ -231,7 +232,7 @@ class ZooKeeperClientFaultTest {
             client.close();
 
             assertThat(fixture.entries("min hold")).isEqualTo(1);
-            other.lock("min hold").acquire(Spi.PATIENCE).close();
+            other.lock("min hold").acquire(PATIENCE).close();
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(minHold);
         }
         assertThat(fixture.entries("min hold")).isZero();

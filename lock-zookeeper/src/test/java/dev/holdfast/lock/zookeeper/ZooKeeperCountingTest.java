@@ -1,9 +1,9 @@
 package dev.holdfast.lock.zookeeper;
 
-import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.answer;
-import static dev.holdfast.lock.zookeeper.Spi.release;
-import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -11,6 +11,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import java.util.ArrayList;
 import java.util.List;
@@ -74,7 +75,7 @@ class ZooKeeperCountingTest {
         Grant grant = acquire(first, "own");
         count.assertRequests("requests of an acquisition", 1);
 
-        assertThat(sequentialNode(second, "own").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(BackendDriver.of(second, "own").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
         release(first, grant);
     }
 
@@ -86,8 +87,8 @@ class ZooKeeperCountingTest {
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
         CompletionStage<AcquireResult> attempt;
         try {
-            attempt = sequentialNode(first, "piped").send(0);
-            await().atMost(Spi.PATIENCE).until(() -> count.requests() >= 2);
+            attempt = BackendDriver.of(first, "piped").send(0);
+            await().atMost(PATIENCE).until(() -> count.requests() >= 2);
             assertThat(attempt.toCompletableFuture()).isNotDone();
         } finally {
             fixture.proxies().get(0).pass();
@@ -114,7 +115,7 @@ class ZooKeeperCountingTest {
         Grant grant = acquire(first, "busy");
         Count count = new Count(second);
 
-        assertThat(sequentialNode(second, "busy").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(BackendDriver.of(second, "busy").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
 
         count.assertRequests("requests", 3);
         assertThat(fixture.entries("busy")).isEqualTo(1);
@@ -125,16 +126,16 @@ class ZooKeeperCountingTest {
     @DisplayName("The second in line takes over without a request if its session was confirmed of late")
     void handOff_secondInLine_noRequest() throws Exception {
         Grant grant = acquire(first, "hand-off");
-        Spi waiter = sequentialNode(second, "hand-off");
+        BackendDriver waiter = BackendDriver.of(second, "hand-off");
         Count count = new Count(second);
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
         second.subscribe(waiter.ticket(), calls::incrementAndGet);
-        await().atMost(Spi.PATIENCE).until(() -> armed(waiter));
+        await().atMost(PATIENCE).until(() -> armed(waiter));
         count.assertRequests("create, list, two watches", 4);
 
         release(first, grant);
-        await().atMost(Spi.PATIENCE).until(() -> calls.get() == 1);
+        await().atMost(PATIENCE).until(() -> calls.get() == 1);
         Grant next = waiter.acquire();
 
         count.assertRequests("nothing more for the hand-off", 4);
@@ -147,16 +148,16 @@ class ZooKeeperCountingTest {
     void handOff_longWait_oneRequest() throws Exception {
         try (ZooKeeperLockBackend patient = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS)) {
             Grant grant = acquire(first, "long");
-            Spi waiter = sequentialNode(patient, "long");
+            BackendDriver waiter = BackendDriver.of(patient, "long");
             AtomicInteger calls = new AtomicInteger();
             waiter.queueUp();
             patient.subscribe(waiter.ticket(), calls::incrementAndGet);
             Session session = session(waiter);
-            await().atMost(Spi.PATIENCE).until(() -> session.acknowledgedAgeMillis() > session.certainMillis() / 4);
+            await().atMost(PATIENCE).until(() -> session.acknowledgedAgeMillis() > session.certainMillis() / 4);
             Count count = new Count(patient);
 
             release(first, grant);
-            await().atMost(Spi.PATIENCE).until(() -> calls.get() == 1);
+            await().atMost(PATIENCE).until(() -> calls.get() == 1);
             Grant next = waiter.acquire();
 
             assertThat(count.requests()).as("one question, and pings").isPositive();
@@ -169,23 +170,23 @@ class ZooKeeperCountingTest {
     @DisplayName("Of 200 waiters, a release wakes one")
     void release_manyWaiters_wakesOne() throws Exception {
         Grant grant = acquire(first, "crowd");
-        List<Spi> waiters = new ArrayList<>();
+        List<BackendDriver> waiters = new ArrayList<>();
         List<AtomicInteger> calls = new ArrayList<>();
         for (int i = 0; i < 200; i++) {
-            Spi waiter = sequentialNode(i % 2 == 0 ? first : second, "crowd");
+            BackendDriver waiter = BackendDriver.of(i % 2 == 0 ? first : second, "crowd");
             AtomicInteger called = new AtomicInteger();
             waiter.queueUp();
-            waiter.backend.subscribe(waiter.ticket(), called::incrementAndGet);
+            waiter.backend().subscribe(waiter.ticket(), called::incrementAndGet);
             waiters.add(waiter);
             calls.add(called);
         }
-        await().atMost(Spi.PATIENCE).until(() -> waiters.stream().allMatch(ZooKeeperCountingTest::armed));
+        await().atMost(PATIENCE).until(() -> waiters.stream().allMatch(ZooKeeperCountingTest::armed));
 
         for (int i = 0; i < 10; i++) {
             Count count = new Count(first, second);
-            release(i == 0 ? first : waiters.get(i - 1).backend, grant);
+            release(i == 0 ? first : waiters.get(i - 1).backend(), grant);
             int next = i;
-            await().atMost(Spi.PATIENCE).until(() -> calls.get(next).get() == 1);
+            await().atMost(PATIENCE).until(() -> calls.get(next).get() == 1);
             grant = waiters.get(i).acquire();
             count.assertRequests(
                     "a deletion, and a listing by who was not the second in line when it came", i == 0 ? 1 : 2);
@@ -193,7 +194,7 @@ class ZooKeeperCountingTest {
                     .as("calls so far")
                     .isEqualTo(i + 1);
         }
-        for (Spi waiter : waiters) {
+        for (BackendDriver waiter : waiters) {
             waiter.abandon();
         }
         assertThat(fixture.entries("crowd")).isZero();
@@ -209,7 +210,7 @@ class ZooKeeperCountingTest {
         Count count = new Count(first);
 
         assertThat(answer(first.renew(grants, 10_000))).hasOnlyElementsOfType(RenewResult.Renewed.class);
-        await().atMost(Spi.PATIENCE).until(() -> count.requests() >= 151);
+        await().atMost(PATIENCE).until(() -> count.requests() >= 151);
         for (int i = 0; i < 5; i++) {
             assertThat(answer(first.renew(grants, 10_000))).hasOnlyElementsOfType(RenewResult.Renewed.class);
         }
@@ -218,13 +219,13 @@ class ZooKeeperCountingTest {
         grants.forEach(grant -> release(first, grant));
     }
 
-    private static boolean armed(Spi waiter) {
+    private static boolean armed(BackendDriver waiter) {
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) waiter.ticket();
         return session(waiter).watches().isArmed(node.place.path())
                 && session(waiter).watches().isArmed(node.predecessor.path());
     }
 
-    private static Session session(Spi waiter) {
+    private static Session session(BackendDriver waiter) {
         return ((ZooKeeperAcquisition) waiter.ticket()).place.session();
     }
 

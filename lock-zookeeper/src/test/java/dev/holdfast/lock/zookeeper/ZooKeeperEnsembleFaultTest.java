@@ -1,15 +1,17 @@
 package dev.holdfast.lock.zookeeper;
 
-import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.release;
-import static dev.holdfast.lock.zookeeper.Spi.renew;
-import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -25,7 +27,7 @@ class ZooKeeperEnsembleFaultTest {
     private static ZooKeeperFixture fixture;
     private ZooKeeperLockBackend first;
     private ZooKeeperLockBackend second;
-    private Spi.Ear ear;
+    private RecordingListener listener;
 
     @BeforeAll
     static void startServers() throws Exception {
@@ -41,7 +43,7 @@ class ZooKeeperEnsembleFaultTest {
     void connect() {
         first = fixture.newBackend(SESSION_MILLIS);
         second = fixture.newBackend(SESSION_MILLIS);
-        ear = Spi.Ear.of(first);
+        listener = RecordingListener.of(first);
     }
 
     @AfterEach
@@ -54,7 +56,7 @@ class ZooKeeperEnsembleFaultTest {
     @DisplayName("A killed leader ends no grant, and whoever waits gets its turn with a higher token")
     void leaderKilled_grantsSurvive() throws Exception {
         Grant grant = acquire(first, "leader");
-        Spi waiter = sequentialNode(second, "leader");
+        BackendDriver waiter = BackendDriver.of(second, "leader");
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
         second.subscribe(waiter.ticket(), calls::incrementAndGet);
@@ -64,16 +66,16 @@ class ZooKeeperEnsembleFaultTest {
 
         awaitRenewed(grant);
         assertThat(fixture.server().leader()).isNotEqualTo(leader);
-        await().atMost(Spi.PATIENCE)
+        await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(dev.holdfast.lock.LockUnavailableException.class)
-                .until(() -> waiter.tryAcquire(Spi.WAIT) instanceof AcquireResult.Busy);
+                .until(() -> waiter.tryAcquire(BackendDriver.WAIT_MILLIS) instanceof AcquireResult.Busy);
         second.subscribe(waiter.ticket(), calls::incrementAndGet);
         release(first, grant);
-        await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
-        Grant next = waiter.await();
+        await().atMost(PATIENCE).until(() -> calls.get() > 0);
+        Grant next = waiter.awaitThroughFailures(PATIENCE);
         assertThat(next.token()).isGreaterThan(grant.token());
         release(second, next);
-        assertThat(ear.lost).isEmpty();
+        assertThat(listener.lost).isEmpty();
 
         fixture.server().node(leader).start();
         fixture.server().awaitServing();
@@ -87,13 +89,13 @@ class ZooKeeperEnsembleFaultTest {
         fixture.restart();
 
         awaitRenewed(grant);
-        assertThat(sequentialNode(second, "restart").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
+        assertThat(BackendDriver.of(second, "restart").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
         release(first, grant);
-        Grant next = sequentialNode(second, "restart").await();
+        Grant next = BackendDriver.of(second, "restart").awaitThroughFailures(PATIENCE);
         assertThat(next.token()).isGreaterThan(grant.token());
         assertThat(next.token() >>> 32).as("epoch").isGreaterThan(grant.token() >>> 32);
         release(second, next);
-        assertThat(ear.lost).isEmpty();
+        assertThat(listener.lost).isEmpty();
     }
 
     @Test
@@ -109,7 +111,7 @@ class ZooKeeperEnsembleFaultTest {
             }
             try {
                 // The leader still answers the read, but cannot have a quorum confirm the write.
-                assertThat(Spi.answer(atLeader.session().exists(((ZooKeeperAcquisition) grant.handle()).place.path())))
+                assertThat(answer(atLeader.session().exists(((ZooKeeperAcquisition) grant.handle()).place.path())))
                         .isNotNull();
                 assertThat(renew(atLeader, grant)).isInstanceOf(RenewResult.Unknown.class);
             } finally {
@@ -120,13 +122,13 @@ class ZooKeeperEnsembleFaultTest {
                 }
             }
             fixture.server().awaitServing();
-            await().atMost(Spi.PATIENCE).until(() -> renew(atLeader, grant) instanceof RenewResult.Renewed);
+            await().atMost(PATIENCE).until(() -> renew(atLeader, grant) instanceof RenewResult.Renewed);
             release(atLeader, grant);
         }
     }
 
     private void awaitRenewed(Grant grant) {
-        await().atMost(Spi.PATIENCE).until(() -> {
+        await().atMost(PATIENCE).until(() -> {
             RenewResult result = renew(first, grant);
             assertThat(result).isNotInstanceOf(RenewResult.Lost.class);
             return result instanceof RenewResult.Renewed;

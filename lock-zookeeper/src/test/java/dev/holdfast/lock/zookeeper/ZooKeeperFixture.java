@@ -29,6 +29,9 @@ final class ZooKeeperFixture implements LockFixture {
     /** Long enough for a busy machine, short enough for a test that waits for its end. */
     static final int SESSION_MILLIS = 6_000;
 
+    /** How long something may take that should take milliseconds, on a machine that is busy. */
+    static final Duration PATIENCE = Duration.ofSeconds(30);
+
     /** What a client's default lease of 15 s asks for. */
     private static final int CONTRACT_SESSION_MILLIS = 15_000;
 

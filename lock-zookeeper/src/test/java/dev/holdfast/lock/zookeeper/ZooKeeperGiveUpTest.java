@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -76,7 +77,7 @@ class ZooKeeperGiveUpTest {
     @DisplayName("A wait that is cancelled leaves no node")
     void cancelled_nodeGoesAtOnce() {
         CompletableFuture<Lease> waiting = waiter.lock(NAME).acquireAsync(Duration.ofMinutes(1));
-        awaitEntries(2, Spi.PATIENCE);
+        awaitEntries(2, PATIENCE);
         waiting.cancel(true);
         awaitEntries(1, AT_ONCE);
     }
@@ -87,7 +88,7 @@ class ZooKeeperGiveUpTest {
         FutureTask<Lease> waiting = new FutureTask<>(() -> waiter.lock(NAME).acquire());
         Thread thread = new Thread(waiting, "interrupted");
         thread.start();
-        awaitEntries(2, Spi.PATIENCE);
+        awaitEntries(2, PATIENCE);
         thread.interrupt();
         assertThatThrownBy(() -> waiting.get(10, TimeUnit.SECONDS)).hasCauseInstanceOf(InterruptedException.class);
         awaitEntries(1, AT_ONCE);
@@ -97,13 +98,13 @@ class ZooKeeperGiveUpTest {
     @DisplayName("A wait that is cancelled while the client is cut off leaves no node once it is connected again")
     void cancelled_cutOff_nodeGoesAfterReconnect() {
         CompletableFuture<Lease> waiting = waiter.lock(NAME).acquireAsync(Duration.ofMinutes(1));
-        awaitEntries(2, Spi.PATIENCE);
+        awaitEntries(2, PATIENCE);
         fixture.partition();
-        await().atMost(Spi.PATIENCE).until(() -> !isConnected());
+        await().atMost(PATIENCE).until(() -> !isConnected());
         waiting.cancel(true);
         assertThat(waiting).isCancelled();
         fixture.heal();
-        await().atMost(Spi.PATIENCE).pollInterval(Duration.ofMillis(10)).until(this::isConnected);
+        await().atMost(PATIENCE).pollInterval(Duration.ofMillis(10)).until(this::isConnected);
         awaitEntries(1, AT_ONCE);
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -46,14 +47,14 @@ class ZooKeeperPoisonedNameTest {
                         .hasMessageContaining("lock 'hot'")
                         .hasMessageContaining("jute.maxbuffer");
 
-                Spi.Ear ear = Spi.Ear.of(backend);
+                RecordingListener listener = RecordingListener.of(backend);
                 for (int i = 0; i < 10; i++) {
                     assertThatThrownBy(() -> client.lock("hot").acquire(Duration.ofMinutes(2)))
                             .isInstanceOf(LockConfigurationException.class);
                     assertThatThrownBy(() -> client.holder("hot")).isInstanceOf(LockConfigurationException.class);
-                    client.lock("q").acquire(Spi.PATIENCE).close();
+                    client.lock("q").acquire(PATIENCE).close();
                 }
-                assertThat(ear.suspected).isEmpty();
+                assertThat(listener.suspected).isEmpty();
                 assertThat(backend.session()).isSameAs(session);
                 payments.ensure(Duration.ofSeconds(5));
                 payments.close();

@@ -1,10 +1,10 @@
 package dev.holdfast.lock.zookeeper;
 
-import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.answer;
-import static dev.holdfast.lock.zookeeper.Spi.release;
-import static dev.holdfast.lock.zookeeper.Spi.renew;
-import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -15,6 +15,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import java.util.concurrent.CompletionStage;
@@ -32,7 +33,7 @@ class ZooKeeperSessionFaultTest {
     private static ZooKeeperFixture fixture;
     private ZooKeeperLockBackend first;
     private ZooKeeperLockBackend second;
-    private Spi.Ear ear;
+    private RecordingListener listener;
 
     @BeforeAll
     static void startServer() throws Exception {
@@ -48,7 +49,7 @@ class ZooKeeperSessionFaultTest {
     void connect() {
         first = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS);
         second = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS);
-        ear = Spi.Ear.of(first);
+        listener = RecordingListener.of(first);
     }
 
     @AfterEach
@@ -69,34 +70,34 @@ class ZooKeeperSessionFaultTest {
 
         Faults.expireByServer(fixture, first);
 
-        await().atMost(Spi.PATIENCE).until(() -> !ear.lost.isEmpty());
+        await().atMost(PATIENCE).until(() -> !listener.lost.isEmpty());
         assertThat(renew(first, grant))
                 .isInstanceOfSatisfying(
                         RenewResult.Lost.class,
                         lost -> assertThat(lost.reason()).isEqualTo(LossReason.SESSION_LOST));
         assertThat(release(first, grant)).isEqualTo(ReleaseResult.NOT_HELD);
         assertThat(acquire(second, "mid-hold").token()).isGreaterThan(grant.token());
-        assertThat(ear.lost).containsExactly(grant.token() + " SESSION_LOST");
+        assertThat(listener.lost).containsExactly(grant.token() + " SESSION_LOST");
     }
 
     @Test
     @DisplayName("A session that ends while it waits is woken, queues anew and gets its turn")
     void expired_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "mid-wait");
-        Spi waiter = sequentialNode(first, "mid-wait");
+        BackendDriver waiter = BackendDriver.of(first, "mid-wait");
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
         first.subscribe(waiter.ticket(), calls::incrementAndGet);
 
         Faults.expireByServer(fixture, first);
-        await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
-        await().atMost(Spi.PATIENCE)
+        await().atMost(PATIENCE).until(() -> calls.get() > 0);
+        await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> waiter.tryAcquire(Spi.WAIT) instanceof AcquireResult.Busy);
+                .until(() -> waiter.tryAcquire(BackendDriver.WAIT_MILLIS) instanceof AcquireResult.Busy);
         assertThat(fixture.entries("mid-wait")).isEqualTo(2);
 
         release(second, grant);
-        Grant next = waiter.await();
+        Grant next = waiter.awaitThroughFailures(PATIENCE);
         assertThat(next.token()).isGreaterThan(grant.token());
         assertThat(renew(first, next)).isInstanceOf(RenewResult.Renewed.class);
         release(first, next);
@@ -106,25 +107,25 @@ class ZooKeeperSessionFaultTest {
     @Test
     @DisplayName("CURATOR-604: a new session is not granted on the node of the one before")
     void dyingSession_itsNodeIsNotTakenOver() throws Exception {
-        Spi holder = sequentialNode(first, "604");
+        BackendDriver holder = BackendDriver.of(first, "604");
         Grant grant = holder.acquire();
-        Spi waiter = sequentialNode(first, "604");
+        BackendDriver waiter = BackendDriver.of(first, "604");
         waiter.queueUp();
 
         proxy().hold(Direction.TO_SERVER);
         Faults.expireByClient(first);
-        await().atMost(Spi.PATIENCE).until(() -> ear.lost.size() == 1);
+        await().atMost(PATIENCE).until(() -> listener.lost.size() == 1);
         proxy().resetAll();
         proxy().pass();
 
         // Whether or not the server has noticed yet, nobody holds by a node of the old session.
-        Grant next = waiter.await();
+        Grant next = waiter.awaitThroughFailures(PATIENCE);
         assertThat(next.token()).isGreaterThan(grant.token());
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) next.handle();
         assertThat(fixture.administrator().exists(node.place.path(), false).getEphemeralOwner())
                 .isEqualTo(first.session().id());
         assertThat(fixture.sequentialNodes("604").get(0).name()).isEqualTo(node.place.child());
-        assertThat(ear.lost).containsExactly(grant.token() + " SESSION_LOST");
+        assertThat(listener.lost).containsExactly(grant.token() + " SESSION_LOST");
     }
 
     @Test
@@ -134,12 +135,12 @@ class ZooKeeperSessionFaultTest {
         Session old = first.session();
         proxy().blackHole(Direction.TO_SERVER);
         Faults.expireByClient(first);
-        await().atMost(Spi.PATIENCE).until(() -> ear.lost.size() == 1);
+        await().atMost(PATIENCE).until(() -> listener.lost.size() == 1);
         assertThat(fixture.entries("604 holder")).isEqualTo(1);
         proxy().pass();
 
-        Spi again = sequentialNode(first, "604 holder");
-        Grant next = again.await();
+        BackendDriver again = BackendDriver.of(first, "604 holder");
+        Grant next = again.awaitThroughFailures(PATIENCE);
 
         assertThat(first.session()).isNotSameAs(old);
         assertThat(fixture.entries("604 holder")).isEqualTo(1);
@@ -156,7 +157,7 @@ class ZooKeeperSessionFaultTest {
         assertThat(fixture.entries("678")).isEqualTo(1);
         proxy().pass();
 
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("678") == 0);
+        await().atMost(PATIENCE).until(() -> fixture.entries("678") == 0);
         acquire(second, "678");
     }
 
@@ -166,35 +167,35 @@ class ZooKeeperSessionFaultTest {
         Grant grant = acquire(first, "678 reply");
         proxy().dropRepliesAfter(0);
         CompletionStage<ReleaseResult> lost = first.release(grant, 1_000);
-        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
+        assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
 
         // The background repetition may have settled it already.
-        await().atMost(Spi.PATIENCE)
+        await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
                 .untilAsserted(
                         () -> assertThat(release(first, grant)).isIn(ReleaseResult.RELEASED, ReleaseResult.NOT_HELD));
         assertThat(fixture.entries("678 reply")).isZero();
-        assertThat(ear.lost).isEmpty();
+        assertThat(listener.lost).isEmpty();
     }
 
     @Test
     @DisplayName("A creation whose reply is lost is found again: same node, one entry")
     void attempt_replyLost_foundAgain() throws Exception {
         release(first, acquire(first, "lost reply"));
-        Spi sequentialNode = sequentialNode(first, "lost reply");
+        BackendDriver driver = BackendDriver.of(first, "lost reply");
         proxy().dropRepliesAfter(0);
-        CompletionStage<AcquireResult> lost = sequentialNode.send(0);
-        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("lost reply") == 1);
+        CompletionStage<AcquireResult> lost = driver.send(0);
+        assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
+        await().atMost(PATIENCE).until(() -> fixture.entries("lost reply") == 1);
         String node = fixture.sequentialNodes("lost reply").get(0).name();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
 
-        Grant grant = sequentialNode.await();
+        Grant grant = driver.awaitThroughFailures(PATIENCE);
 
         assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
         assertThat(fixture.entries("lost reply")).isEqualTo(1);
@@ -207,29 +208,29 @@ class ZooKeeperSessionFaultTest {
     void attempt_replyLost_olderNodeOfAnotherSession_foundAgain() throws Exception {
         release(first, acquire(first, "older"));
         fixture.keep("older");
-        Spi sequentialNode = sequentialNode(first, "older");
+        BackendDriver driver = BackendDriver.of(first, "older");
         String old = fixture.administrator()
                 .create(
                         ZooKeeperFixture.parent("older") + "/"
-                                + SequentialNode.prefix(sequentialNode.acquisition.owner()),
+                                + SequentialNode.prefix(driver.acquisition().owner()),
                         new byte[0],
                         org.apache.zookeeper.ZooDefs.Ids.OPEN_ACL_UNSAFE,
                         org.apache.zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL);
         proxy().dropRepliesAfter(0);
-        CompletionStage<AcquireResult> lost = sequentialNode.send(Spi.WAIT);
-        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("older") == 2);
+        CompletionStage<AcquireResult> lost = driver.send(BackendDriver.WAIT_MILLIS);
+        assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
+        await().atMost(PATIENCE).until(() -> fixture.entries("older") == 2);
         String node = fixture.sequentialNodes("older").get(1).name();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
 
-        await().atMost(Spi.PATIENCE)
+        await().atMost(PATIENCE)
                 .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                .until(() -> sequentialNode.tryAcquire(Spi.WAIT) instanceof AcquireResult.Busy);
+                .until(() -> driver.tryAcquire(BackendDriver.WAIT_MILLIS) instanceof AcquireResult.Busy);
         assertThat(fixture.entries("older")).isEqualTo(2);
         fixture.administrator().delete(old, -1);
-        Grant grant = sequentialNode.await();
+        Grant grant = driver.awaitThroughFailures(PATIENCE);
 
         assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
         assertThat(fixture.entries("older")).isEqualTo(1);
@@ -242,19 +243,19 @@ class ZooKeeperSessionFaultTest {
             "A creation whose reply is lost and that is abandoned while cut off leaves nothing after the reconnection")
     void abandon_replyLost_leavesNothing() throws Exception {
         release(first, acquire(first, "abandoned"));
-        Spi sequentialNode = sequentialNode(first, "abandoned");
+        BackendDriver driver = BackendDriver.of(first, "abandoned");
         proxy().dropRepliesAfter(0);
-        CompletionStage<AcquireResult> lost = sequentialNode.send(Spi.WAIT);
-        assertThat(proxy().awaitDropped(Spi.PATIENCE)).isTrue();
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("abandoned") == 1);
+        CompletionStage<AcquireResult> lost = driver.send(BackendDriver.WAIT_MILLIS);
+        assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
+        await().atMost(PATIENCE).until(() -> fixture.entries("abandoned") == 1);
         proxy().cut();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
-        assertThatThrownBy(sequentialNode::abandon).isInstanceOf(LockUnavailableException.class);
+        assertThatThrownBy(driver::abandon).isInstanceOf(LockUnavailableException.class);
         assertThat(fixture.entries("abandoned")).isEqualTo(1);
 
         proxy().pass();
 
-        await().atMost(Spi.PATIENCE).until(() -> fixture.entries("abandoned") == 0);
+        await().atMost(PATIENCE).until(() -> fixture.entries("abandoned") == 0);
     }
 
     @Test
@@ -263,12 +264,12 @@ class ZooKeeperSessionFaultTest {
         Grant grant = acquire(first, "suspect");
 
         proxy().cut();
-        await().atMost(Spi.PATIENCE).until(() -> ear.suspected.contains(grant.token()));
+        await().atMost(PATIENCE).until(() -> listener.suspected.contains(grant.token()));
         assertThat(renew(first, grant)).isInstanceOf(RenewResult.Unknown.class);
         proxy().pass();
 
-        await().atMost(Spi.PATIENCE).until(() -> renew(first, grant) instanceof RenewResult.Renewed);
-        assertThat(ear.lost).isEmpty();
+        await().atMost(PATIENCE).until(() -> renew(first, grant) instanceof RenewResult.Renewed);
+        assertThat(listener.lost).isEmpty();
         release(first, grant);
     }
 
@@ -278,32 +279,32 @@ class ZooKeeperSessionFaultTest {
         Grant grant = acquire(first, "deleted");
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) grant.handle();
         assertThat(renew(first, grant)).isInstanceOf(RenewResult.Renewed.class);
-        await().atMost(Spi.PATIENCE).until(() -> first.session().watches().isArmed(node.place.path()));
+        await().atMost(PATIENCE).until(() -> first.session().watches().isArmed(node.place.path()));
 
         fixture.expire("deleted");
 
-        await().atMost(Spi.PATIENCE).until(() -> !ear.lost.isEmpty());
+        await().atMost(PATIENCE).until(() -> !listener.lost.isEmpty());
         assertThat(renew(first, grant)).isInstanceOf(RenewResult.Lost.class);
         assertThat(release(first, grant)).isEqualTo(ReleaseResult.NOT_HELD);
-        assertThat(ear.lost).containsExactly(grant.token() + " REVOKED");
+        assertThat(listener.lost).containsExactly(grant.token() + " REVOKED");
     }
 
     @Test
     @DisplayName("A waiter whose own node is deleted is woken and queues anew")
     void deleted_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "deleted waiter");
-        Spi waiter = sequentialNode(first, "deleted waiter");
+        BackendDriver waiter = BackendDriver.of(first, "deleted waiter");
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
         first.subscribe(waiter.ticket(), calls::incrementAndGet);
 
         fixture.administrator().delete(((ZooKeeperAcquisition) waiter.ticket()).place.path(), -1);
-        await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
+        await().atMost(PATIENCE).until(() -> calls.get() > 0);
         waiter.queueUp();
         assertThat(fixture.entries("deleted waiter")).isEqualTo(2);
 
         release(second, grant);
-        assertThat(waiter.await().token()).isGreaterThan(grant.token());
+        assertThat(waiter.awaitThroughFailures(PATIENCE).token()).isGreaterThan(grant.token());
     }
 
     @Test
@@ -311,11 +312,11 @@ class ZooKeeperSessionFaultTest {
     void signal_predecessorGoneWhileCutOff_calls() throws Exception {
         try (ZooKeeperLockBackend direct = fixture.directBackend()) {
             Grant grant = acquire(direct, "missed");
-            Spi waiter = sequentialNode(first, "missed");
+            BackendDriver waiter = BackendDriver.of(first, "missed");
             AtomicInteger calls = new AtomicInteger();
             waiter.queueUp();
             first.subscribe(waiter.ticket(), calls::incrementAndGet);
-            await().atMost(Spi.PATIENCE)
+            await().atMost(PATIENCE)
                     .until(() -> first.session()
                             .watches()
                             .isArmed(((ZooKeeperAcquisition) waiter.ticket()).predecessor.path()));
@@ -324,8 +325,8 @@ class ZooKeeperSessionFaultTest {
             release(direct, grant);
             proxy().pass();
 
-            await().atMost(Spi.PATIENCE).until(() -> calls.get() > 0);
-            assertThat(waiter.await().token()).isGreaterThan(grant.token());
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            assertThat(waiter.awaitThroughFailures(PATIENCE).token()).isGreaterThan(grant.token());
         }
     }
 }

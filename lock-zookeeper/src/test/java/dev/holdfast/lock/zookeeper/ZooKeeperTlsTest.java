@@ -60,18 +60,19 @@ class ZooKeeperTlsTest {
     }
 
     private static String uri(ZooKeeperServer server) {
-        return "zookeeper://127.0.0.1:" + server.node(0).place().port(1) + "/tls?tls=true";
+        return "zookeeper://127.0.0.1:" + server.node(0).environment().port(1) + "/tls?tls=true";
     }
 
     private static void trust(ZooKeeperServer server) {
         System.setProperty(
-                LOCATION, server.node(0).place().folder().resolve("trust.p12").toString());
+                LOCATION,
+                server.node(0).environment().folder().resolve("trust.p12").toString());
         System.setProperty(SECRET, PASSWORD);
     }
 
     private static ZooKeeperServer server(String names) throws Exception {
         return Servers.single()
-                .prepare(place -> keys(place, names))
+                .prepare(environment -> keys(environment, names))
                 .property("zookeeper.serverCnxnFactory", "org.apache.zookeeper.server.NettyServerCnxnFactory")
                 .config("secureClientPort", "${port2}")
                 .config("ssl.keyStore.location", "${folder}/key.p12")
@@ -80,10 +81,10 @@ class ZooKeeperTlsTest {
                 .start();
     }
 
-    private static void keys(ServerEnvironment place, String names) throws Exception {
+    private static void keys(ServerEnvironment environment, String names) throws Exception {
         String keytool =
                 Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
-        place.run(
+        environment.run(
                 keytool,
                 "-genkeypair",
                 "-alias",
@@ -100,7 +101,7 @@ class ZooKeeperTlsTest {
                 "PKCS12",
                 "-storepass",
                 PASSWORD);
-        place.run(
+        environment.run(
                 keytool,
                 "-exportcert",
                 "-alias",
@@ -111,7 +112,7 @@ class ZooKeeperTlsTest {
                 "key.p12",
                 "-storepass",
                 PASSWORD);
-        place.run(
+        environment.run(
                 keytool,
                 "-importcert",
                 "-noprompt",

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.zookeeper;
 
-import static dev.holdfast.lock.zookeeper.Spi.acquire;
-import static dev.holdfast.lock.zookeeper.Spi.release;
-import static dev.holdfast.lock.zookeeper.Spi.sequentialNode;
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,6 +10,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.io.File;
@@ -57,10 +58,10 @@ class ZooKeeperTreeTest {
 
             Grant grant = acquire(backend, NAME);
 
-            assertThat(Spi.answer(backend.holder(NAME, 1_000)).orElseThrow().token())
+            assertThat(BackendDriver.holder(backend, NAME).orElseThrow().token())
                     .isEqualTo(grant.token());
             release(backend, grant);
-            assertThat(Spi.answer(backend.holder(NAME, 1_000))).isEmpty();
+            assertThat(BackendDriver.holder(backend, NAME)).isEmpty();
         }
     }
 
@@ -82,10 +83,10 @@ class ZooKeeperTreeTest {
                 for (int i = 0; i < 250; i++) {
                     ZooKeeperLockBackend from = i % 2 == 0 ? first : second;
                     ZooKeeperLockBackend to = i % 2 == 0 ? second : first;
-                    Spi waiter = sequentialNode(to, NAME);
+                    BackendDriver waiter = BackendDriver.of(to, NAME);
                     waiter.queueUp();
                     release(from, held);
-                    held = waiter.await();
+                    held = waiter.awaitThroughFailures(PATIENCE);
                     assertThat(held.token())
                             .as("token of hand-off %d in round %d", i, round)
                             .isGreaterThan(token);
@@ -97,7 +98,7 @@ class ZooKeeperTreeTest {
                     sequence = now;
                 }
                 release(first, held);
-                await().atMost(Spi.PATIENCE)
+                await().atMost(PATIENCE)
                         .until(() -> fixture.administrator().exists(ZooKeeperFixture.parent(NAME), false) == null);
             }
             assertThat(resets).as("times that the sequence started again").isEqualTo(3);
@@ -108,16 +109,16 @@ class ZooKeeperTreeTest {
     @DisplayName("At the end of the sequence, order and tokens are those of creation")
     void sequenceEnds_orderIsKept() throws Exception {
         ZooKeeperServer server = Servers.single()
-                .prepare(place -> snapshot(place, 100, Integer.MAX_VALUE - 20))
+                .prepare(environment -> snapshot(environment, 100, Integer.MAX_VALUE - 20))
                 .start();
         try (ZooKeeperFixture fixture = new ZooKeeperFixture(server, "", builder -> builder);
                 ZooKeeperLockBackend first = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS);
                 ZooKeeperLockBackend second = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS)) {
             Grant held = acquire(first, NAME);
             ZooKeeperLockBackend holder = first;
-            List<Spi> waiters = new ArrayList<>();
+            List<BackendDriver> waiters = new ArrayList<>();
             for (int i = 0; i < 60; i++) {
-                Spi waiter = sequentialNode(i % 2 == 0 ? first : second, NAME);
+                BackendDriver waiter = BackendDriver.of(i % 2 == 0 ? first : second, NAME);
                 waiter.queueUp();
                 waiters.add(waiter);
             }
@@ -126,13 +127,14 @@ class ZooKeeperTreeTest {
                     .isFalse();
             for (int i = 0; i < waiters.size(); i++) {
                 if (i + 1 < waiters.size()) {
-                    assertThat(waiters.get(i + 1).tryAcquire(Spi.WAIT)).isInstanceOf(AcquireResult.Busy.class);
+                    assertThat(waiters.get(i + 1).tryAcquire(BackendDriver.WAIT_MILLIS))
+                            .isInstanceOf(AcquireResult.Busy.class);
                 }
                 release(holder, held);
-                Grant next = waiters.get(i).await();
-                holder = (ZooKeeperLockBackend) waiters.get(i).backend;
+                Grant next = waiters.get(i).awaitThroughFailures(PATIENCE);
+                holder = (ZooKeeperLockBackend) waiters.get(i).backend();
                 assertThat(next.token()).isGreaterThan(held.token());
-                assertThat(Spi.answer(holder.holder(NAME, 1_000)).orElseThrow().token())
+                assertThat(BackendDriver.holder(holder, NAME).orElseThrow().token())
                         .isEqualTo(next.token());
                 held = next;
             }
@@ -144,20 +146,21 @@ class ZooKeeperTreeTest {
     @Test
     @DisplayName("An epoch too large for a token is refused with what to do, and nothing is left")
     void epochTooLarge_isRefused() throws Exception {
-        ZooKeeperServer server =
-                Servers.single().prepare(place -> snapshot(place, 1L << 53, 0)).start();
+        ZooKeeperServer server = Servers.single()
+                .prepare(environment -> snapshot(environment, 1L << 53, 0))
+                .start();
         try (ZooKeeperFixture fixture = new ZooKeeperFixture(server, "", builder -> builder);
                 ZooKeeperLockBackend backend = fixture.newBackend(ZooKeeperFixture.SESSION_MILLIS)) {
             assertThatThrownBy(() -> acquire(backend, NAME))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("epoch");
-            await().atMost(Spi.PATIENCE).until(() -> fixture.entries(NAME) == 0);
+            await().atMost(PATIENCE).until(() -> fixture.entries(NAME) == 0);
         }
     }
 
     /** A data directory with a lock's container whose sequence has come so far, after that zxid. */
-    private static void snapshot(ServerEnvironment place, long zxid, int sequence) throws Exception {
-        File data = place.folder().resolve("data").toFile();
+    private static void snapshot(ServerEnvironment environment, long zxid, int sequence) throws Exception {
+        File data = environment.folder().resolve("data").toFile();
         DataTree tree = new DataTree();
         int index = 0;
         for (String path : List.of("/test", "/test/locks", ZooKeeperFixture.parent(NAME))) {

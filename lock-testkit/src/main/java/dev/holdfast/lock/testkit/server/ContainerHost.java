@@ -67,22 +67,22 @@ final class ContainerHost implements ServerHost {
     }
 
     @Override
-    public ServerRun launch(ServerEnvironment place, List<String> command) throws IOException {
-        GenericContainer<?> container = container(place, command);
-        container.withLogConsumer(frame -> append(place.log(), frame));
+    public ServerRun launch(ServerEnvironment environment, List<String> command) throws IOException {
+        GenericContainer<?> container = container(environment, command);
+        container.withLogConsumer(frame -> append(environment.log(), frame));
         try {
             container.start();
         } catch (ContainerLaunchException e) {
             String log = container.getContainerId() == null ? "" : container.getLogs();
             container.stop();
-            throw new IOException(place + ": cannot run image '" + image + "'; its log:\n" + log, e);
+            throw new IOException(environment + ": cannot run image '" + image + "'; its log:\n" + log, e);
         }
-        return new Run(container, place.folder());
+        return new Run(container, environment.folder());
     }
 
     @Override
-    public String run(ServerEnvironment place, List<String> command) throws IOException {
-        try (GenericContainer<?> container = container(place, command)) {
+    public String run(ServerEnvironment environment, List<String> command) throws IOException {
+        try (GenericContainer<?> container = container(environment, command)) {
             container.withStartupCheckStrategy(new OneShotStartupCheckStrategy().withTimeout(RUN_PATIENCE));
             try {
                 container.start();
@@ -90,7 +90,8 @@ final class ContainerHost implements ServerHost {
             } catch (ContainerLaunchException e) {
                 String log = container.getContainerId() == null ? "" : container.getLogs();
                 throw new IOException(
-                        place + ": '" + String.join(" ", command) + "' failed in image '" + image + "':\n" + log, e);
+                        environment + ": '" + String.join(" ", command) + "' failed in image '" + image + "':\n" + log,
+                        e);
             }
         }
     }
@@ -101,19 +102,19 @@ final class ContainerHost implements ServerHost {
         return names.get(0);
     }
 
-    private GenericContainer<?> container(ServerEnvironment place, List<String> command) throws IOException {
+    private GenericContainer<?> container(ServerEnvironment environment, List<String> command) throws IOException {
         GenericContainer<?> container = new GenericContainer<>(DockerImageName.parse(image.name()));
-        String user = user(place);
-        container.withEnv(place.environment());
+        String user = user(environment);
+        container.withEnv(environment.variables());
         // What bin/verify finds those by that a killed JVM has left behind.
         container.withLabel(RUN_LABEL, System.getenv().getOrDefault(RUN_VARIABLE, ""));
         container.withNetworkMode("host");
-        container.withWorkingDirectory(place.folder().toString());
+        container.withWorkingDirectory(environment.folder().toString());
         List<Bind> binds = new ArrayList<>();
-        binds.add(bind(place.folder(), place.folder().toString(), AccessMode.rw));
-        place.readable().forEach(file -> binds.add(bind(file, file.toString(), AccessMode.ro)));
+        binds.add(bind(environment.folder(), environment.folder().toString(), AccessMode.rw));
+        environment.readable().forEach(file -> binds.add(bind(file, file.toString(), AccessMode.ro)));
         // Some programs look up the name of the user that they run as.
-        Path users = place.write("passwd", "root:x:0:0::/root:/bin/sh\nholdfast:x:" + user + "::/tmp:/bin/sh\n");
+        Path users = environment.write("passwd", "root:x:0:0::/root:/bin/sh\nholdfast:x:" + user + "::/tmp:/bin/sh\n");
         binds.add(bind(users, "/etc/passwd", AccessMode.ro));
         // Not by withFileSystemBind: before the first one Testcontainers tries it out with an image of its own.
         container.withCreateContainerCmdModifier(create -> {
@@ -129,9 +130,10 @@ final class ContainerHost implements ServerHost {
     }
 
     /** Who owns the folder is who the server runs as: {@code uid:gid}. */
-    private static String user(ServerEnvironment place) throws IOException {
-        place.own();
-        return Files.getAttribute(place.folder(), "unix:uid") + ":" + Files.getAttribute(place.folder(), "unix:gid");
+    private static String user(ServerEnvironment environment) throws IOException {
+        environment.own();
+        return Files.getAttribute(environment.folder(), "unix:uid") + ":"
+                + Files.getAttribute(environment.folder(), "unix:gid");
     }
 
     private static void append(Path log, OutputFrame frame) {

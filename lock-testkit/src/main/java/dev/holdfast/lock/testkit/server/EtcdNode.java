@@ -133,7 +133,8 @@ public final class EtcdNode {
     }
 
     private String get(String path, Duration timeout) throws IOException {
-        URI uri = URI.create("http://" + process.host() + ":" + process.place().port(1) + path);
+        URI uri = URI.create(
+                "http://" + process.host() + ":" + process.environment().port(1) + path);
         HttpRequest request = HttpRequest.newBuilder(uri).timeout(timeout).build();
         try {
             return HTTP.send(request, HttpResponse.BodyHandlers.ofString()).body();

@@ -130,7 +130,8 @@ public final class EtcdServer implements AutoCloseable {
                         .image(image)
                         .ports(2)
                         .patience(PATIENCE)
-                        .command(place -> command(binary, name, peer, cluster.toString(), scheme, tls, place));
+                        .command(environment ->
+                                command(binary, name, peer, cluster.toString(), scheme, tls, environment));
                 if (tls != null) {
                     process.reads(tls.certificate()).reads(tls.key());
                 }
@@ -151,14 +152,15 @@ public final class EtcdServer implements AutoCloseable {
             String cluster,
             String scheme,
             @Nullable Tls tls,
-            ServerEnvironment place) {
-        String client = scheme + "://" + place.host() + ":" + place.port();
-        String peerUrl = "http://" + place.host() + ":" + peer;
+            ServerEnvironment environment) {
+        String client = scheme + "://" + environment.host() + ":" + environment.port();
+        String peerUrl = "http://" + environment.host() + ":" + peer;
         List<String> command = new ArrayList<>(List.of(binary, "--name", name, "--logger", "zap"));
-        command.addAll(List.of("--data-dir", place.folder().resolve("data").toString()));
+        command.addAll(
+                List.of("--data-dir", environment.folder().resolve("data").toString()));
         command.addAll(List.of("--listen-client-urls", client, "--advertise-client-urls", client));
         command.addAll(List.of("--listen-peer-urls", peerUrl, "--initial-advertise-peer-urls", peerUrl));
-        command.addAll(List.of("--listen-metrics-urls", "http://" + place.host() + ":" + place.port(1)));
+        command.addAll(List.of("--listen-metrics-urls", "http://" + environment.host() + ":" + environment.port(1)));
         command.addAll(List.of("--initial-cluster", cluster, "--initial-cluster-token", "holdfast"));
         if (tls != null) {
             command.addAll(List.of("--cert-file", tls.certificate().toString()));

@@ -52,19 +52,19 @@ public final class MariaDbServer implements AutoCloseable {
         return new MariaDbServer(ServerProcess.builder("mariadb")
                 .image(image)
                 .unprivileged()
-                .prepare(place -> {
-                    MySqlFamily.prepare(place, USER, PASSWORD);
-                    place.run(
-                            place.program("mariadb-install-db"),
+                .prepare(environment -> {
+                    MySqlFamily.prepare(environment, USER, PASSWORD);
+                    environment.run(
+                            environment.program("mariadb-install-db"),
                             "--no-defaults",
-                            MySqlFamily.data(place),
-                            MySqlFamily.temporaryFiles(place),
+                            MySqlFamily.data(environment),
+                            MySqlFamily.temporaryFiles(environment),
                             "--innodb-log-file-size=16M",
                             "--auth-root-authentication-method=normal",
                             "--skip-test-db");
                 })
-                .command(place ->
-                        MySqlFamily.command(place, "mariadbd", List.of("--innodb-log-file-size=16M"), settings))
+                .command(environment ->
+                        MySqlFamily.command(environment, "mariadbd", List.of("--innodb-log-file-size=16M"), settings))
                 .start());
     }
 

@@ -17,31 +17,31 @@ final class MySqlFamily {
     private MySqlFamily() {}
 
     /** Writes the statements that each start runs. */
-    static void prepare(ServerEnvironment place, String user, String password) throws IOException {
-        place.write(STATEMENTS, SETUP.formatted(user, password));
+    static void prepare(ServerEnvironment environment, String user, String password) throws IOException {
+        environment.write(STATEMENTS, SETUP.formatted(user, password));
     }
 
-    static String data(ServerEnvironment place) {
-        return "--datadir=" + place.folder().resolve("data");
+    static String data(ServerEnvironment environment) {
+        return "--datadir=" + environment.folder().resolve("data");
     }
 
     /** Not where other servers have theirs: MariaDB removes all temporary tables of that place when it starts. */
-    static String temporaryFiles(ServerEnvironment place) {
-        return "--tmpdir=" + place.folder();
+    static String temporaryFiles(ServerEnvironment environment) {
+        return "--tmpdir=" + environment.folder();
     }
 
     /** The command line of a server that listens on TCP and on a socket in its folder, for 300 connections. */
-    static List<String> command(ServerEnvironment place, String program, List<String> own, String... settings) {
+    static List<String> command(ServerEnvironment environment, String program, List<String> own, String... settings) {
         List<String> command = new ArrayList<>(List.of(
-                place.program(program),
+                environment.program(program),
                 "--no-defaults",
-                data(place),
-                temporaryFiles(place),
-                "--bind-address=" + place.host(),
-                "--port=" + place.port(),
-                "--socket=" + place.folder().resolve("socket"),
-                "--pid-file=" + place.folder().resolve("pid"),
-                "--init-file=" + place.folder().resolve(STATEMENTS),
+                data(environment),
+                temporaryFiles(environment),
+                "--bind-address=" + environment.host(),
+                "--port=" + environment.port(),
+                "--socket=" + environment.folder().resolve("socket"),
+                "--pid-file=" + environment.folder().resolve("pid"),
+                "--init-file=" + environment.folder().resolve(STATEMENTS),
                 "--max-connections=300",
                 "--skip-name-resolve"));
         command.addAll(own);

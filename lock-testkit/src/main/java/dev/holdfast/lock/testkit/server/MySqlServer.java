@@ -39,17 +39,17 @@ public final class MySqlServer implements AutoCloseable {
         return new MySqlServer(ServerProcess.builder("mysql")
                 .image(image)
                 .unprivileged()
-                .prepare(place -> {
-                    MySqlFamily.prepare(place, USER, PASSWORD);
-                    place.run(
-                            place.program("mysqld"),
+                .prepare(environment -> {
+                    MySqlFamily.prepare(environment, USER, PASSWORD);
+                    environment.run(
+                            environment.program("mysqld"),
                             "--no-defaults",
                             "--initialize-insecure",
-                            MySqlFamily.data(place),
+                            MySqlFamily.data(environment),
                             "--innodb-redo-log-capacity=32M");
                 })
-                .command(place -> MySqlFamily.command(
-                        place,
+                .command(environment -> MySqlFamily.command(
+                        environment,
                         "mysqld",
                         List.of("--innodb-redo-log-capacity=32M", "--mysqlx=OFF", "--secure-file-priv=NULL"),
                         settings))

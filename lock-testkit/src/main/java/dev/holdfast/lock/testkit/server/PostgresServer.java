@@ -64,11 +64,11 @@ public final class PostgresServer implements AutoCloseable {
                 .image(image)
                 .unprivileged()
                 .environment("LC_ALL", "C")
-                .prepare(place -> {
-                    Path password = place.write("password", PASSWORD);
-                    place.run(
-                            place.program("initdb", FOLDERS),
-                            "--pgdata=" + data(place),
+                .prepare(environment -> {
+                    Path password = environment.write("password", PASSWORD);
+                    environment.run(
+                            environment.program("initdb", FOLDERS),
+                            "--pgdata=" + data(environment),
                             "--username=" + USER,
                             "--pwfile=" + password,
                             "--auth=scram-sha-256",
@@ -76,19 +76,21 @@ public final class PostgresServer implements AutoCloseable {
                             "--locale=C",
                             "--no-sync",
                             "--no-instructions");
-                    configure(place, settings);
+                    configure(environment, settings);
                 })
-                .command(place -> List.of(
-                        place.program("postgres", FOLDERS), "-D", data(place).toString()))
+                .command(environment -> List.of(
+                        environment.program("postgres", FOLDERS),
+                        "-D",
+                        data(environment).toString()))
                 .ready(PostgresServer::asksForPassword)
                 .start());
     }
 
     /** A server that is not ready yet answers a start-up message with an error, another asks who it is. */
-    private static void asksForPassword(ServerEnvironment place) throws IOException {
+    private static void asksForPassword(ServerEnvironment environment) throws IOException {
         byte[] parameters = ("user\0" + USER + "\0database\0postgres\0\0").getBytes(StandardCharsets.US_ASCII);
         try (Socket socket = new Socket()) {
-            socket.connect(new InetSocketAddress(place.host(), place.port()), PROBE_MILLIS);
+            socket.connect(new InetSocketAddress(environment.host(), environment.port()), PROBE_MILLIS);
             socket.setSoTimeout(PROBE_MILLIS);
             DataOutputStream out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream()));
             out.writeInt(8 + parameters.length);
@@ -97,18 +99,18 @@ public final class PostgresServer implements AutoCloseable {
             out.flush();
             int answer = socket.getInputStream().read();
             if (answer != 'R') {
-                throw new IOException(place + " is not ready: it answered with message type " + answer);
+                throw new IOException(environment + " is not ready: it answered with message type " + answer);
             }
         }
     }
 
-    private static void configure(ServerEnvironment place, String... settings) throws IOException {
-        Path file = data(place).resolve("postgresql.conf");
+    private static void configure(ServerEnvironment environment, String... settings) throws IOException {
+        Path file = data(environment).resolve("postgresql.conf");
         StringBuilder text = new StringBuilder(Files.readString(file));
         text.append("\nlisten_addresses = '")
-                .append(place.host())
+                .append(environment.host())
                 .append("'\nport = ")
-                .append(place.port());
+                .append(environment.port());
         text.append("\nunix_socket_directories = ''\nmax_connections = 300\n");
         for (String setting : settings) {
             int equals = setting.indexOf('=');
@@ -120,8 +122,8 @@ public final class PostgresServer implements AutoCloseable {
         Files.writeString(file, text);
     }
 
-    private static Path data(ServerEnvironment place) {
-        return place.folder().resolve("data");
+    private static Path data(ServerEnvironment environment) {
+        return environment.folder().resolve("data");
     }
 
     /**

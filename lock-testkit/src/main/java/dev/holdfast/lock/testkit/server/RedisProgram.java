@@ -17,23 +17,23 @@ final class RedisProgram {
         return ServerProcess.builder("redis")
                 .image(image)
                 .ports(2)
-                .ready(place -> ping(place, login))
-                .command(place -> {
+                .ready(environment -> ping(environment, login))
+                .command(environment -> {
                     List<String> command = new ArrayList<>(List.of(
-                            program(image, place),
+                            program(image, environment),
                             "--port",
-                            "" + place.port(),
+                            "" + environment.port(),
                             "--bind",
-                            place.host(),
+                            environment.host(),
                             "--dir",
-                            place.folder().toString(),
+                            environment.folder().toString(),
                             "--save",
                             "",
                             "--repl-diskless-sync-delay",
                             "0",
                             "--daemonize",
                             "no"));
-                    command.addAll(options.of(place));
+                    command.addAll(options.of(environment));
                     return command;
                 });
     }
@@ -42,18 +42,18 @@ final class RedisProgram {
     static ServerProcess.Builder sentinel(@Nullable ServerImage image, String config) {
         return ServerProcess.builder("sentinel")
                 .image(image)
-                .prepare(place -> place.write("sentinel.conf", config))
+                .prepare(environment -> environment.write("sentinel.conf", config))
                 .ready(RedisProgram::ping)
-                .command(place -> List.of(
-                        program(image, place),
-                        place.folder().resolve("sentinel.conf").toString(),
+                .command(environment -> List.of(
+                        program(image, environment),
+                        environment.folder().resolve("sentinel.conf").toString(),
                         "--sentinel",
                         "--port",
-                        "" + place.port(),
+                        "" + environment.port(),
                         "--bind",
-                        place.host(),
+                        environment.host(),
                         "--dir",
-                        place.folder().toString()));
+                        environment.folder().toString()));
     }
 
     /** Takes the master for dead after that silence. */
@@ -64,9 +64,9 @@ final class RedisProgram {
     }
 
     /** Options of an encrypted port next to the plain one. */
-    static List<String> tls(ServerEnvironment place, Path certificate, Path key) {
+    static List<String> tls(ServerEnvironment environment, Path certificate, Path key) {
         return List.of(
-                "--tls-port", "" + place.port(1),
+                "--tls-port", "" + environment.port(1),
                 "--tls-cert-file", certificate.toString(),
                 "--tls-key-file", key.toString(),
                 "--tls-ca-cert-file", certificate.toString(),
@@ -74,7 +74,7 @@ final class RedisProgram {
     }
 
     /** The environment variable HOLDFAST_REDIS_SERVER selects another program of this machine. */
-    private static String program(@Nullable ServerImage image, ServerEnvironment place) {
+    private static String program(@Nullable ServerImage image, ServerEnvironment environment) {
         if (image != null) {
             return image.name().contains("valkey") ? "valkey-server" : "redis-server";
         }
@@ -82,11 +82,11 @@ final class RedisProgram {
         if (chosen != null && !chosen.isEmpty()) {
             return chosen;
         }
-        return place.program(List.of("redis-server", "valkey-server"));
+        return environment.program(List.of("redis-server", "valkey-server"));
     }
 
-    private static void ping(ServerEnvironment place, String... login) throws IOException {
-        try (RespConnection connection = new RespConnection(place.host(), place.port())) {
+    private static void ping(ServerEnvironment environment, String... login) throws IOException {
+        try (RespConnection connection = new RespConnection(environment.host(), environment.port())) {
             if (login.length > 0) {
                 connection.command(login);
             }

@@ -54,7 +54,7 @@ public final class RedisServer implements AutoCloseable {
     public static RedisServer start(@Nullable ServerImage image, String... options)
             throws IOException, InterruptedException {
         return new RedisServer(
-                RedisProgram.server(image, place -> List.of(options)).start(), image);
+                RedisProgram.server(image, environment -> List.of(options)).start(), image);
     }
 
     /**
@@ -72,7 +72,7 @@ public final class RedisServer implements AutoCloseable {
         all.addAll(List.of(options));
         ServerImage image = ServerImage.chosen("redis").orElse(null);
         ServerProcess process =
-                RedisProgram.server(image, place -> all, "AUTH", password).start();
+                RedisProgram.server(image, environment -> all, "AUTH", password).start();
         return new RedisServer(process, image, "AUTH", password);
     }
 
@@ -86,12 +86,12 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startClusterNode(String... options) throws IOException, InterruptedException {
         ServerImage image = ServerImage.chosen("redis").orElse(null);
-        ServerProcess.Command all = place -> {
+        ServerProcess.Command all = environment -> {
             List<String> command = new ArrayList<>(List.of(
                     "--cluster-enabled",
                     "yes",
                     "--cluster-port",
-                    "" + place.port(1),
+                    "" + environment.port(1),
                     "--cluster-node-timeout",
                     "2000"));
             command.addAll(List.of(options));
@@ -111,7 +111,8 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
         ServerImage image = ServerImage.chosen("redis").orElse(null);
-        ServerProcess process = RedisProgram.server(image, place -> RedisProgram.tls(place, certificate, key))
+        ServerProcess process = RedisProgram.server(
+                        image, environment -> RedisProgram.tls(environment, certificate, key))
                 .reads(certificate)
                 .reads(key)
                 .start();
@@ -131,8 +132,8 @@ public final class RedisServer implements AutoCloseable {
     public static RedisServer startTlsWithPassword(Path certificate, Path key, String password)
             throws IOException, InterruptedException {
         ServerImage image = ServerImage.chosen("redis").orElse(null);
-        ServerProcess.Command options = place -> {
-            List<String> all = new ArrayList<>(RedisProgram.tls(place, certificate, key));
+        ServerProcess.Command options = environment -> {
+            List<String> all = new ArrayList<>(RedisProgram.tls(environment, certificate, key));
             all.addAll(List.of("--requirepass", password));
             return all;
         };
@@ -199,7 +200,7 @@ public final class RedisServer implements AutoCloseable {
      * @return the port
      */
     public int tlsPort() {
-        return process.place().port(1);
+        return process.environment().port(1);
     }
 
     /**
@@ -208,7 +209,7 @@ public final class RedisServer implements AutoCloseable {
      * @return the port
      */
     public int busPort() {
-        return process.place().port(1);
+        return process.environment().port(1);
     }
 
     /**

@@ -38,8 +38,8 @@ public final class ServerBinary {
         places.add(Path.of("/usr/sbin"));
         places.add(Path.of("/usr/local/sbin"));
         for (String name : names) {
-            for (Path place : places) {
-                Path file = place.resolve(name);
+            for (Path environment : places) {
+                Path file = environment.resolve(name);
                 if (Files.isRegularFile(file) && Files.isExecutable(file)) {
                     return file.toAbsolutePath();
                 }

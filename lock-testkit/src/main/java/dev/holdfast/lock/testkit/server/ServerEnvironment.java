@@ -10,9 +10,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/**
- * Where a test server lives: its folder, its ports and the user it runs as. Immutable and thread-safe.
- */
+/** What a test server runs in: its folder, its ports, its user and its environment variables. Immutable and thread-safe. */
 public final class ServerEnvironment {
 
     private static final int LOG_TAIL = 4_000;
@@ -21,18 +19,25 @@ public final class ServerEnvironment {
     private final Path folder;
     private final List<Integer> ports;
     private final UnprivilegedUser user;
-    private final Map<String, String> environment;
+    private final Map<String, String> variables;
     private final List<Path> readable;
     private final ServerHost host;
 
-    ServerEnvironment(ServerProcess.Builder builder, Path folder, List<Integer> ports) {
-        this.server = builder.name();
+    ServerEnvironment(
+            String server,
+            Path folder,
+            List<Integer> ports,
+            UnprivilegedUser user,
+            Map<String, String> variables,
+            List<Path> readable,
+            ServerHost host) {
+        this.server = server;
         this.folder = folder;
         this.ports = List.copyOf(ports);
-        this.user = UnprivilegedUser.choose(builder.isUnprivileged());
-        this.environment = builder.environment();
-        this.readable = builder.readable();
-        this.host = builder.host();
+        this.user = user;
+        this.variables = Map.copyOf(variables);
+        this.readable = List.copyOf(readable);
+        this.host = host;
     }
 
     /**
@@ -136,8 +141,9 @@ public final class ServerEnvironment {
         return user;
     }
 
-    Map<String, String> environment() {
-        return environment;
+    /** Environment variables that are set for the server beyond those of this process. */
+    Map<String, String> variables() {
+        return variables;
     }
 
     /** Files outside the folder that the server reads. */

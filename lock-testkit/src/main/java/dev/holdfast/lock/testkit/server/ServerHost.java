@@ -6,11 +6,11 @@ import java.util.List;
 /** What runs a server's programs: this machine itself, or a container engine on it. Thread-safe. */
 interface ServerHost {
 
-    /** Starts a program that stays in the foreground, with its output appended to the place's log. */
-    ServerRun launch(ServerEnvironment place, List<String> command) throws IOException;
+    /** Starts a program that stays in the foreground, with its output appended to the environment's log. */
+    ServerRun launch(ServerEnvironment environment, List<String> command) throws IOException;
 
     /** Runs a program to its end, at most two minutes, and returns what it printed. */
-    String run(ServerEnvironment place, List<String> command) throws IOException, InterruptedException;
+    String run(ServerEnvironment environment, List<String> command) throws IOException, InterruptedException;
 
     /** How a command line names the first of some programs that is there. */
     String program(List<String> names, String... folders);

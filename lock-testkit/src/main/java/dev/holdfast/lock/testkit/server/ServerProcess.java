@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * ServerProcess server = ServerProcess.builder("redis")
- *     .command(place -> List.of(place.program("redis-server"), "--port", "" + place.port()))
+ *     .command(environment -> List.of(environment.program("redis-server"), "--port", "" + environment.port()))
  *     .ready(ServerProcess.acceptsConnections())
  *     .start();
  * }</pre>
@@ -34,7 +34,7 @@ public final class ServerProcess implements AutoCloseable {
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Builder builder;
-    private final ServerEnvironment place;
+    private final ServerEnvironment environment;
     private final List<Integer> ports;
     private final Thread hook;
     private @Nullable ServerRun run;
@@ -47,7 +47,14 @@ public final class ServerProcess implements AutoCloseable {
             ports.add(LoopbackPorts.next());
         }
         Path folder = Files.createTempDirectory("holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-");
-        this.place = new ServerEnvironment(builder, folder, ports);
+        this.environment = new ServerEnvironment(
+                builder.name,
+                folder,
+                ports,
+                UnprivilegedUser.choose(builder.unprivileged),
+                builder.environment,
+                builder.readable,
+                builder.host());
         this.hook = new Thread(this::killQuietly, "holdfast-server-" + builder.name);
         Runtime.getRuntime().addShutdownHook(hook);
     }
@@ -68,20 +75,20 @@ public final class ServerProcess implements AutoCloseable {
      * @return the probe
      */
     public static Step acceptsConnections() {
-        return place -> {
+        return environment -> {
             try (java.net.Socket socket = new java.net.Socket()) {
-                socket.connect(new java.net.InetSocketAddress(place.host(), place.port()), 1_000);
+                socket.connect(new java.net.InetSocketAddress(environment.host(), environment.port()), 1_000);
             }
         };
     }
 
     /**
-     * Where the server lives; the same for all its starts.
+     * What the server runs in; the same for all its starts.
      *
-     * @return folder and ports
+     * @return folder, ports and user
      */
-    public ServerEnvironment place() {
-        return place;
+    public ServerEnvironment environment() {
+        return environment;
     }
 
     /**
@@ -90,7 +97,7 @@ public final class ServerProcess implements AutoCloseable {
      * @return {@code 127.0.0.1}
      */
     public String host() {
-        return place.host();
+        return environment.host();
     }
 
     /**
@@ -99,7 +106,7 @@ public final class ServerProcess implements AutoCloseable {
      * @return the port, the same after a restart
      */
     public int port() {
-        return place.port();
+        return environment.port();
     }
 
     /**
@@ -158,9 +165,9 @@ public final class ServerProcess implements AutoCloseable {
         lock.lock();
         try {
             if (closed || (run != null && run.isAlive())) {
-                throw new IllegalStateException(place + " is " + (closed ? "closed" : "running already"));
+                throw new IllegalStateException(environment + " is " + (closed ? "closed" : "running already"));
             }
-            ServerRun started = place.launch(builder.requiredCommand().of(place));
+            ServerRun started = environment.launch(builder.requiredCommand().of(environment));
             run = started;
             awaitReady(started);
         } finally {
@@ -202,7 +209,7 @@ public final class ServerProcess implements AutoCloseable {
 
     @Override
     public String toString() {
-        return place.toString();
+        return environment.toString();
     }
 
     private ServerRun current() {
@@ -219,7 +226,7 @@ public final class ServerProcess implements AutoCloseable {
         Exception last = null;
         while (System.nanoTime() - startNanos < builder.patience.toNanos()) {
             try {
-                builder.ready.run(place);
+                builder.ready.run(environment);
                 if (started.isAlive()) {
                     return;
                 }
@@ -231,14 +238,14 @@ public final class ServerProcess implements AutoCloseable {
             OptionalLong status = started.awaitEnd(PROBE_PAUSE);
             if (status.isPresent()) {
                 throw new IOException(
-                        place + " ended with status " + status.getAsLong() + " before it was ready; its log:\n"
-                                + place.logTail(),
+                        environment + " ended with status " + status.getAsLong() + " before it was ready; its log:\n"
+                                + environment.logTail(),
                         last);
             }
         }
-        String log = place.logTail();
+        String log = environment.logTail();
         kill();
-        throw new IOException(place + " was not ready within " + builder.patience + "; its log:\n" + log, last);
+        throw new IOException(environment + " was not ready within " + builder.patience + "; its log:\n" + log, last);
     }
 
     private void killQuietly() {
@@ -247,20 +254,20 @@ public final class ServerProcess implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            place.delete();
+            environment.delete();
         }
     }
 
-    /** Something done with a server's place: preparing a folder, or probing whether the server answers. */
+    /** Something done in a server's environment: preparing a folder, or probing whether the server answers. */
     @FunctionalInterface
     public interface Step {
         /**
          * Does it.
          *
-         * @param place folder and ports
+         * @param environment folder and ports
          * @throws Exception if it failed, or for a probe, if the server is not ready yet
          */
-        void run(ServerEnvironment place) throws Exception;
+        void run(ServerEnvironment environment) throws Exception;
     }
 
     /** Makes the command line of a server. */
@@ -269,10 +276,10 @@ public final class ServerProcess implements AutoCloseable {
         /**
          * Makes it.
          *
-         * @param place folder and ports
+         * @param environment folder and ports
          * @return the program and its arguments; it must stay in the foreground
          */
-        List<String> of(ServerEnvironment place);
+        List<String> of(ServerEnvironment environment);
     }
 
     /** Describes a server. Not thread-safe. */
@@ -280,7 +287,7 @@ public final class ServerProcess implements AutoCloseable {
         private final String name;
         private final Map<String, String> environment = new LinkedHashMap<>();
         private @Nullable Command command;
-        private Step prepare = place -> {};
+        private Step prepare = environment -> {};
         private Step ready = acceptsConnections();
         private Duration patience = Duration.ofSeconds(60);
         private final List<Path> readable = new ArrayList<>();
@@ -404,7 +411,7 @@ public final class ServerProcess implements AutoCloseable {
             requiredCommand();
             ServerProcess server = new ServerProcess(this);
             try {
-                prepare.run(server.place);
+                prepare.run(server.environment);
                 server.start();
                 return server;
             } catch (IOException | InterruptedException | RuntimeException e) {
@@ -412,27 +419,11 @@ public final class ServerProcess implements AutoCloseable {
                 throw e;
             } catch (Exception e) {
                 server.close();
-                throw new IOException(server.place + ": cannot prepare it", e);
+                throw new IOException(server.environment + ": cannot prepare it", e);
             }
         }
 
-        String name() {
-            return name;
-        }
-
-        boolean isUnprivileged() {
-            return unprivileged;
-        }
-
-        Map<String, String> environment() {
-            return Map.copyOf(environment);
-        }
-
-        List<Path> readable() {
-            return List.copyOf(readable);
-        }
-
-        ServerHost host() {
+        private ServerHost host() {
             return image == null ? ThisMachine.INSTANCE : image.host();
         }
 

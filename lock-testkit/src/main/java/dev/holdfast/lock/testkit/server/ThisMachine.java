@@ -18,18 +18,19 @@ enum ThisMachine implements ServerHost {
     private static final Duration RUN_PATIENCE = Duration.ofMinutes(2);
 
     @Override
-    public ServerRun launch(ServerEnvironment place, List<String> command) throws IOException {
-        Process process = processBuilder(place, command)
-                .redirectOutput(ProcessBuilder.Redirect.appendTo(place.log().toFile()))
+    public ServerRun launch(ServerEnvironment environment, List<String> command) throws IOException {
+        Process process = processBuilder(environment, command)
+                .redirectOutput(
+                        ProcessBuilder.Redirect.appendTo(environment.log().toFile()))
                 .start();
-        return new Run(process, ProcessTree.guard(process.toHandle(), place.folder()));
+        return new Run(process, ProcessTree.guard(process.toHandle(), environment.folder()));
     }
 
     @Override
-    public String run(ServerEnvironment place, List<String> command) throws IOException, InterruptedException {
+    public String run(ServerEnvironment environment, List<String> command) throws IOException, InterruptedException {
         Path output = Files.createTempFile("holdfast-", ".out");
         try {
-            Process process = processBuilder(place, command)
+            Process process = processBuilder(environment, command)
                     .redirectOutput(output.toFile())
                     .start();
             boolean ended = process.waitFor(RUN_PATIENCE.toSeconds(), TimeUnit.SECONDS);
@@ -38,7 +39,7 @@ enum ThisMachine implements ServerHost {
             }
             String text = Files.readString(output, StandardCharsets.ISO_8859_1);
             if (!ended || process.exitValue() != 0) {
-                throw new IOException(place + ": '" + String.join(" ", command) + "' "
+                throw new IOException(environment + ": '" + String.join(" ", command) + "' "
                         + (ended ? "ended with status " + process.exitValue() : "did not end within " + RUN_PATIENCE)
                         + ":\n" + text);
             }
@@ -53,13 +54,14 @@ enum ThisMachine implements ServerHost {
         return ServerBinary.find(names, folders).toString();
     }
 
-    private static ProcessBuilder processBuilder(ServerEnvironment place, List<String> command) {
-        List<String> full = new ArrayList<>(place.user().prefix());
+    private static ProcessBuilder processBuilder(ServerEnvironment environment, List<String> command) {
+        List<String> full = new ArrayList<>(environment.user().prefix());
         full.addAll(command);
-        ProcessBuilder builder =
-                new ProcessBuilder(full).directory(place.folder().toFile()).redirectErrorStream(true);
+        ProcessBuilder builder = new ProcessBuilder(full)
+                .directory(environment.folder().toFile())
+                .redirectErrorStream(true);
         builder.redirectInput(new File("/dev/null"));
-        builder.environment().putAll(place.environment());
+        builder.environment().putAll(environment.variables());
         return builder;
     }
 

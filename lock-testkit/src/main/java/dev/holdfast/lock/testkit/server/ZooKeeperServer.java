@@ -176,7 +176,7 @@ public final class ZooKeeperServer implements AutoCloseable {
             while (mode(i).isEmpty()) {
                 if (System.nanoTime() - start > PATIENCE.toNanos()) {
                     throw new IOException(nodes.get(i) + " does not serve after " + PATIENCE + "; its log is "
-                            + nodes.get(i).place().log());
+                            + nodes.get(i).environment().log());
                 }
                 Thread.sleep(PROBE_MILLIS);
             }
@@ -215,16 +215,16 @@ public final class ZooKeeperServer implements AutoCloseable {
             nodes.add(ServerProcess.builder("zookeeper-" + id)
                     .image(builder.image)
                     .ports(2)
-                    .prepare(place -> prepare(place, id))
+                    .prepare(environment -> prepare(environment, id))
                     .command(this::command)
                     .start());
         }
         awaitServing();
     }
 
-    private void prepare(ServerEnvironment place, int id) throws Exception {
-        Path data = Files.createDirectories(place.folder().resolve("data"));
-        builder.prepare.run(place);
+    private void prepare(ServerEnvironment environment, int id) throws Exception {
+        Path data = Files.createDirectories(environment.folder().resolve("data"));
+        builder.prepare.run(environment);
         List<String> lines = new ArrayList<>(List.of(
                 "dataDir=" + data,
                 "tickTime=" + builder.tickMillis,
@@ -235,18 +235,18 @@ public final class ZooKeeperServer implements AutoCloseable {
                 "admin.enableServer=false",
                 "maxSessionTimeout=600000",
                 "clientPortAddress=" + HOST,
-                "clientPort=" + place.port()));
+                "clientPort=" + environment.port()));
         for (int i = 0; i < peerPorts.size(); i += 2) {
             lines.add("server." + (i / 2 + 1) + "=" + HOST + ":" + peerPorts.get(i) + ":" + peerPorts.get(i + 1));
         }
         builder.config.forEach((key, value) -> lines.add(key + "="
-                + value.replace("${folder}", place.folder().toString())
-                        .replace("${port2}", Integer.toString(place.port(1)))));
-        place.write("data/myid", Integer.toString(id));
-        place.write("zoo.cfg", String.join("\n", lines) + "\n");
+                + value.replace("${folder}", environment.folder().toString())
+                        .replace("${port2}", Integer.toString(environment.port(1)))));
+        environment.write("data/myid", Integer.toString(id));
+        environment.write("zoo.cfg", String.join("\n", lines) + "\n");
     }
 
-    private List<String> command(ServerEnvironment place) {
+    private List<String> command(ServerEnvironment environment) {
         List<String> command = new ArrayList<>();
         if (builder.image == null) {
             command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -268,7 +268,7 @@ public final class ZooKeeperServer implements AutoCloseable {
             command.addAll(List.of("-cp", builder.classPath));
         }
         command.add("org.apache.zookeeper.server.quorum.QuorumPeerMain");
-        command.add(place.folder().resolve("zoo.cfg").toString());
+        command.add(environment.folder().resolve("zoo.cfg").toString());
         return command;
     }
 
@@ -277,7 +277,7 @@ public final class ZooKeeperServer implements AutoCloseable {
         private final String classPath;
         private final Map<String, String> config = new LinkedHashMap<>();
         private final Map<String, String> properties = new LinkedHashMap<>();
-        private ServerProcess.Step prepare = place -> {};
+        private ServerProcess.Step prepare = environment -> {};
         private @Nullable ServerImage image = ServerImage.chosen("zookeeper").orElse(null);
         private int servers = 1;
         private int tickMillis = 200;

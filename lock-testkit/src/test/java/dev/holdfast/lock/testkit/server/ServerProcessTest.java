@@ -47,13 +47,13 @@ class ServerProcessTest {
         long pid = server.pid();
         server.kill();
         assertThat(server.isAlive()).isFalse();
-        assertThat(Files.exists(server.place().log())).isTrue();
+        assertThat(Files.exists(server.environment().log())).isTrue();
         server.start();
         server.close();
         server.close();
         assertThat(server.isAlive()).isFalse();
         assertThat(ProcessHandle.of(pid).map(ProcessHandle::isAlive)).isNotEqualTo(Optional.of(true));
-        assertThat(Files.exists(server.place().folder())).isFalse();
+        assertThat(Files.exists(server.environment().folder())).isFalse();
         assertThatThrownBy(server::start)
                 .isInstanceOf(IllegalStateException.class)
                 .hasMessageContaining("closed");
@@ -72,16 +72,16 @@ class ServerProcessTest {
     void unprivileged_asRoot_runsAsAnotherUserThatOwnsTheFolder() throws Exception {
         try (ServerProcess server = ServerProcess.builder("id")
                 .unprivileged()
-                .prepare(place -> {
-                    place.write("conf/a.conf", "x");
-                    place.run("sh", "-c", "echo prepared > conf/b.conf");
-                    assertThat(place.run("id", "-u").trim()).isNotEqualTo("0");
+                .prepare(environment -> {
+                    environment.write("conf/a.conf", "x");
+                    environment.run("sh", "-c", "echo prepared > conf/b.conf");
+                    assertThat(environment.run("id", "-u").trim()).isNotEqualTo("0");
                 })
-                .command(place -> LineServer.command(place.port()))
+                .command(environment -> LineServer.command(environment.port()))
                 .start()) {
-            assertThat(Files.readString(server.place().folder().resolve("conf/b.conf")))
+            assertThat(Files.readString(server.environment().folder().resolve("conf/b.conf")))
                     .isEqualTo("prepared\n");
-            assertThat(Files.readString(server.place().log())).doesNotContain("user root");
+            assertThat(Files.readString(server.environment().log())).doesNotContain("user root");
             assertThat(ask(server.port())).isEqualTo("echo hello");
         }
     }
@@ -89,7 +89,7 @@ class ServerProcessTest {
     @Test
     void start_programThatEnds_reportsStatusAndLog() {
         assertThatThrownBy(() -> ServerProcess.builder("broken")
-                        .command(place -> List.of("sh", "-c", "echo bad configuration; exit 3"))
+                        .command(environment -> List.of("sh", "-c", "echo bad configuration; exit 3"))
                         .start())
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("broken on 127.0.0.1")
@@ -100,7 +100,7 @@ class ServerProcessTest {
     @Test
     void start_neverReady_reportsLogAndProbeFailure() {
         assertThatThrownBy(() -> ServerProcess.builder("deaf")
-                        .command(place -> List.of("sh", "-c", "echo starting; exec tail -f /dev/null"))
+                        .command(environment -> List.of("sh", "-c", "echo starting; exec tail -f /dev/null"))
                         .patience(Duration.ofMillis(500))
                         .start())
                 .isInstanceOf(IOException.class)
@@ -127,7 +127,7 @@ class ServerProcessTest {
 
     private static ServerProcess start() throws Exception {
         return ServerProcess.builder("line")
-                .command(place -> LineServer.command(place.port()))
+                .command(environment -> LineServer.command(environment.port()))
                 .start();
     }
 
