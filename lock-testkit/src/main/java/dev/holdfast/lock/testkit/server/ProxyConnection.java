@@ -106,11 +106,11 @@ final class ProxyConnection {
                     }
                     return;
                 }
-                boolean isLate = kept != null && kept.direction() == direction;
-                if (isLate && !kept.arrived()) {
+                LateBytes keeper = kept != null && kept.direction() == direction ? kept : null;
+                if (keeper != null && !keeper.arrived()) {
                     continue;
                 }
-                Piece piece = new Piece(Arrays.copyOf(buffer, count), System.nanoTime(), isLate ? kept : null);
+                Piece piece = new Piece(Arrays.copyOf(buffer, count), System.nanoTime(), keeper);
                 if (lost || (direction == Direction.TO_CLIENT && replyIsDropped())) {
                     lostBytes = true;
                     piece.left();
