@@ -13,6 +13,7 @@ import dev.holdfast.chaos.fault.Schedule;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.mutant.Mutants;
+import dev.holdfast.chaos.register.Register;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockException;

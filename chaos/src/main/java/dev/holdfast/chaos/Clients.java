@@ -8,6 +8,7 @@ import dev.holdfast.chaos.cluster.Node;
 import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.register.Register;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;

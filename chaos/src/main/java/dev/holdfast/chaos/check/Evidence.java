@@ -1,11 +1,11 @@
 package dev.holdfast.chaos.check;
 
-import dev.holdfast.chaos.Register;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.register.Register;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.check;
 
-import dev.holdfast.chaos.Register;
+import dev.holdfast.chaos.register.Register;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

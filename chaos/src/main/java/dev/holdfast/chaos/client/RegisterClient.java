@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.client;
 
-import dev.holdfast.chaos.Register;
+import dev.holdfast.chaos.register.Register;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.DataInputStream;

@@ -7,13 +7,13 @@ import static dev.holdfast.chaos.check.Claims.fault;
 import static dev.holdfast.chaos.check.Claims.released;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.chaos.Register;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.chaos.register.Register;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

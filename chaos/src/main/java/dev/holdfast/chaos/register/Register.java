@@ -1,4 +1,4 @@
-package dev.holdfast.chaos;
+package dev.holdfast.chaos.register;
 
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
@@ -65,7 +65,8 @@ public final class Register implements AutoCloseable {
     private final AtomicLong reads = new AtomicLong();
     private final ReentrantLock stopping = new ReentrantLock();
 
-    Register() throws IOException {
+    /** Starts to listen. */
+    public Register() throws IOException {
         listener = new ServerSocket(0, 1_024, InetAddress.getLoopbackAddress());
         daemon(this::accept, "chaos-register");
     }
@@ -76,22 +77,23 @@ public final class Register implements AutoCloseable {
         thread.start();
     }
 
-    int port() {
+    /** The port that clients connect to, on the loopback address. */
+    public int port() {
         return listener.getLocalPort();
     }
 
     /** How many critical sections have begun. */
-    long reads() {
+    public long reads() {
         return reads.get();
     }
 
     /** The process of a client that said hello last; -1 if none did. */
-    int incarnation(int client) {
+    public int incarnation(int client) {
         return incarnations.getOrDefault(client, -1);
     }
 
     /** Tells all clients to stop. */
-    void stopClients() {
+    public void stopClients() {
         stopping.lock();
         try {
             clients.values().forEach(Register::stop);
@@ -173,7 +175,7 @@ public final class Register implements AutoCloseable {
     }
 
     /** All accesses to guarded counters, for each name in their order. */
-    Map<Integer, List<Access>> accesses() {
+    public Map<Integer, List<Access>> accesses() {
         Map<Integer, List<Access>> all = new HashMap<>();
         counters.forEach((name, counter) -> {
             counter.lock.lock();
@@ -187,7 +189,7 @@ public final class Register implements AutoCloseable {
     }
 
     /** How many writes the unguarded counters took, and how many of them overwrote what their writer had not seen. */
-    long[] unguarded() {
+    public long[] unguarded() {
         long writes = 0;
         long lost = 0;
         for (Counter counter : counters.values()) {
