@@ -276,4 +276,25 @@ class AttemptAnswersTest {
         virtual.pass(2_000_000);
         assertThat(idle).isDone();
     }
+
+    /** What a store still does for one that tries once, such as leaving a queue, may arrive at any time. */
+    @Test
+    void attempt_ofOneThatTriesOnceAndHadNoAnswer_isAbandonedAndItsAcquisitionNotUsedAgain() {
+        InlineBackend inline = new InlineBackend(true);
+        EngineClient client = InlineBackend.client(inline, ClientOptions.defaults());
+        AsyncWaiter once = InlineBackend.waiter(0);
+        AsyncWaiter next = InlineBackend.waiter(Waiter.FOREVER);
+        CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
+        inline.attemptAnswer = answer;
+        client.submit("n", once);
+        client.submit("n", next);
+
+        inline.attemptAnswer = null;
+        answer.completeExceptionally(new LockUnavailableException("on purpose"));
+
+        assertThat(once.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(next.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(inline.attempted).hasSize(2).doesNotHaveDuplicates();
+        assertThat(inline.abandoned).containsExactly(inline.attempted.get(0));
+    }
 }

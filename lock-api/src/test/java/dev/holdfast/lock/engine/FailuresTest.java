@@ -35,4 +35,12 @@ class FailuresTest {
         assertThat(Failures.notHeld(name, Thread.currentThread())).message().startsWith(shown);
         assertThat(Failures.closed(name)).message().startsWith(shown);
     }
+
+    @Test
+    void call_thatThrowsAnError_isAFailedStage() {
+        assertThat(Failures.call(() -> {
+                    throw new StackOverflowError("on purpose");
+                }))
+                .isCompletedExceptionally();
+    }
 }

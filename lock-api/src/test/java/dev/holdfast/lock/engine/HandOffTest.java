@@ -7,16 +7,19 @@ import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.ReleaseResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** When a released lock goes to the next waiter of the same client without a trip to the store, and when it must not. */
 class HandOffTest {
@@ -202,5 +205,26 @@ class HandOffTest {
         assertThat(next.state).isEqualTo(Waiter.State.WAITING);
         virtual.pass(Virtual.SECOND / 10);
         assertThat(Objects.requireNonNull(next.hold).token).isEqualTo(2048);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void release_onAnOrderedStore_isFollowedAtOnceByTheNextAttempt(boolean ordered) {
+        InlineBackend backend = new InlineBackend(ordered);
+        EngineClient client = InlineBackend.client(
+                backend, ClientOptions.builder().handOffLimit(0).build());
+        AsyncWaiter first = InlineBackend.waiter(Waiter.FOREVER);
+        AsyncWaiter second = InlineBackend.waiter(Waiter.FOREVER);
+        client.submit("n", first);
+        client.submit("n", second);
+        CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+        backend.releaseAnswer = answer;
+
+        Hold hold = Objects.requireNonNull(first.hold);
+        hold.heldGrant.heldLock.end(hold);
+        assertThat(second.state).isEqualTo(ordered ? Waiter.State.GRANTED : Waiter.State.WAITING);
+
+        answer.complete(ReleaseResult.RELEASED);
+        assertThat(second.state).isEqualTo(Waiter.State.GRANTED);
     }
 }

@@ -106,6 +106,20 @@ class HeldGrantTest {
     }
 
     @Test
+    void confirm_sentBeforeTheLatestDoubt_leavesTheDoubt() {
+        HeldGrant heldGrant = granted();
+        heldGrant.doubt(100 * MILLI);
+        heldGrant.doubt(300 * MILLI);
+
+        heldGrant.confirm(sent(200), 400 * MILLI, 15_000, true);
+        assertThat(heldGrant.isDoubted()).isTrue();
+        assertThat(heldGrant.renewDueNanos).as("asked again at once").isEqualTo(400 * MILLI);
+
+        heldGrant.confirm(sent(301), 500 * MILLI, 15_000, true);
+        assertThat(heldGrant.isDoubted()).isFalse();
+    }
+
+    @Test
     void token_countsGrantsAndHandOffs() {
         HeldGrant heldGrant = granted();
         assertThat(heldGrant.token()).isEqualTo(3 * 1024);

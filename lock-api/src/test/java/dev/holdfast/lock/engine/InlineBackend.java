@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -48,6 +49,12 @@ final class InlineBackend implements LockBackend {
     /** A client without timers, whose executors run their tasks at once. */
     static EngineClient client() {
         return client(new InlineBackend(false), ClientOptions.defaults());
+    }
+
+    /** One who wants a lease. */
+    static AsyncWaiter waiter(long timeoutNanos) {
+        return new AsyncWaiter(
+                "n", LockOptions.defaults(), timeoutNanos, System.nanoTime(), Runnable::run, Simulation.SimLease::new);
     }
 
     static EngineClient client(InlineBackend backend, ClientOptions options) {

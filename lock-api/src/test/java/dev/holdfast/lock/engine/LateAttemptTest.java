@@ -45,14 +45,14 @@ class LateAttemptTest {
     }
 
     @Test
-    void answer_busyWithATicketForAnEndedPursuit_isAbandonedAgain() {
+    void answer_busyWithATicketForAnEndedAcquisition_isAbandonedAgain() {
         AcquisitionId acquisition = submitAndCancel();
         answer.complete(new AcquireResult.Busy(-1, new Place(acquisition.owner())));
         assertThat(backend.abandoned).containsExactly(acquisition, acquisition);
     }
 
     @Test
-    void answer_grantedForAnEndedPursuit_isAbandonedAgain() {
+    void answer_grantedForAnEndedAcquisition_isAbandonedAgain() {
         AcquisitionId acquisition = submitAndCancel();
         answer.complete(new AcquireResult.Granted(new Grant(acquisition, 1, 15_000, null)));
         assertThat(backend.abandoned).containsExactly(acquisition, acquisition);

@@ -57,4 +57,16 @@ class StateMutexTest {
         mutex.run(() -> mutex.afterUnlock(() -> done.add("next transition")));
         assertThat(done).containsExactly("same transition", "next transition");
     }
+
+    @Test
+    void effect_thatFails_leavesTheOthersToBeDone() {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                throw new IllegalStateException("on purpose");
+            });
+            mutex.afterUnlock(() -> done.add("next"));
+        });
+        assertThat(done).containsExactly("next");
+    }
 }
