@@ -39,7 +39,12 @@ public final class RemoteBackend implements LockBackend {
     /** Rarely enough to show a wake-up that does not come, and before the store forgets who does not ask again. */
     private static final long POLL_MILLIS = 2_700;
 
-    private static final BackendInfo INFO = new BackendInfo("memory-tcp", false, true, 1, POLL_MILLIS, POLL_MILLIS);
+    private static final BackendInfo INFO = BackendInfo.named("memory-tcp")
+            .fifo(true)
+            .minLeaseMillis(1)
+            .pollMinMillis(POLL_MILLIS)
+            .pollMaxMillis(POLL_MILLIS)
+            .build();
 
     private final int port;
     private final ReentrantLock lock = new ReentrantLock();

@@ -35,7 +35,8 @@ import java.util.concurrent.TimeUnit;
  */
 public final class FileLockBackend implements LockBackend {
     /** Not blocking, in no order, leases from 50 ms on, and a busy lock is looked at after 5 ms, later every 200 ms. */
-    private static final BackendInfo INFO = new BackendInfo("file", false, false, 50, 5, 200);
+    private static final BackendInfo INFO =
+            BackendInfo.named("file").minLeaseMillis(50).pollMinMillis(5).pollMaxMillis(200).build();
 
     private final Path folder;
     private final ThreadPoolExecutor worker;
@@ -139,7 +140,7 @@ public final class FileLockBackend implements LockBackend {
             return CompletableFuture.supplyAsync(() -> LockFile.with(folder, name, timeoutMillis, action), worker);
         } catch (RejectedExecutionException e) {
             return CompletableFuture.failedStage(
-                    new LockUnavailableException("lock '" + name + "': this backend is closed; open another one", e));
+                    new LockUnavailableException("this backend is closed; open another one", e));
         }
     }
 

@@ -55,21 +55,20 @@ final class LockFile {
         mutex.lock();
         try (FileChannel channel = FileChannel.open(
                         path, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE);
-                FileLock exclusive = lock(channel, name, deadlineNanos)) {
+                FileLock exclusive = lock(channel, deadlineNanos)) {
             return action.apply(new LockFile(exclusive.channel()));
         } catch (IOException e) {
-            throw new LockUnavailableException("lock '" + name + "': its file " + path + " cannot be used, " + e, e);
+            throw new LockUnavailableException("its file " + path + " cannot be used, " + e, e);
         } finally {
             mutex.unlock();
         }
     }
 
-    private static FileLock lock(FileChannel channel, String name, long deadlineNanos) throws IOException {
+    private static FileLock lock(FileChannel channel, long deadlineNanos) throws IOException {
         FileLock lock = channel.tryLock();
         while (lock == null) {
             if (System.nanoTime() - deadlineNanos > 0) {
-                throw new LockUnavailableException(
-                        "lock '" + name + "': its file is locked; see which process stopped");
+                throw new LockUnavailableException("its file is locked; see which process stopped");
             }
             LockSupport.parkNanos(TimeUnit.MICROSECONDS.toNanos(100));
             lock = channel.tryLock();

@@ -38,8 +38,7 @@ record LockRecord(long token, String owner, long endMillis, long sinceMillis, St
         if (!isHeld(nowMillis)) {
             return Optional.empty();
         }
-        Identity who = Identity.decode(identity);
-        return Optional.of(new HolderInfo(who.who(), who.host(), who.pid(), Instant.ofEpochMilli(sinceMillis), token));
+        return Optional.of(Identity.decode(identity).holderInfo(token, Instant.ofEpochMilli(sinceMillis)));
     }
 
     String encoded() {

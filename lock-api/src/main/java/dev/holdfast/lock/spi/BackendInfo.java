@@ -1,66 +1,241 @@
 package dev.holdfast.lock.spi;
 
-/**
- * Constant facts about a backend. Immutable.
- *
- * @param name short name for messages, such as {@code redis}
- * @param blocking true if calls work on the calling thread; see {@link LockBackend}
- * @param fifo true if waiting processes are served strictly in the order of their requests when asked for {@code fair};
- *     if false, the engine refuses {@code fair}
- * @param minLeaseMillis the shortest lease that the backend keeps, in milliseconds
- * @param pollMinMillis how soon a busy lock is tried again for the first time, in milliseconds; the wait doubles, with
- *     jitter, up to {@code pollMaxMillis}, and is never longer than the holder's remaining time
- * @param pollMaxMillis the longest wait between two tries of a busy lock, in milliseconds; a backend whose
- *     {@link LockBackend#subscribe} is prompt sets both to the interval of its safety net
- * @param ordered true if the store handles the requests about a name in the order in which they were made, but for
- *     faults: then the next attempt is made right behind a release, in one trip with it, without waiting for its answer
- * @param expiring true if whatever an acquisition leaves on the server, a grant as well as a place in a queue, ends by
- *     itself a lease later at the latest: then nobody tries for longer than that to remove it. False if it may stay for as
- *     long as this client's session or connection; when in doubt, false
- */
-public record BackendInfo(
-        String name,
-        boolean blocking,
-        boolean fifo,
-        long minLeaseMillis,
-        long pollMinMillis,
-        long pollMaxMillis,
-        boolean ordered,
-        boolean expiring) {
+/** Constant facts about a backend, made by {@link #named}. Immutable. */
+public final class BackendInfo {
+    private final String name;
+    private final boolean blocking;
+    private final boolean fifo;
+    private final long minLeaseMillis;
+    private final long pollMinMillis;
+    private final long pollMaxMillis;
+    private final boolean ordered;
+    private final boolean expiring;
 
-    /**
-     * Validates.
-     *
-     * @param name not blank
-     * @param blocking as above
-     * @param fifo as above
-     * @param minLeaseMillis at least 1
-     * @param pollMinMillis at least 1
-     * @param pollMaxMillis at least {@code pollMinMillis}
-     * @param ordered as above
-     * @param expiring as above
-     * @throws IllegalArgumentException if a component is out of its range
-     */
-    public BackendInfo {
-        if (name.isBlank() || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
-            throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "
-                    + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
-        }
+    private BackendInfo(Builder builder) {
+        name = builder.name;
+        blocking = builder.blocking;
+        fifo = builder.fifo;
+        minLeaseMillis = builder.minLeaseMillis;
+        pollMinMillis = builder.pollMinMillis;
+        pollMaxMillis = builder.pollMaxMillis;
+        ordered = builder.ordered;
+        expiring = builder.expiring;
     }
 
     /**
-     * Of a backend that is neither ordered nor expiring.
+     * Begins the description of a backend. The shortest lease and both polls have to be given; all else is false.
      *
-     * @param name as above
-     * @param blocking as above
-     * @param fifo as above
-     * @param minLeaseMillis as above
-     * @param pollMinMillis as above
-     * @param pollMaxMillis as above
-     * @throws IllegalArgumentException if a component is out of its range
+     * @param name short name for messages, such as {@code redis}
+     * @return a builder
      */
-    public BackendInfo(
-            String name, boolean blocking, boolean fifo, long minLeaseMillis, long pollMinMillis, long pollMaxMillis) {
-        this(name, blocking, fifo, minLeaseMillis, pollMinMillis, pollMaxMillis, false, false);
+    public static Builder named(String name) {
+        return new Builder(name);
+    }
+
+    /**
+     * Returns a builder with these facts, for a backend that differs in some of them.
+     *
+     * @return a new builder
+     */
+    public Builder toBuilder() {
+        return named(name)
+                .blocking(blocking)
+                .fifo(fifo)
+                .minLeaseMillis(minLeaseMillis)
+                .pollMinMillis(pollMinMillis)
+                .pollMaxMillis(pollMaxMillis)
+                .ordered(ordered)
+                .expiring(expiring);
+    }
+
+    /**
+     * Returns the name.
+     *
+     * @return short name for messages
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * Whether calls work on the calling thread.
+     *
+     * @return see {@link Builder#blocking}
+     */
+    public boolean blocking() {
+        return blocking;
+    }
+
+    /**
+     * Whether waiting processes may be served in strict order.
+     *
+     * @return see {@link Builder#fifo}
+     */
+    public boolean fifo() {
+        return fifo;
+    }
+
+    /**
+     * Returns the shortest lease that the backend keeps.
+     *
+     * @return milliseconds, at least 1
+     */
+    public long minLeaseMillis() {
+        return minLeaseMillis;
+    }
+
+    /**
+     * Returns how soon a busy lock is tried again for the first time.
+     *
+     * @return milliseconds, at least 1
+     */
+    public long pollMinMillis() {
+        return pollMinMillis;
+    }
+
+    /**
+     * Returns the longest wait between two tries of a busy lock.
+     *
+     * @return milliseconds, at least {@link #pollMinMillis}
+     */
+    public long pollMaxMillis() {
+        return pollMaxMillis;
+    }
+
+    /**
+     * Whether the store keeps the requests about a name in order.
+     *
+     * @return see {@link Builder#ordered}
+     */
+    public boolean ordered() {
+        return ordered;
+    }
+
+    /**
+     * Whether what is left on the server ends by itself.
+     *
+     * @return see {@link Builder#expiring}
+     */
+    public boolean expiring() {
+        return expiring;
+    }
+
+    /** Returns the name. */
+    @Override
+    public String toString() {
+        return "BackendInfo[" + name + "]";
+    }
+
+    /** Collects the facts. Not thread-safe. */
+    public static final class Builder {
+        private final String name;
+        private boolean blocking;
+        private boolean fifo;
+        private long minLeaseMillis;
+        private long pollMinMillis;
+        private long pollMaxMillis;
+        private boolean ordered;
+        private boolean expiring;
+
+        private Builder(String name) {
+            this.name = name;
+        }
+
+        /**
+         * Says whether calls work on the calling thread; see {@link LockBackend}.
+         *
+         * @param value false if not called
+         * @return this
+         */
+        public Builder blocking(boolean value) {
+            blocking = value;
+            return this;
+        }
+
+        /**
+         * Says whether waiting processes are served strictly in the order of their requests when asked for {@code fair}. If
+         * not, the engine refuses {@code fair}.
+         *
+         * @param value false if not called
+         * @return this
+         */
+        public Builder fifo(boolean value) {
+            fifo = value;
+            return this;
+        }
+
+        /**
+         * Says what the shortest lease is that the backend keeps.
+         *
+         * @param value milliseconds, at least 1
+         * @return this
+         */
+        public Builder minLeaseMillis(long value) {
+            minLeaseMillis = value;
+            return this;
+        }
+
+        /**
+         * Says how soon a busy lock is tried again for the first time. The wait doubles, with jitter, up to
+         * {@link #pollMaxMillis}, and is never longer than the holder's remaining time.
+         *
+         * @param value milliseconds, at least 1
+         * @return this
+         */
+        public Builder pollMinMillis(long value) {
+            pollMinMillis = value;
+            return this;
+        }
+
+        /**
+         * Says what the longest wait is between two tries of a busy lock. A backend whose {@link LockBackend#subscribe} is
+         * prompt sets both polls to the interval of its safety net.
+         *
+         * @param value milliseconds, at least {@link #pollMinMillis}
+         * @return this
+         */
+        public Builder pollMaxMillis(long value) {
+            pollMaxMillis = value;
+            return this;
+        }
+
+        /**
+         * Says whether the store handles the requests about a name in the order in which they were made, but for faults. Then
+         * the next attempt is made right behind a release, in one trip with it, without waiting for its answer.
+         *
+         * @param value false if not called
+         * @return this
+         */
+        public Builder ordered(boolean value) {
+            ordered = value;
+            return this;
+        }
+
+        /**
+         * Says whether everything that an acquisition leaves on the server, a grant as well as a place in a queue, ends by
+         * itself a lease later at the latest. Then nobody tries for longer than that to remove it. It is false where something
+         * may stay for as long as this client's session or connection, and when in doubt.
+         *
+         * @param value false if not called
+         * @return this
+         */
+        public Builder expiring(boolean value) {
+            expiring = value;
+            return this;
+        }
+
+        /**
+         * Makes the description.
+         *
+         * @return the facts
+         * @throws IllegalArgumentException if the name is blank, or a number is missing or out of its range
+         */
+        public BackendInfo build() {
+            if (name.isBlank() || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
+                throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "
+                        + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
+            }
+            return new BackendInfo(this);
+        }
     }
 }

@@ -27,12 +27,11 @@ public record Grant(
      */
     public Grant {
         if (token < 1 || token >= 1L << 53) {
-            throw new IllegalArgumentException("lock '" + LockName.printable(acquisition.name()) + "': token " + token
+            throw new IllegalArgumentException("token " + token
                     + " is out of range 1 to 2^53 - 1; the store's counter cannot be used");
         }
         if (leaseMillis < 1) {
-            throw new IllegalArgumentException("lock '" + LockName.printable(acquisition.name())
-                    + "': the server granted a lease of " + leaseMillis + " ms");
+            throw new IllegalArgumentException("the server granted a lease of " + leaseMillis + " ms");
         }
     }
 }

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.HolderInfo;
+import java.time.Instant;
+
 /**
  * Identifies the process that holds or awaits a lock, for {@link LockBackend#holder}. Immutable.
  *
@@ -26,6 +29,17 @@ public record Identity(String who, String host, long pid) {
      */
     public String encoded() {
         return pid + " " + host + " " + who;
+    }
+
+    /**
+     * Describes a grant to this identity, for {@link LockBackend#holder}.
+     *
+     * @param token as in {@link Grant#token()}
+     * @param since when it was granted, by whatever clock the store has
+     * @return the holder
+     */
+    public HolderInfo holderInfo(long token, Instant since) {
+        return new HolderInfo(who, host, pid, since, token);
     }
 
     /**

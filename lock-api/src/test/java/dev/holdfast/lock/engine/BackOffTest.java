@@ -9,7 +9,11 @@ import org.junit.jupiter.api.Test;
 class BackOffTest {
     private static final long LEASE_MILLIS = 15_000;
 
-    private final BackOff backOff = new BackOff(new BackendInfo("polled", false, false, 100, 10, 1_000));
+    private final BackOff backOff = new BackOff(BackendInfo.named("polled")
+            .minLeaseMillis(100)
+            .pollMinMillis(10)
+            .pollMaxMillis(1_000)
+            .build());
     private final Random random = new Random(1);
     private long nowNanos;
 

@@ -10,6 +10,12 @@ import org.junit.jupiter.api.Test;
 
 /** Arithmetic of times, for random and for extreme ones. */
 class DurationsTest {
+    private static final BackendInfo POLLED = BackendInfo.named("polled")
+            .minLeaseMillis(1)
+            .pollMinMillis(10)
+            .pollMaxMillis(1_000)
+            .build();
+
     private static final BigInteger LONGEST = BigInteger.valueOf(Long.MAX_VALUE);
     private final Random random = new Random(1);
 
@@ -52,7 +58,7 @@ class DurationsTest {
     @Test
     void poll_howeverLongTheHoldersLeaseRuns_isNeverShorterThanTheStoreWants() {
         times().forEach(remaining -> {
-            BackOff backOff = new BackOff(new BackendInfo("polled", false, false, 1, 10, 1_000));
+            BackOff backOff = new BackOff(POLLED);
             long now = random.nextLong();
             for (int i = 0; i < 12; i++) {
                 long delay = backOff.pollDelayNanos(now, Math.max(remaining, 20), random);
@@ -64,7 +70,7 @@ class DurationsTest {
 
     @Test
     void poll_ofALockThatIsParked_becomesRare() {
-        BackOff backOff = new BackOff(new BackendInfo("polled", false, false, 1, 10, 1_000));
+        BackOff backOff = new BackOff(POLLED);
         long now = 0;
         int polls = 0;
         while (now < 60 * Virtual.SECOND) {

@@ -8,17 +8,10 @@ import org.junit.jupiter.api.Test;
 
 class FailuresTest {
     @Test
-    void of_messageWithoutTheLock_isGivenIt() {
+    void of_backendsMessage_isGivenTheLock() {
         assertThat(Failures.of("a", new CompletionException(new LockUnavailableException("no answer from it"))))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessage("lock 'a': no answer from it");
-    }
-
-    @Test
-    void of_messageWithTheLock_namesItOnce() {
-        assertThat(Failures.of("a", new LockUnavailableException("lock 'a' release: no answer")))
-                .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("lock 'a' release: no answer");
     }
 
     @Test
@@ -26,7 +19,7 @@ class FailuresTest {
         String name = "a'\n10:00 WARN forged\u001b[2K\u202e";
         String shown = "lock 'a'\\n10:00 WARN forged\\u001b[2K\\u202e'";
 
-        assertThat(Failures.of(name, new LockUnavailableException("lock '" + name + "': no\nanswer")))
+        assertThat(Failures.of(name, new LockUnavailableException("no\nanswer")))
                 .hasMessage(shown + ": no\\nanswer");
         assertThat(Failures.of(name, new IllegalStateException("bug\r\n")))
                 .message()

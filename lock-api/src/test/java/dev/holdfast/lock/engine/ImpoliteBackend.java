@@ -53,7 +53,12 @@ final class ImpoliteBackend extends OutageBackend {
 
     @Override
     public BackendInfo info() {
-        return new BackendInfo("impolite", false, true, 1, 60_000, 60_000);
+        return BackendInfo.named("impolite")
+                .fifo(true)
+                .minLeaseMillis(1)
+                .pollMinMillis(60_000)
+                .pollMaxMillis(60_000)
+                .build();
     }
 
     /** The next attempt gets this answer, when the test completes it. */

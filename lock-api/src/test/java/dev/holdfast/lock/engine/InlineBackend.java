@@ -43,7 +43,12 @@ final class InlineBackend implements LockBackend {
     final List<AcquisitionId> abandoned = new ArrayList<>();
 
     InlineBackend(boolean ordered) {
-        info = new BackendInfo("inline", false, false, 1, 1000, 1000, ordered, false);
+        info = BackendInfo.named("inline")
+                .minLeaseMillis(1)
+                .pollMinMillis(1000)
+                .pollMaxMillis(1000)
+                .ordered(ordered)
+                .build();
     }
 
     /** A client without timers, whose executors run their tasks at once. */

@@ -40,7 +40,13 @@ class OutageBackend implements LockBackend {
     int removals;
 
     OutageBackend(boolean blocking, boolean expiring, LongSupplier clockNanos) {
-        this.info = new BackendInfo("outage", blocking, false, 1, 1000, 1000, false, expiring);
+        this.info = BackendInfo.named("outage")
+                .blocking(blocking)
+                .minLeaseMillis(1)
+                .pollMinMillis(1000)
+                .pollMaxMillis(1000)
+                .expiring(expiring)
+                .build();
         this.clockNanos = clockNanos;
     }
 

@@ -66,7 +66,15 @@ final class SimBackend implements LockBackend {
         this.store = store;
         this.faults = faults;
         this.keptShare = world.chance(0.2) ? 0.3 + 0.7 * world.random.nextDouble() : 1;
-        this.info = new BackendInfo("sim", blocking, queues, 1, queues ? 1000 : 10, 1000, world.chance(0.5), expiring);
+        this.info = BackendInfo.named("sim")
+                .blocking(blocking)
+                .fifo(queues)
+                .minLeaseMillis(1)
+                .pollMinMillis(queues ? 1000 : 10)
+                .pollMaxMillis(1000)
+                .ordered(world.chance(0.5))
+                .expiring(expiring)
+                .build();
     }
 
     @Override

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.HolderInfo;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -30,7 +32,7 @@ class SpiValuesTest {
         } else {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> new Grant(ACQUISITION, token, leaseMillis, null))
-                    .withMessageContaining("lock 'n\\n'");
+                    .withMessageNotContaining("'n"); // the engine names the lock
         }
     }
 
@@ -45,13 +47,45 @@ class SpiValuesTest {
     })
     void info_isWithinItsRanges(String name, long lease, long least, long most, boolean allowed) {
         if (allowed) {
-            BackendInfo info = new BackendInfo(name, true, true, lease, least, most);
+            BackendInfo info = info(name, lease, least, most);
+            assertThat(info.blocking()).isFalse();
+            assertThat(info.fifo()).isFalse();
             assertThat(info.ordered()).isFalse();
             assertThat(info.expiring()).isFalse();
         } else {
-            assertThatIllegalArgumentException()
-                    .isThrownBy(() -> new BackendInfo(name, true, true, lease, least, most));
+            assertThatIllegalArgumentException().isThrownBy(() -> info(name, lease, least, most));
         }
+    }
+
+    private static BackendInfo info(String name, long lease, long least, long most) {
+        return BackendInfo.named(name)
+                .minLeaseMillis(lease)
+                .pollMinMillis(least)
+                .pollMaxMillis(most)
+                .build();
+    }
+
+    @Test
+    void info_withAnotherFact_keepsTheOthers() {
+        BackendInfo info = BackendInfo.named("x")
+                .blocking(true)
+                .fifo(true)
+                .minLeaseMillis(1)
+                .pollMinMillis(2)
+                .pollMaxMillis(3)
+                .ordered(true)
+                .expiring(true)
+                .build();
+        BackendInfo other = info.toBuilder().pollMaxMillis(4).build();
+
+        assertThat(other).usingRecursiveComparison().ignoringFields("pollMaxMillis").isEqualTo(info);
+        assertThat(other.pollMaxMillis()).isEqualTo(4);
+        assertThat(info.name()).isEqualTo("x");
+        assertThat(info.blocking() && info.fifo() && info.ordered() && info.expiring())
+                .isTrue();
+        assertThat(info.minLeaseMillis()).isEqualTo(1);
+        assertThat(info.pollMinMillis()).isEqualTo(2);
+        assertThat(info.pollMaxMillis()).isEqualTo(3);
     }
 
     @Test
@@ -77,6 +111,12 @@ class SpiValuesTest {
         assertThat(identity.encoded()).isEqualTo("42 host-1 a worker, the 2nd");
         assertThat(Identity.decode(identity.encoded())).isEqualTo(identity);
         assertThat(Identity.decode("7 h ")).isEqualTo(new Identity("", "h", 7));
+    }
+
+    @Test
+    void identity_isTheHolderOfAGrant() {
+        HolderInfo holder = new Identity("me", "host-1", 42).holderInfo(7, Instant.EPOCH);
+        assertThat(holder).isEqualTo(new HolderInfo("me", "host-1", 42, Instant.EPOCH, 7));
     }
 
     @ParameterizedTest

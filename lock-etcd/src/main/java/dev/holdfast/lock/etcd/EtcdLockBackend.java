@@ -34,8 +34,14 @@ import org.slf4j.LoggerFactory;
 /** Locks on etcd, as the engine uses them: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
 final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
-    private static final BackendInfo QUEUE_INFO = new BackendInfo("etcd", false, true, 2_000, 5_000, 5_000);
-    private static final BackendInfo SINGLE_INFO = new BackendInfo("etcd", false, false, 2_000, 5_000, 5_000);
+    private static final BackendInfo QUEUE_INFO = BackendInfo.named("etcd")
+            .fifo(true)
+            .minLeaseMillis(2_000)
+            .pollMinMillis(5_000)
+            .pollMaxMillis(5_000)
+            .build();
+    private static final BackendInfo SINGLE_INFO =
+            QUEUE_INFO.toBuilder().fifo(false).build();
     private static final long LONGEST_CLOSE_MILLIS = 2_000;
     private static final long LATE_MILLIS = 3_000;
 

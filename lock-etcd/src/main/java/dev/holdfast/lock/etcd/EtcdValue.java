@@ -24,6 +24,6 @@ final class EtcdValue {
         boolean ours = parts.length == 3 && parts[1].matches("\\d{1,15}");
         Instant since = Instant.ofEpochMilli(ours ? Long.parseLong(parts[1]) : 0);
         Identity identity = ours ? Identity.decode(parts[2]) : new Identity(text, "", 0);
-        return new HolderInfo(identity.who(), identity.host(), identity.pid(), since, entry.getCreateRevision());
+        return identity.holderInfo(entry.getCreateRevision(), since);
     }
 }

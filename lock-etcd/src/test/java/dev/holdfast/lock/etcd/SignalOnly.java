@@ -44,15 +44,10 @@ final class SignalOnly extends ForwardingBackend {
 
     @Override
     public BackendInfo info() {
-        BackendInfo info = super.info();
-        return new BackendInfo(
-                info.name(),
-                info.blocking(),
-                info.fifo(),
-                info.minLeaseMillis(),
-                NEVER_MILLIS,
-                NEVER_MILLIS,
-                info.ordered(),
-                info.expiring());
+        return super.info()
+                .toBuilder()
+                .pollMinMillis(NEVER_MILLIS)
+                .pollMaxMillis(NEVER_MILLIS)
+                .build();
     }
 }

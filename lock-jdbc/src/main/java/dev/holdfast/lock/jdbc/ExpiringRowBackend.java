@@ -40,10 +40,17 @@ final class ExpiringRowBackend implements LockBackend {
     /** Who waits for less is not put off for the sake of others. */
     private static final long LONG_WAIT_MILLIS = 100;
 
-    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, POLL_MILLIS, 1_000, false, true);
+    private static final BackendInfo INFO = BackendInfo.named("jdbc")
+            .blocking(true)
+            .minLeaseMillis(100)
+            .pollMinMillis(POLL_MILLIS)
+            .pollMaxMillis(1_000)
+            .expiring(true)
+            .build();
 
     /** Waiters are called; the polls are for calls that got lost. */
-    private static final BackendInfo CALLING = new BackendInfo("jdbc", true, false, 100, 5_000, 5_000, false, true);
+    private static final BackendInfo CALLING =
+            INFO.toBuilder().pollMinMillis(5_000).pollMaxMillis(5_000).build();
 
     private static final RenewResult LOST =
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");

@@ -37,9 +37,8 @@ final class ExpiryRows {
                 if (!rows.next()) {
                     return Optional.empty();
                 }
-                Identity who = Identity.decode(rows.getString(2));
                 Instant since = Instant.ofEpochMilli(rows.getLong(3));
-                return Optional.of(new HolderInfo(who.who(), who.host(), who.pid(), since, rows.getLong(1)));
+                return Optional.of(Identity.decode(rows.getString(2)).holderInfo(rows.getLong(1), since));
             }
         }
     }

@@ -30,7 +30,12 @@ import java.util.concurrent.TimeoutException;
  * threads of ours, so that none of the caller's transactions gets into it. Thread-safe.
  */
 final class LockedRowBackend implements LockBackend {
-    private static final BackendInfo INFO = new BackendInfo("jdbc", true, false, 100, 2_000, 5_000);
+    private static final BackendInfo INFO = BackendInfo.named("jdbc")
+            .blocking(true)
+            .minLeaseMillis(100)
+            .pollMinMillis(2_000)
+            .pollMaxMillis(5_000)
+            .build();
 
     private final Database database;
     private final RowLocks locks;

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.spi.OwnerId;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
@@ -203,7 +202,7 @@ final class ChannelSignals implements RedisSignals {
         if (closed) {
             return;
         }
-        LockException told = RedisFailures.translate("channel '" + channel + "' subscribe", failure);
+        RuntimeException told = RedisFailures.TRANSLATOR.translate("channel '" + channel + "' subscribe", failure);
         if (told instanceof LockConfigurationException && warned.compareAndSet(false, true)) {
             LOG.warn("{}; until then waiters only poll", told.getMessage());
         } else {

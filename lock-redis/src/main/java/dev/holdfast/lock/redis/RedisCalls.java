@@ -1,10 +1,9 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Timeouts;
-import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
-import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -47,7 +46,7 @@ final class RedisCalls {
         }
         return sent.exceptionallyCompose(failure -> {
             if (!RedisFailures.isTryAgain(failure)) {
-                throw new CompletionException(RedisFailures.unwrap(failure));
+                throw new CompletionException(FailureTranslator.unwrap(failure));
             }
             return scriptOnce(script, new String[] {keys[0]}, args, timeoutMillis);
         });
@@ -75,11 +74,10 @@ final class RedisCalls {
     }
 
     private <T> CompletableFuture<T> unlessUnknown(Throwable failure, Retry<T> retry) {
-        Throwable cause = RedisFailures.unwrap(failure);
-        if (cause instanceof RedisNoScriptException) {
+        if (RedisFailures.isUnknownScript(failure)) {
             return retry.send();
         }
-        throw new CompletionException(told(cause));
+        throw new CompletionException(told(failure));
     }
 
     /** Ends what takes too long, and tells the link how the server of that key does. */
@@ -94,22 +92,17 @@ final class RedisCalls {
             if (failure == null) {
                 return value;
             }
-            if (RedisFailures.isReadOnly(failure) || isMoving(failure)) {
+            if (RedisFailures.isReadOnly(failure) || RedisFailures.isMoved(failure)) {
                 links.wrongServer(link);
             }
             throw new CompletionException(links.told(link, failure));
         });
     }
 
-    private static boolean isMoving(Throwable failure) {
-        Throwable cause = RedisFailures.unwrap(failure);
-        return cause instanceof RedisCommandExecutionException
-                && String.valueOf(cause.getMessage()).startsWith("MOVED ");
-    }
-
     /** What a failure means for the caller. */
-    Throwable told(Throwable cause) {
-        return factory.cluster() && isMoving(cause)
+    Throwable told(Throwable failure) {
+        Throwable cause = FailureTranslator.unwrap(failure);
+        return factory.cluster() && RedisFailures.isMoved(cause)
                 ? new RedisException("the cluster's slots are moving", cause)
                 : cause;
     }

@@ -1,17 +1,16 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Remedy;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisReadOnlyException;
+import java.security.cert.CertificateException;
 import java.util.List;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** Tells failures of the Redis client in the terms of the lock API. */
+/** What failures of the Redis client mean. */
 final class RedisFailures {
 
     private static final String CLUSTER_NODE =
@@ -48,73 +47,58 @@ final class RedisFailures {
             new String[] {"CROSSSLOT", CLUSTER_NODE},
             new String[] {"MOVED ", CLUSTER_NODE});
 
+    /** Makes the exceptions of the lock API. */
+    static final FailureTranslator TRANSLATOR = new FailureTranslator("Redis", RedisFailures::remedy);
+
     private RedisFailures() {}
 
-    /**
-     * Translates a failure.
-     *
-     * @param what identity: which lock and operation, or which server
-     * @param failure the client's failure, possibly wrapped
-     * @return what the SPI asks for
-     */
-    static LockException translate(String what, Throwable failure) {
-        Throwable cause = unwrap(failure);
-        if (cause instanceof LockException known) {
-            return known;
-        }
-        for (Throwable t = cause; t != null; t = t.getCause() == t ? null : t.getCause()) {
-            String remedy = remedy(t);
+    private static @Nullable Remedy remedy(Throwable failure) {
+        for (Throwable cause : FailureTranslator.causes(failure)) {
+            String remedy = refusal(cause);
             if (remedy != null) {
-                return new LockConfigurationException(what + ": Redis refuses it: " + text(t) + "; " + remedy, cause);
+                return new Remedy.Configuration("Redis refuses it: " + cause.getMessage(), remedy);
             }
         }
-        if (cause instanceof TimeoutException) {
-            return new LockUnavailableException(
-                    what + ": no answer from Redis in time; the outcome is unknown, try again", cause);
-        }
-        return new LockUnavailableException(
-                what + ": no usable answer from Redis: " + text(cause) + "; the outcome is unknown, try again", cause);
+        return null;
     }
 
     /** Tells whether the server will say the same until the user has mended something. */
     static boolean isRefusal(Throwable failure) {
-        for (Throwable t = failure; t != null; t = t.getCause() == t ? null : t.getCause()) {
-            if (remedy(t) != null) {
-                return true;
-            }
-        }
-        return false;
+        return remedy(failure) != null;
     }
 
     static boolean isReadOnly(Throwable failure) {
-        Throwable cause = unwrap(failure);
-        return cause instanceof RedisReadOnlyException
-                || cause instanceof RedisCommandExecutionException
-                        && text(cause).contains("READONLY");
+        return FailureTranslator.unwrap(failure) instanceof RedisReadOnlyException
+                || refused(failure).contains("READONLY");
     }
 
     /** Whether a cluster refused a command because its keys are in a slot that is moving. */
     static boolean isTryAgain(Throwable failure) {
-        return unwrap(failure) instanceof RedisCommandExecutionException refused
-                && text(refused).startsWith("TRYAGAIN");
+        return refused(failure).startsWith("TRYAGAIN");
     }
 
-    static Throwable unwrap(Throwable failure) {
-        Throwable cause = failure;
-        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
-                && cause.getCause() != null) {
-            cause = cause.getCause();
-        }
-        return cause;
+    /** Whether a cluster refused a command because its keys are at another server by now. */
+    static boolean isMoved(Throwable failure) {
+        return refused(failure).startsWith("MOVED ");
     }
 
-    private static @Nullable String remedy(Throwable failure) {
+    /** Whether the server does not know the script, after a restart or SCRIPT FLUSH. */
+    static boolean isUnknownScript(Throwable failure) {
+        return FailureTranslator.unwrap(failure) instanceof RedisNoScriptException;
+    }
+
+    /** What the server answered instead of a result, or an empty text. */
+    private static String refused(Throwable failure) {
+        Throwable cause = FailureTranslator.unwrap(failure);
+        return cause instanceof RedisCommandExecutionException ? String.valueOf(cause.getMessage()) : "";
+    }
+
+    private static @Nullable String refusal(Throwable failure) {
         String message = failure.getMessage();
         if (message == null) {
             return null;
         }
-        if (failure instanceof javax.net.ssl.SSLException
-                || failure instanceof java.security.cert.CertificateException) {
+        if (failure instanceof SSLException || failure instanceof CertificateException) {
             return "check the server's certificate, its host name and the trust store";
         }
         if (failure instanceof RedisCommandExecutionException) {
@@ -125,10 +109,5 @@ final class RedisFailures {
             }
         }
         return null;
-    }
-
-    private static String text(Throwable failure) {
-        String message = failure.getMessage();
-        return message == null ? failure.getClass().getSimpleName() : message;
     }
 }

@@ -72,15 +72,14 @@ final class RedisLockBackend implements LockBackend {
         this.closer = closer;
         this.recordMillis = Long.toString(settings.recordMillis());
         boolean queues = signals.queues();
-        this.info = new BackendInfo(
-                "redis",
-                false,
-                queues,
-                MIN_LEASE_MILLIS,
-                queues ? SAFETY_POLL_MILLIS : settings.pollMinMillis(),
-                queues ? SAFETY_POLL_MILLIS : settings.pollMaxMillis(),
-                settings.replicas() == null, // attempts that wait for replicas have connections of their own
-                true);
+        this.info = BackendInfo.named("redis")
+                .fifo(queues)
+                .minLeaseMillis(MIN_LEASE_MILLIS)
+                .pollMinMillis(queues ? SAFETY_POLL_MILLIS : settings.pollMinMillis())
+                .pollMaxMillis(queues ? SAFETY_POLL_MILLIS : settings.pollMaxMillis())
+                .ordered(settings.replicas() == null) // attempts that wait for replicas have connections of their own
+                .expiring(true)
+                .build();
     }
 
     @Override
@@ -117,7 +116,9 @@ final class RedisLockBackend implements LockBackend {
             Long.toString(round)
         };
         CompletionStage<AcquireResult> answer = answer(
-                "attempt", acquisition.name(), sender.tryAcquire(keys, args, round, request.timeoutMillis()), reply -> {
+                "attempt",
+                sender.tryAcquire(keys, args, round, request.timeoutMillis()),
+                reply -> {
                     if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
                         signals.missed();
                     }
@@ -178,13 +179,13 @@ final class RedisLockBackend implements LockBackend {
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
         sender.ended(acquisition.owner().toString());
-        return answer("abandon", acquisition.name(), end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
+        return answer("abandon", end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
     }
 
     /** Ends a place in the queue, but not a grant. */
     CompletionStage<Void> abandonPlace(AcquisitionId acquisition, long timeoutMillis) {
         forget(acquisition.owner().toString());
-        return answer("abandon", acquisition.name(), end(acquisition, 0, "place", "", timeoutMillis), reply -> null);
+        return answer("abandon", end(acquisition, 0, "place", "", timeoutMillis), reply -> null);
     }
 
     /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
@@ -192,7 +193,6 @@ final class RedisLockBackend implements LockBackend {
         sender.ended(acquisition.owner().toString());
         return answer(
                 "release",
-                acquisition.name(),
                 end(acquisition, 0, "grant", Long.toString(round), timeoutMillis),
                 reply -> number(reply, 0) == 1);
     }
@@ -203,7 +203,6 @@ final class RedisLockBackend implements LockBackend {
         sender.ended(acquisition.owner().toString());
         return answer(
                 "release",
-                acquisition.name(),
                 end(acquisition, grant.token(), "release", releaseId(), timeoutMillis),
                 reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
@@ -274,8 +273,7 @@ final class RedisLockBackend implements LockBackend {
 
     private RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
         if (failure != null) {
-            Throwable told =
-                    RedisFailures.translate("lock '" + grant.acquisition().name() + "' renew", failure);
+            Throwable told = RedisFailures.TRANSLATOR.translate("renewal", failure);
             return new RenewResult.Unknown(String.valueOf(told.getMessage()), told);
         }
         if (answer == 1) {
@@ -294,7 +292,6 @@ final class RedisLockBackend implements LockBackend {
         String[] state = {keys(name).lock()};
         return answer(
                 "holder",
-                name,
                 calls.script(RedisScript.HOLDER, state, new String[0], timeoutMillis),
                 reply -> reply.isEmpty() ? Optional.empty() : holder((String) reply.get(0)));
     }
@@ -303,12 +300,10 @@ final class RedisLockBackend implements LockBackend {
     private static Optional<HolderInfo> holder(String state) {
         String[] parts = state.split(" ", 8);
         if (parts.length < 8 || !parts[1].matches("\\d{1,16}") || !parts[6].matches("\\d{1,15}")) {
-            return Optional.of(new HolderInfo(state, "", 0, Instant.EPOCH, 0));
+            return Optional.of(new Identity(state, "", 0).holderInfo(0, Instant.EPOCH));
         }
-        Identity identity = Identity.decode(parts[7]);
         Instant since = Instant.ofEpochMilli(Long.parseLong(parts[6]));
-        return Optional.of(
-                new HolderInfo(identity.who(), identity.host(), identity.pid(), since, Long.parseLong(parts[1])));
+        return Optional.of(Identity.decode(parts[7]).holderInfo(Long.parseLong(parts[1]), since));
     }
 
     @Override
@@ -341,20 +336,8 @@ final class RedisLockBackend implements LockBackend {
         return (Long) reply.get(index);
     }
 
-    private static <A, T> CompletableFuture<T> answer(
-            String operation, String name, CompletableFuture<A> reply, Function<A, T> reader) {
-        CompletableFuture<T> result = new CompletableFuture<>();
-        reply.whenComplete((value, failure) -> {
-            try {
-                if (failure == null) {
-                    result.complete(reader.apply(value));
-                    return;
-                }
-                result.completeExceptionally(RedisFailures.translate("lock '" + name + "' " + operation, failure));
-            } catch (RuntimeException e) {
-                result.completeExceptionally(RedisFailures.translate("lock '" + name + "' " + operation, e));
-            }
-        });
-        return result;
+    private static <T> CompletableFuture<T> answer(
+            String operation, CompletableFuture<List<Object>> reply, Function<List<Object>, T> reader) {
+        return RedisFailures.TRANSLATOR.translate(operation, reply.thenApply(reader));
     }
 }

@@ -318,7 +318,7 @@ public final class RedisLocks {
             });
         } catch (RuntimeException e) {
             factory.close();
-            throw RedisFailures.translate("connecting to Redis", e);
+            throw RedisFailures.TRANSLATOR.translate("connecting to Redis", e);
         }
     }
 }

@@ -58,15 +58,12 @@ final class RedlockBackend implements LockBackend {
     private RedlockBackend(List<RedlockMaster> masters, RedisSettings settings) {
         this.masters = masters;
         this.quorum = masters.size() / 2 + 1;
-        this.info = new BackendInfo(
-                "redlock",
-                false,
-                false,
-                100,
-                settings.notified() ? 200 : settings.pollMinMillis(),
-                settings.notified() ? 400 : settings.pollMaxMillis(),
-                false,
-                true);
+        this.info = BackendInfo.named("redlock")
+                .minLeaseMillis(100)
+                .pollMinMillis(settings.notified() ? 200 : settings.pollMinMillis())
+                .pollMaxMillis(settings.notified() ? 400 : settings.pollMaxMillis())
+                .expiring(true)
+                .build();
     }
 
     /** Connects to a majority at least; the others are tried again when they are needed. */
@@ -141,14 +138,12 @@ final class RedlockBackend implements LockBackend {
                             .max()
                             .orElseThrow();
                     if (!rounds.grants(owner, round)) {
-                        throw new LockUnavailableException("lock '"
-                                + request.acquisition().name()
-                                + "' attempt: it was given up before it was granted; a later one decides");
+                        throw new LockUnavailableException("attempt: it was given up before it was granted; a later one decides");
                     }
                     return new AcquireResult.Granted(new Grant(
                             request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));
                 },
-                "lock '" + request.acquisition().name() + "' attempt");
+                "attempt");
         // Whoever does not wait leaves nothing behind.
         return decision.thenCompose(result -> {
             if (result instanceof AcquireResult.Granted && request.waitMillis() > 0) {
@@ -200,8 +195,7 @@ final class RedlockBackend implements LockBackend {
         long remaining = freeIn.get(quorum - 1);
         if (remaining == Long.MAX_VALUE && votes.failed() > masters.size() - quorum) {
             throw new LockUnavailableException(
-                    "lock '" + request.acquisition().name() + "' attempt: "
-                            + votes.failed() + " of " + masters.size()
+                    "attempt: " + votes.failed() + " of " + masters.size()
                             + " Redlock masters gave no answer, no majority is possible; the grants were taken back, try again");
         }
         long jitter = ThreadLocalRandom.current().nextLong(5, 50);
@@ -241,7 +235,7 @@ final class RedlockBackend implements LockBackend {
                                 .call(backend -> backend.abandon(acquisition, timeoutMillis)
                                         .thenApply(done -> true)),
                         votes -> votes.count(done -> true) >= quorum ? Optional.of(true) : null,
-                        "lock '" + acquisition.name() + "' abandon")
+                        "abandon")
                 .thenApply(done -> null);
     }
 
@@ -297,7 +291,7 @@ final class RedlockBackend implements LockBackend {
                             ? ReleaseResult.NOT_HELD
                             : null;
                 },
-                "lock '" + grant.acquisition().name() + "' release");
+                "release");
     }
 
     @Override
@@ -305,7 +299,7 @@ final class RedlockBackend implements LockBackend {
         return this.<Optional<HolderInfo>, Optional<HolderInfo>>vote(
                 index -> masters.get(index).call(backend -> backend.holder(name, timeoutMillis)),
                 votes -> votes.pending() > 0 || votes.failed() > masters.size() - quorum ? null : majority(votes),
-                "lock '" + name + "' holder");
+                "holder");
     }
 
     private Optional<HolderInfo> majority(QuorumVote<Optional<HolderInfo>> votes) {

@@ -111,7 +111,7 @@ final class ReplicaAcquireSender implements AcquireSender {
     }
 
     private static LockUnavailableException notSent(ReplicaJob job) {
-        return new LockUnavailableException("lock key '" + job.keys().lock() + "': the attempt was not sent within "
+        return new LockUnavailableException("the attempt was not sent within "
                 + job.timeoutMillis() + " ms, because all connections wait for replicas or for the server; try again");
     }
 
@@ -128,13 +128,15 @@ final class ReplicaAcquireSender implements AcquireSender {
             grant(job, grant, answer);
             return;
         }
-        String seen = "lock key '" + job.keys().lock() + "': "
-                + (replicas < 0
+        String seen = (replicas < 0
                         ? "WAIT failed"
                         : replicas + " of " + wanted.replicas() + " replicas acknowledged the grant")
                 + " within " + wanted.timeoutMillis() + " ms";
         if (wanted.policy() == ReplicaPolicy.DEGRADE) {
-            LOG.warn("{}; granted all the same, a failover now may lose it; look after the replicas", seen);
+            LOG.warn(
+                    "lock key '{}': {}; granted all the same, a failover now may lose it; look after the replicas",
+                    job.keys().lock(),
+                    seen);
             grant(job, grant, answer);
             return;
         }
@@ -154,8 +156,7 @@ final class ReplicaAcquireSender implements AcquireSender {
         if (rounds.grants(job.owner(), job.round())) {
             answer.complete(grant);
         } else {
-            answer.completeExceptionally(new LockUnavailableException("lock key '"
-                    + job.keys().lock() + "': the attempt was given up before it was granted; a later one decides"));
+            answer.completeExceptionally(new LockUnavailableException("the attempt was given up before it was granted; a later one decides"));
         }
     }
 
@@ -230,6 +231,6 @@ final class ReplicaAcquireSender implements AcquireSender {
         open.forEach(ReplicaLane::close);
         unanswered.forEach(job -> job.reply()
                 .completeExceptionally(new LockUnavailableException(
-                        "lock key '" + job.keys().lock() + "': the client was closed before the attempt was sent")));
+                        "the client was closed before the attempt was sent")));
     }
 }

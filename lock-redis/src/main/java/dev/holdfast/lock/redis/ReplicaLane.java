@@ -1,6 +1,5 @@
 package dev.holdfast.lock.redis;
 
-import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.util.ArrayList;
@@ -68,12 +67,11 @@ final class ReplicaLane {
         for (ReplicaJob job : jobs) {
             longestMillis = Math.max(longestMillis, job.timeoutMillis());
             unknown.add(script(link, node, job, inFull).handle((reply, failure) -> {
-                boolean asksForTheScript =
-                        !inFull && failure != null && RedisFailures.unwrap(failure) instanceof RedisNoScriptException;
+                boolean asksForTheScript = !inFull && failure != null && RedisFailures.isUnknownScript(failure);
                 if (failure == null) {
                     job.reply().complete(reply);
                 } else if (!asksForTheScript) {
-                    job.fail(calls.told(RedisFailures.unwrap(failure)));
+                    job.fail(calls.told(failure));
                 }
                 return asksForTheScript;
             }));

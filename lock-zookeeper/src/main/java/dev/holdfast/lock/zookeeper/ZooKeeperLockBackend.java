@@ -42,7 +42,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
-    private static final BackendInfo INFO = new BackendInfo("zookeeper", false, true, 500, 5_000, 15_000, true, false);
+    private static final BackendInfo INFO = BackendInfo.named("zookeeper")
+            .fifo(true)
+            .minLeaseMillis(500)
+            .pollMinMillis(5_000)
+            .pollMaxMillis(15_000)
+            .ordered(true)
+            .build();
     private static final int HOLDER_READS = 5;
 
     private final CuratorFramework client;
@@ -209,12 +215,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         Futures.listen(session.data(path), (data, failure) -> {
             if (failure == null) {
                 Identity identity = Identity.decode(new String(data.bytes(), StandardCharsets.UTF_8));
-                result.complete(Optional.of(new HolderInfo(
-                        identity.who(),
-                        identity.host(),
-                        identity.pid(),
-                        Instant.ofEpochMilli(data.stat().getCtime()),
-                        data.stat().getCzxid())));
+                Instant since = Instant.ofEpochMilli(data.stat().getCtime());
+                result.complete(Optional.of(identity.holderInfo(data.stat().getCzxid(), since)));
             } else if (ZooKeeperFailures.is(failure, Code.NONODE) && reads > 1) {
                 Futures.pass(holder(session, name, reads - 1), result);
             } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {

@@ -54,16 +54,7 @@ public final class FaultyBackend extends ForwardingBackend {
      */
     public FaultyBackend(LockBackend delegate) {
         super(delegate);
-        BackendInfo plain = delegate.info();
-        info = new BackendInfo(
-                plain.name(),
-                false,
-                plain.fifo(),
-                plain.minLeaseMillis(),
-                plain.pollMinMillis(),
-                plain.pollMaxMillis(),
-                plain.ordered(),
-                plain.expiring());
+        info = delegate.info().toBuilder().blocking(false).build();
     }
 
     /**
@@ -200,10 +191,10 @@ public final class FaultyBackend extends ForwardingBackend {
             return reply.held(sent(call));
         }
         return switch ((Fault) what) {
-            case REFUSED -> CompletableFuture.failedFuture(broken(name, request, "before it was sent"));
+            case REFUSED -> CompletableFuture.failedFuture(broken(request, "before it was sent"));
             case LOST_REPLY ->
                 sent(call).handle((value, failure) -> {
-                    throw new CompletionException(broken(name, request, "before its reply arrived"));
+                    throw new CompletionException(broken(request, "before its reply arrived"));
                 });
             case SILENCE -> {
                 sent(call);
@@ -242,8 +233,8 @@ public final class FaultyBackend extends ForwardingBackend {
         }
     }
 
-    private static LockUnavailableException broken(String name, Request request, String when) {
+    private static LockUnavailableException broken(Request request, String when) {
         return new LockUnavailableException(
-                "lock '" + name + "': injected fault, the " + request + " failed " + when + "; try again");
+                "injected fault, the " + request + " failed " + when + "; try again");
     }
 }

@@ -25,8 +25,13 @@ import java.util.function.Supplier;
  * their leases end, as those of a process that died would. Thread-safe.
  */
 public final class MemoryLockBackend implements LockBackend {
-    private static final BackendInfo INFO =
-            new BackendInfo("memory", false, true, 1, MemoryQueue.POLL_MILLIS, MemoryQueue.POLL_MILLIS, true, false);
+    private static final BackendInfo INFO = BackendInfo.named("memory")
+            .fifo(true)
+            .minLeaseMillis(1)
+            .pollMinMillis(MemoryQueue.POLL_MILLIS)
+            .pollMaxMillis(MemoryQueue.POLL_MILLIS)
+            .ordered(true)
+            .build();
 
     private final MemoryStore store;
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -47,7 +52,7 @@ public final class MemoryLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-        return answer(request.acquisition().name(), () -> store.tryAcquire(request, this));
+        return answer(() -> store.tryAcquire(request, this));
     }
 
     @Override
@@ -59,12 +64,12 @@ public final class MemoryLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        return answer(acquisition.name(), () -> store.abandon(acquisition)).thenAccept(removed -> {});
+        return answer(() -> store.abandon(acquisition)).thenAccept(removed -> {});
     }
 
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        return answer(grants.get(0).acquisition().name(), () -> {
+        return answer(() -> {
             store.countRenewal();
             return grants.stream().map(store::renew).toList();
         });
@@ -72,12 +77,12 @@ public final class MemoryLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        return answer(grant.acquisition().name(), () -> store.release(grant));
+        return answer(() -> store.release(grant));
     }
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return answer(name, () -> store.holder(name));
+        return answer(() -> store.holder(name));
     }
 
     @Override
@@ -87,10 +92,10 @@ public final class MemoryLockBackend implements LockBackend {
         }
     }
 
-    private <T> CompletionStage<T> answer(String name, Supplier<T> request) {
+    private <T> CompletionStage<T> answer(Supplier<T> request) {
         if (closed.get()) {
             return CompletableFuture.failedStage(new LockUnavailableException(
-                    "lock '" + name + "': this connection to the memory store is closed; open another one"));
+                    "this connection to the memory store is closed; open another one"));
         }
         return CompletableFuture.completedStage(request.get());
     }

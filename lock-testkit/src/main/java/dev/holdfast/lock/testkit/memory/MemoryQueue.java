@@ -155,12 +155,7 @@ final class MemoryQueue {
         Holder(Grant grant, AcquireRequest request, long endNanos) {
             this.grant = grant;
             this.endNanos = endNanos;
-            this.info = new HolderInfo(
-                    request.identity().who(),
-                    request.identity().host(),
-                    request.identity().pid(),
-                    Instant.now(),
-                    grant.token());
+            this.info = request.identity().holderInfo(grant.token(), Instant.now());
         }
 
         HolderInfo info() {
