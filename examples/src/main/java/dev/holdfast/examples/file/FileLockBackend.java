@@ -29,14 +29,15 @@ import java.util.concurrent.TimeUnit;
  * Locks for the processes of one machine: one small file a name in a folder that they share. The worked example of
  * {@code docs/adding-a-backend.md}; nothing to run in production.
  *
- * <p>All requests of a backend run on one thread, one after the other. So none is late: an abandonment comes after the
- * attempts that it ends. And an interrupt of the caller cannot close a file under the request, as it would on the caller's
- * own thread. Thread-safe.
+ * <p>One thread makes all requests, one after the other. So an abandonment comes after the attempts that it ends, and an
+ * interrupt of the caller cannot close a file under a request. Thread-safe.
  */
 public final class FileLockBackend implements LockBackend {
-    /** Not blocking, in no order, leases from 50 ms on, and a busy lock is looked at after 5 ms, later every 200 ms. */
-    private static final BackendInfo INFO =
-            BackendInfo.named("file").minLeaseMillis(50).pollMinMillis(5).pollMaxMillis(200).build();
+    private static final BackendInfo INFO = BackendInfo.named("file")
+            .minLeaseMillis(50)
+            .pollMinMillis(5)
+            .pollMaxMillis(200)
+            .build();
 
     private final Path folder;
     private final ThreadPoolExecutor worker;
@@ -104,8 +105,7 @@ public final class FileLockBackend implements LockBackend {
                 file.write(last.until(now + grant.leaseMillis()));
                 return new RenewResult.Renewed(grant.leaseMillis());
             });
-            CompletionStage<RenewResult> told =
-                    one.exceptionally(e -> new RenewResult.Unknown(String.valueOf(e.getMessage()), e));
+            CompletionStage<RenewResult> told = one.exceptionally(e -> new RenewResult.Unknown(e.toString(), e));
             results = results.thenCombine(told, (list, result) -> {
                 list.add(result);
                 return list;
@@ -139,8 +139,7 @@ public final class FileLockBackend implements LockBackend {
         try {
             return CompletableFuture.supplyAsync(() -> LockFile.with(folder, name, timeoutMillis, action), worker);
         } catch (RejectedExecutionException e) {
-            return CompletableFuture.failedStage(
-                    new LockUnavailableException("this backend is closed; open another one", e));
+            return CompletableFuture.failedStage(new LockUnavailableException("it is closed; open another one", e));
         }
     }
 

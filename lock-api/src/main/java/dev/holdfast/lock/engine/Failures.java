@@ -82,19 +82,17 @@ final class Failures {
     }
 
     static IllegalStateException waitsForItself(String name, long token, Thread thread) {
-        return new IllegalStateException(
-                lock(name) + " (token " + token + "): thread '" + thread.getName()
-                        + "' holds it by lock() and asks for a lease, which is never re-entrant: it would wait for itself;"
-                        + " unlock first, call lock() again, or use held()");
+        return new IllegalStateException(lock(name) + " (token " + token + "): thread '" + thread.getName()
+                + "' holds it by lock() and asks for a lease, which is never re-entrant: it would wait for itself;"
+                + " unlock first, call lock() again, or use held()");
     }
 
     static IllegalStateException ended(String name, long token) {
-        return new IllegalStateException(lock(name) + " (token " + token
-                + "): this hold has ended; acquire the lock again");
+        return new IllegalStateException(
+                lock(name) + " (token " + token + "): this hold has ended; acquire the lock again");
     }
 
     static LockClosedException closed(String name) {
-        return new LockClosedException(
-                lock(name) + ": the client is closed; connect a new one");
+        return new LockClosedException(lock(name) + ": the client is closed; connect a new one");
     }
 }

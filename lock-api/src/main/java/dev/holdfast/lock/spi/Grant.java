@@ -27,8 +27,8 @@ public record Grant(
      */
     public Grant {
         if (token < 1 || token >= 1L << 53) {
-            throw new IllegalArgumentException("token " + token
-                    + " is out of range 1 to 2^53 - 1; the store's counter cannot be used");
+            throw new IllegalArgumentException(
+                    "token " + token + " is out of range 1 to 2^53 - 1; the store's counter cannot be used");
         }
         if (leaseMillis < 1) {
             throw new IllegalArgumentException("the server granted a lease of " + leaseMillis + " ms");

@@ -78,7 +78,10 @@ class SpiValuesTest {
                 .build();
         BackendInfo other = info.toBuilder().pollMaxMillis(4).build();
 
-        assertThat(other).usingRecursiveComparison().ignoringFields("pollMaxMillis").isEqualTo(info);
+        assertThat(other)
+                .usingRecursiveComparison()
+                .ignoringFields("pollMaxMillis")
+                .isEqualTo(info);
         assertThat(other.pollMaxMillis()).isEqualTo(4);
         assertThat(info.name()).isEqualTo("x");
         assertThat(info.blocking() && info.fifo() && info.ordered() && info.expiring())

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -110,7 +111,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                         if (EtcdFailures.isRefusal(failure)) {
                             place.settled(write);
                         }
-                        return CompletableFuture.<Result>failedFuture(EtcdFailures.unwrap(failure));
+                        return CompletableFuture.<Result>failedFuture(FailureTranslator.unwrap(failure));
                     }
                     calls.seen(reply);
                     Result result = result(place, write, reply);

@@ -80,9 +80,8 @@ record EtcdAttempts(
                 });
     }
 
-    private static LockUnavailableException ended(EtcdAcquisition place) {
-        return new LockUnavailableException(
-                "lock '" + place.acquisition().name() + "': the acquisition was abandoned before this attempt");
+    private static LockUnavailableException ended() {
+        return new LockUnavailableException("the acquisition was abandoned before this attempt");
     }
 
     private CompletableFuture<AcquireResult> finish(
@@ -95,7 +94,7 @@ record EtcdAttempts(
             return granted(place, request, deadline, fresh, held.revision());
         }
         if (place.isEnding() || outcome instanceof Outcome.Ended) {
-            return CompletableFuture.failedFuture(ended(place));
+            return CompletableFuture.failedFuture(ended());
         }
         if (outcome instanceof Outcome.Taken taken) {
             move(place, taken.present());
@@ -159,8 +158,8 @@ record EtcdAttempts(
             EtcdAcquisition place, AcquireRequest request, Deadline deadline, long revision) {
         long certain = certainMillis(place, request, deadline);
         if (certain < 1) {
-            throw new LockUnavailableException("lock '" + request.acquisition().name() + "': " + place.lease()
-                    + " could not be renewed in time; see whether the cluster has a leader");
+            throw new LockUnavailableException(
+                    place.lease() + " could not be renewed in time; see whether the cluster has a leader");
         }
         Grant grant = new Grant(request.acquisition(), revision, certain, place);
         place.held(grant, request.leaseMillis());
@@ -174,8 +173,7 @@ record EtcdAttempts(
                 : CompletableFuture.completedFuture(true);
         return left.thenAccept(gone -> {
             if (!gone) {
-                throw new LockUnavailableException(
-                        "lock '" + place.acquisition().name() + "': its place in the queue changed while it was left");
+                throw new LockUnavailableException("its place in the queue changed while it was left");
             }
             if (place.openCreations().isEmpty()) {
                 forget.accept(place);

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Timeouts;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -102,7 +103,7 @@ final class EtcdCalls {
             if (failure == null) {
                 result.complete(value);
             } else {
-                result.completeExceptionally(EtcdFailures.unwrap(failure));
+                result.completeExceptionally(FailureTranslator.unwrap(failure));
             }
         });
         return result;
@@ -116,14 +117,10 @@ final class EtcdCalls {
         return once(call)
                 .exceptionallyCompose(failure -> EtcdFailures.isTokenRefused(failure)
                         ? once(call)
-                        : CompletableFuture.failedFuture(EtcdFailures.unwrap(failure)));
+                        : CompletableFuture.failedFuture(FailureTranslator.unwrap(failure)));
     }
 
     private static <T> CompletableFuture<T> once(Callable<CompletableFuture<T>> call) {
-        try {
-            return Context.ROOT.call(call);
-        } catch (Exception e) {
-            return CompletableFuture.failedFuture(e);
-        }
+        return FailureTranslator.guard(() -> Context.ROOT.call(call));
     }
 }

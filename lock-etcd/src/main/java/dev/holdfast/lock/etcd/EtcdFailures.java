@@ -1,24 +1,27 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Remedy;
 import io.etcd.jetcd.common.exception.EtcdException;
 import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
 import java.security.cert.CertificateException;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
-/** Says in the lock's terms what a failed call means. */
+/** What failures of jetcd mean. */
 final class EtcdFailures {
 
-    private EtcdFailures() {}
+    /** Makes the exceptions of the lock API. */
+    static final FailureTranslator TRANSLATOR = new FailureTranslator("etcd", EtcdFailures::remedy);
 
     private static final String NO_SPACE = "database space exceeded";
     private static final String WRONG_PASSWORD = "authentication failed, invalid user ID or password";
+
+    private EtcdFailures() {}
 
     /**
      * Tells whether the server refused the request, so that it has no effect now or later. Otherwise nobody knows.
@@ -38,7 +41,7 @@ final class EtcdFailures {
 
     /** Whether etcd does not accept the token any more: it expired, or users and roles have changed. Nothing was done. */
     static boolean isTokenRefused(Throwable failure) {
-        String said = String.valueOf(unwrap(failure).getMessage());
+        String said = said(failure);
         return switch (code(failure)) {
             case UNAUTHENTICATED, UNKNOWN, INVALID_ARGUMENT ->
                 said.endsWith("etcdserver: invalid auth token")
@@ -50,90 +53,75 @@ final class EtcdFailures {
     /** Whether etcd does not know the user with that password, so that nothing was done; other credentials may help. */
     static boolean isLoginRefused(Throwable failure) {
         return code(failure) == Status.Code.UNAUTHENTICATED && !isUnreachable(failure)
-                || String.valueOf(unwrap(failure).getMessage()).endsWith(WRONG_PASSWORD)
+                || said(failure).endsWith(WRONG_PASSWORD)
                 || isTokenRefused(failure);
     }
 
     /** By its text: gRPC has the same code for messages that are too long. */
     private static boolean isOutOfSpace(Throwable failure) {
-        return String.valueOf(unwrap(failure).getMessage()).endsWith(NO_SPACE);
+        return said(failure).endsWith(NO_SPACE);
+    }
+
+    private static String said(Throwable failure) {
+        return String.valueOf(FailureTranslator.unwrap(failure).getMessage());
     }
 
     static boolean isTimeout(Throwable failure) {
-        return unwrap(failure) instanceof TimeoutException || code(failure) == Status.Code.DEADLINE_EXCEEDED;
+        return FailureTranslator.unwrap(failure) instanceof TimeoutException
+                || code(failure) == Status.Code.DEADLINE_EXCEEDED;
     }
 
-    /** Makes of any failure one that a backend may throw. */
-    static RuntimeException translate(String what, Throwable failure) {
-        Throwable cause = unwrap(failure);
-        if (cause instanceof LockException known) {
-            return known;
-        }
+    private static Remedy remedy(Throwable cause) {
         if (cause instanceof TimeoutException) {
-            return new LockUnavailableException(
-                    what + ": etcd did not answer in time; see whether the cluster has a leader and can be reached",
-                    cause);
+            return new Remedy.Unavailable(
+                    "etcd did not answer in time", "see whether the cluster has a leader and can be reached");
         }
         if (isUntrusted(cause)) {
-            return new LockConfigurationException(
-                    what + ": the TLS handshake failed; check the certificates that are trusted and the host's name in"
-                            + " the server's certificate",
-                    cause);
+            return new Remedy.Configuration(
+                    "the TLS handshake failed",
+                    "check the certificates that are trusted and the host's name in the server's certificate");
         }
-        String said = cause.getMessage();
+        String said = "etcd says '" + cause.getMessage() + "'";
         return switch (code(cause)) {
             case PERMISSION_DENIED ->
-                new LockConfigurationException(
-                        what + ": etcd says '" + said + "'; grant the user read and write permission on the prefix",
-                        cause);
+                new Remedy.Configuration(said, "grant the user read and write permission on the prefix");
             case RESOURCE_EXHAUSTED ->
-                new LockUnavailableException(
-                        what + ": etcd says '" + said + "'; "
-                                + (isOutOfSpace(cause)
-                                        ? "its database has reached the quota: compact, defragment, then disarm the alarm"
-                                        : "see its limits for the size and number of requests"),
-                        cause);
-            case UNAUTHENTICATED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED -> {
-                if (isUnreachable(cause)) {
-                    yield unavailable(what, said, cause);
-                }
-                yield new LockConfigurationException(
-                        what + ": etcd says '" + said + "'; check user, password and the server's version", cause);
-            }
-            default -> unavailable(what, said, cause);
+                new Remedy.Unavailable(
+                        said,
+                        isOutOfSpace(cause)
+                                ? "its database has reached the quota: compact, defragment, then disarm the alarm"
+                                : "see its limits for the size and number of requests");
+            case UNAUTHENTICATED, INVALID_ARGUMENT, FAILED_PRECONDITION, UNIMPLEMENTED ->
+                isUnreachable(cause)
+                        ? unavailable(cause)
+                        : new Remedy.Configuration(said, "check user, password and the server's version");
+            default -> unavailable(cause);
         };
     }
 
-    private static boolean isUntrusted(Throwable failure) {
-        for (Throwable t = failure; t != null; t = t.getCause()) {
-            if (t instanceof SSLHandshakeException || t instanceof CertificateException) {
-                return true;
-            }
-        }
-        return false;
+    private static Remedy unavailable(Throwable cause) {
+        return new Remedy.Unavailable(
+                "etcd is not available (" + cause.getMessage() + ")", "see whether the cluster has a leader");
     }
 
-    private static LockUnavailableException unavailable(String what, @Nullable String said, Throwable cause) {
-        return new LockUnavailableException(
-                what + ": etcd is not available (" + said + "); see whether the cluster has a leader", cause);
+    private static boolean isUntrusted(Throwable failure) {
+        return FailureTranslator.causes(failure).stream()
+                .anyMatch(t -> t instanceof SSLHandshakeException || t instanceof CertificateException);
     }
 
     /** jetcd reports every failed login as UNAUTHENTICATED, even if no server could be asked. */
     private static boolean isUnreachable(Throwable failure) {
-        for (Throwable t = unwrap(failure).getCause(); t != null; t = t.getCause()) {
+        return FailureTranslator.causes(failure).stream().skip(1).anyMatch(t -> {
             Status.Code inner = ownCode(t);
-            if (inner == Status.Code.UNAVAILABLE
+            return inner == Status.Code.UNAVAILABLE
                     || inner == Status.Code.DEADLINE_EXCEEDED
                     || inner == Status.Code.CANCELLED
-                    || t instanceof java.io.IOException) {
-                return true;
-            }
-        }
-        return false;
+                    || t instanceof IOException;
+        });
     }
 
     private static Status.Code code(Throwable failure) {
-        Throwable t = unwrap(failure);
+        Throwable t = FailureTranslator.unwrap(failure);
         Status.Code own = ownCode(t);
         return own == null ? Status.fromThrowable(t).getCode() : own;
     }
@@ -142,17 +130,9 @@ final class EtcdFailures {
         if (t instanceof EtcdException etcd) {
             return Status.Code.valueOf(etcd.getErrorCode().name());
         }
-        if (t instanceof io.grpc.StatusRuntimeException status) {
+        if (t instanceof StatusRuntimeException status) {
             return status.getStatus().getCode();
         }
-        return t instanceof io.grpc.StatusException status ? status.getStatus().getCode() : null;
-    }
-
-    static Throwable unwrap(Throwable failure) {
-        Throwable t = failure;
-        while ((t instanceof CompletionException || t instanceof ExecutionException) && t.getCause() != null) {
-            t = t.getCause();
-        }
-        return t;
+        return t instanceof StatusException status ? status.getStatus().getCode() : null;
     }
 }

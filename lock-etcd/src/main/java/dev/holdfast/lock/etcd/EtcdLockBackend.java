@@ -91,7 +91,7 @@ final class EtcdLockBackend implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
-        return translated(request.acquisition(), attempts.tryAcquire(place, request, deadline, true));
+        return translated(attempts.tryAcquire(place, request, deadline, true));
     }
 
     private EtcdAcquisition newPlace(AcquireRequest request) {
@@ -134,7 +134,7 @@ final class EtcdLockBackend implements LockBackend {
             return CompletableFuture.completedFuture(null);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
-        return translated(acquisition, withdrawals.withdraw(place, 0, deadline).thenApply(there -> null));
+        return translated(withdrawals.withdraw(place, 0, deadline).thenApply(there -> null));
     }
 
     @Override
@@ -144,11 +144,9 @@ final class EtcdLockBackend implements LockBackend {
             return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
-        return translated(
-                grant.acquisition(),
-                withdrawals
-                        .withdraw(place, grant.token(), deadline)
-                        .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
+        return translated(withdrawals
+                .withdraw(place, grant.token(), deadline)
+                .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
     /** How much it keeps of acquisitions that have not ended. */
@@ -212,15 +210,13 @@ final class EtcdLockBackend implements LockBackend {
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         var call = calls.get(protocol.holderKey(name), protocol.holderOption());
-        return calls.bounded(call, timeoutMillis)
-                .thenApply(reply -> reply.getKvs().stream().findFirst().map(EtcdValue::holder))
-                .exceptionallyCompose(failure -> CompletableFuture.failedFuture(
-                        EtcdFailures.translate("holder of lock '" + name + "'", failure)));
+        return translated(calls.bounded(call, timeoutMillis)
+                .thenApply(reply -> reply.getKvs().stream().findFirst().map(EtcdValue::holder)));
     }
 
-    private static <T> CompletableFuture<T> translated(AcquisitionId acquisition, CompletableFuture<T> stage) {
-        return stage.exceptionallyCompose(failure ->
-                CompletableFuture.failedFuture(EtcdFailures.translate("lock '" + acquisition.name() + "'", failure)));
+    /** The messages name no operation. */
+    private static <T> CompletableFuture<T> translated(CompletionStage<T> stage) {
+        return EtcdFailures.TRANSLATOR.translate("", stage);
     }
 
     /**

@@ -110,7 +110,7 @@ public final class EtcdLockProvider implements LockProvider {
                 return;
             } catch (ExecutionException | TimeoutException e) {
                 if (left == 0 || !EtcdFailures.isTimeout(e)) {
-                    throw EtcdFailures.translate("connecting to " + address, e);
+                    throw EtcdFailures.TRANSLATOR.translate("connecting to " + address, e);
                 }
             } catch (InterruptedException e) {
                 Thread.currentThread().interrupt();

@@ -166,7 +166,7 @@ final class EtcdRenewal {
         return target(place, present, deadline)
                 .thenCompose(next -> write(place, next, deadline, true))
                 .exceptionally(failure -> missing
-                        ? new RenewResult.Unknown(place.acquisition().name() + ": its key seems to be deleted", failure)
+                        ? new RenewResult.Unknown("its key seems to be deleted", failure)
                         : renewed(place, deadline));
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.FailureTranslator;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.Set;
@@ -42,18 +43,14 @@ final class Withdrawals {
     CompletableFuture<Boolean> withdraw(EtcdAcquisition place, long revision, Deadline deadline) {
         return once(place, revision, deadline).exceptionallyCompose(failure -> {
             onExecutor(() -> keep(place), 0);
-            return CompletableFuture.failedFuture(
-                    EtcdFailures.isLoginRefused(failure) ? untilLogin(place, failure) : failure);
+            return CompletableFuture.failedFuture(EtcdFailures.isLoginRefused(failure) ? untilLogin(failure) : failure);
         });
     }
 
     /** Right credentials make it pass, so the engine is to ask again. */
-    private static LockUnavailableException untilLogin(EtcdAcquisition place, Throwable failure) {
-        Throwable cause = EtcdFailures.unwrap(failure);
-        return new LockUnavailableException(
-                "lock '" + place.acquisition().name() + "': etcd says '" + cause.getMessage()
-                        + "'; check user and password",
-                cause);
+    private static LockUnavailableException untilLogin(Throwable failure) {
+        Throwable cause = FailureTranslator.unwrap(failure);
+        return new LockUnavailableException("etcd says '" + cause.getMessage() + "'; check user and password", cause);
     }
 
     private CompletableFuture<Boolean> once(EtcdAcquisition place, long revision, Deadline deadline) {

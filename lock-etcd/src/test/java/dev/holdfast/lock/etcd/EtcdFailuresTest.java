@@ -13,7 +13,7 @@ final class EtcdFailuresTest {
     void translate_databaseFull_tellsWhatToDo() {
         var failure = Status.RESOURCE_EXHAUSTED.withDescription(FULL).asRuntimeException();
 
-        assertThat(EtcdFailures.translate("lock 'a'", failure))
+        assertThat(EtcdFailures.TRANSLATOR.translate("", failure))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining(FULL)
                 .hasMessageContaining("quota")
@@ -30,7 +30,7 @@ final class EtcdFailuresTest {
                 .asRuntimeException();
 
         assertThat(EtcdFailures.isRefusal(failure)).isFalse();
-        assertThat(EtcdFailures.translate("lock 'a'", failure)).hasMessageNotContaining("leader");
+        assertThat(EtcdFailures.TRANSLATOR.translate("", failure)).hasMessageNotContaining("leader");
     }
 
     @Test

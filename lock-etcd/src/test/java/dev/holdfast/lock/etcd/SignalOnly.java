@@ -44,8 +44,7 @@ final class SignalOnly extends ForwardingBackend {
 
     @Override
     public BackendInfo info() {
-        return super.info()
-                .toBuilder()
+        return super.info().toBuilder()
                 .pollMinMillis(NEVER_MILLIS)
                 .pollMaxMillis(NEVER_MILLIS)
                 .build();

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Identity;
 import java.nio.charset.StandardCharsets;
 import java.sql.ResultSet;
@@ -24,11 +24,11 @@ import org.slf4j.LoggerFactory;
 final class Database implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Database.class);
     private static final long SILENT_CLOSE_MILLIS = 100;
-    private static final String USER = "<the user>";
 
     private final Connections connections;
     private final BoundedExecutor executor;
     private final Schema schema;
+    private final FailureTranslator failures;
     private final long timeoutMillis;
     private final Runnable closeDataSource;
     private volatile boolean silent;
@@ -38,6 +38,7 @@ final class Database implements AutoCloseable {
         this.connections = connections;
         this.executor = new BoundedExecutor(connections, schema.dialect());
         this.schema = schema;
+        this.failures = JdbcFailures.of(schema);
         this.timeoutMillis = timeoutMillis;
         this.closeDataSource = closeDataSource;
     }
@@ -63,7 +64,7 @@ final class Database implements AutoCloseable {
                 return found;
             });
         } catch (SQLException e) {
-            throw explained("connecting", "the database", e);
+            throw JdbcFailures.CONNECTING.translate("connecting", e);
         }
         request.strategy().requireSupported(dialect, request.table());
         Schema schema = new Schema(request.strategy(), dialect, request.table());
@@ -122,20 +123,20 @@ final class Database implements AutoCloseable {
                 throw unfit(e, timeoutMillis);
             }
             throw reason instanceof SQLTransientConnectionException || JdbcFailure.isTimeOut(reason)
-                    ? explained("lock table '" + schema.table() + "' creation", reason)
+                    ? failures.translate("lock table '" + schema.table() + "' creation", reason)
                     : schema.notCreated(reason);
         }
     }
 
-    private LockException unfit(SQLException e, long timeoutMillis) {
+    private RuntimeException unfit(SQLException e, long timeoutMillis) {
         String what = "lock table '" + schema.table() + "'";
         if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
-            return explained(what, e);
+            return failures.translate(what, e);
         }
         try {
-            return schema.denied(what, run(timeoutMillis, schema::user), e);
+            return JdbcFailures.of(schema, run(timeoutMillis, schema::user)).translate(what, e);
         } catch (SQLException unknown) {
-            return schema.denied(what, USER, e);
+            return failures.translate(what, e);
         }
     }
 
@@ -148,7 +149,7 @@ final class Database implements AutoCloseable {
                 }
             });
         } catch (SQLException e) {
-            throw explained("encoding", e);
+            throw failures.translate("encoding", e);
         }
     }
 
@@ -214,49 +215,9 @@ final class Database implements AutoCloseable {
         return schema.dialect();
     }
 
-    /** Turns a failure into what the SPI knows: the user can mend it, or it may pass. */
-    LockException explained(String what, SQLException e) {
-        return explained(what, schema, e);
-    }
-
-    private static LockException explained(String what, Schema schema, SQLException e) {
-        String title = schema.dialect().title();
-        return switch (JdbcFailure.of(e)) {
-            case NO_TABLE -> schema.missing(e);
-            case NO_PERMISSION -> schema.denied(what, USER, e);
-            default -> explained(what, title, e);
-        };
-    }
-
-    static LockException explained(String what, String database, SQLException e) {
-        String seen = " (" + e.getMessage() + ")";
-        return switch (JdbcFailure.of(e)) {
-            case NO_ACCESS ->
-                new LockConfigurationException(
-                        what + ": " + database + " refuses the connection" + seen
-                                + "; check the user, the password and the database's name",
-                        e);
-            case READ_ONLY ->
-                new LockUnavailableException(
-                        what + ": " + database + " accepts no writes" + seen
-                                + "; a standby? lead the data source to the primary",
-                        e);
-            case NO_TABLE, NO_PERMISSION, REFUSED ->
-                new LockConfigurationException(
-                        what + ": " + database + " refuses the statement" + seen
-                                + "; check its version and the table's columns against the schema file",
-                        e);
-            case CONFLICT ->
-                new LockUnavailableException(
-                        what + ": other transactions of " + database + " were in the way all the time" + seen
-                                + "; do not keep transactions open on the lock table",
-                        e);
-            case UNAVAILABLE ->
-                new LockUnavailableException(
-                        what + ": no usable answer from " + database + seen
-                                + ", the outcome is unknown; check the server, the network and the pool's size",
-                        e);
-        };
+    /** Makes the exceptions of the lock API. */
+    FailureTranslator failures() {
+        return failures;
     }
 
     /**

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -111,7 +110,7 @@ final class ExpiringRowBackend implements LockBackend {
             return CompletableFuture.completedStage(new AcquireResult.Busy(pauseMillis, null));
         }
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
-        return stage("attempt", () -> {
+        return database.failures().call("attempt", () -> {
             try {
                 return called(
                         request,
@@ -195,7 +194,7 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         ended(acquisition);
-        CompletionStage<Boolean> abandoned = stage(
+        CompletionStage<Boolean> abandoned = database.failures().call(
                 "abandonment",
                 () -> database.run(timeoutMillis, connection -> {
                     statements.abandon(connection, acquisition);
@@ -206,7 +205,7 @@ final class ExpiringRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        return stage("renewal of " + grants.size() + " leases", () -> {
+        return database.failures().call("renewal of " + grants.size() + " leases", () -> {
             Set<OwnerId> renewed =
                     database.runForHold(timeoutMillis, connection -> statements.renew(connection, grants));
             return grants.stream().map(grant -> result(grant, renewed)).toList();
@@ -230,7 +229,7 @@ final class ExpiringRowBackend implements LockBackend {
     }
 
     private CompletionStage<ReleaseResult> released(Grant grant, long timeoutMillis) {
-        return stage("release of token " + grant.token(), () -> {
+        return database.failures().call("release of token " + grant.token(), () -> {
             ExpiryStatements.Released released =
                     database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
             fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
@@ -243,7 +242,7 @@ final class ExpiringRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return stage("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
+        return database.failures().call("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
     }
 
     @Override
@@ -252,16 +251,5 @@ final class ExpiringRowBackend implements LockBackend {
             wakeups.close();
         }
         database.close();
-    }
-
-    /** The engine puts the lock's name before the message. */
-    private <T> CompletionStage<T> stage(String what, BoundedExecutor.SqlCall<T> call) {
-        try {
-            return CompletableFuture.completedStage(call.run());
-        } catch (SQLException e) {
-            return CompletableFuture.failedStage(database.explained(what, e));
-        } catch (LockException e) {
-            return CompletableFuture.failedStage(e);
-        }
     }
 }

@@ -1,13 +1,11 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.SQLTransientException;
-import java.util.Collections;
-import java.util.IdentityHashMap;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** What an {@link SQLException} means for a lock, whatever the database and its driver. */
@@ -29,30 +27,18 @@ enum JdbcFailure {
 
     /** Whether there was no answer in time, so that nobody knows what became of the request. */
     static boolean isTimeOut(Throwable failure) {
-        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-        for (Throwable t = failure; t != null && seen.add(t); t = t.getCause()) {
-            if (t instanceof SocketTimeoutException) {
-                return true;
-            }
-        }
-        return false;
+        return FailureTranslator.causes(failure).stream().anyMatch(SocketTimeoutException.class::isInstance);
     }
 
     /** Looks through causes and next exceptions for the one that says most: pools wrap what the driver threw. */
     static JdbcFailure of(Throwable failure) {
         JdbcFailure worst = UNAVAILABLE;
-        Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-        for (Throwable t = failure; t != null && seen.add(t); t = t.getCause()) {
-            if (t instanceof SQLException e) {
-                for (SQLException next = e; next != null; next = next.getNextException()) {
-                    JdbcFailure found = ofOne(next);
-                    if (found != UNAVAILABLE) {
-                        worst = found;
-                    }
-                    if (next.getNextException() == next) {
-                        break;
-                    }
-                }
+        for (Throwable cause : FailureTranslator.causes(failure)) {
+            SQLException next = cause instanceof SQLException e ? e : null;
+            while (next != null) {
+                JdbcFailure found = ofOne(next);
+                worst = found == UNAVAILABLE ? worst : found;
+                next = next.getNextException() == next ? null : next.getNextException();
             }
         }
         return worst;

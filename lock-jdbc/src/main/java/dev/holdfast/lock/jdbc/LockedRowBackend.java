@@ -1,7 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
-import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -63,7 +62,7 @@ final class LockedRowBackend implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         long deadlineNanos = deadline(Math.max(BoundedExecutor.SHORTEST_STATEMENT_MILLIS, request.timeoutMillis()));
         long leavesNanos = deadline(request.timeoutMillis());
-        return stage("attempt", request.timeoutMillis(), () -> {
+        return call("attempt", request.timeoutMillis(), () -> {
             while (true) {
                 RowAcquisition hold = locks.holdFor(request.acquisition());
                 AcquireResult answer = hold.tryAcquire(database.storable(request), leavesNanos, deadlineNanos);
@@ -84,7 +83,7 @@ final class LockedRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        CompletionStage<Boolean> done = stage("abandonment", timeoutMillis, () -> {
+        CompletionStage<Boolean> done = call("abandonment", timeoutMillis, () -> {
             RowAcquisition hold = locks.hold(acquisition.owner());
             if (hold != null) {
                 hold.abandon(deadline(timeoutMillis));
@@ -135,7 +134,7 @@ final class LockedRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        return stage("release of token " + grant.token(), timeoutMillis, () -> {
+        return call("release of token " + grant.token(), timeoutMillis, () -> {
             RowAcquisition hold = locks.hold(grant.acquisition().owner());
             boolean held = hold != null && hold.release(grant, deadline(timeoutMillis));
             return held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
@@ -144,7 +143,7 @@ final class LockedRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return stage("holder", timeoutMillis, () -> locks.holder(name, timeoutMillis));
+        return call("holder", timeoutMillis, () -> locks.holder(name, timeoutMillis));
     }
 
     @Override
@@ -156,15 +155,8 @@ final class LockedRowBackend implements LockBackend {
         return System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     }
 
-    /** The engine puts the lock's name before the message. */
-    private <T> CompletionStage<T> stage(String what, long timeoutMillis, BoundedExecutor.SqlCall<T> call) {
-        try {
-            return CompletableFuture.completedStage(
-                    database.noted(() -> BoundedExecutor.await(executor, timeoutMillis, call)));
-        } catch (SQLException e) {
-            return CompletableFuture.failedStage(database.explained(what, e));
-        } catch (LockException e) {
-            return CompletableFuture.failedStage(e);
-        }
+    private <T> CompletionStage<T> call(String operation, long timeoutMillis, BoundedExecutor.SqlCall<T> call) {
+        return database.failures()
+                .call(operation, () -> database.noted(() -> BoundedExecutor.await(executor, timeoutMillis, call)));
     }
 }

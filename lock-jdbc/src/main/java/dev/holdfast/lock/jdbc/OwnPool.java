@@ -38,7 +38,7 @@ final class OwnPool implements AutoCloseable {
         try {
             return new OwnPool(inTime(timeoutMillis, () -> connect(config(uri, source, timeoutMillis))));
         } catch (SQLException e) {
-            throw Database.explained("connecting", "the database", e);
+            throw JdbcFailures.CONNECTING.translate("connecting", e);
         }
     }
 

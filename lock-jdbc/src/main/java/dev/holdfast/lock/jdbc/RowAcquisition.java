@@ -313,7 +313,7 @@ final class RowAcquisition {
     private RowSession current() {
         RowSession mine = session;
         if (mine == null) {
-            throw new IllegalStateException("lock '" + LockName.printable(acquisition.name()) + "' has no connection");
+            throw new IllegalStateException("the acquisition has no connection");
         }
         return mine;
     }

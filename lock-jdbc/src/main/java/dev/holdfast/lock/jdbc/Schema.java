@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.Remedy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -99,7 +100,7 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
     }
 
     /** What to say when a right is missing. */
-    LockConfigurationException denied(String what, String user, SQLException cause) {
+    Remedy denied(String user, Throwable cause) {
         String rights = "SELECT, INSERT, UPDATE" + (strategy == JdbcStrategy.UNIQUE_INDEX ? ", DELETE" : "");
         String sequence = strategy != JdbcStrategy.UNIQUE_INDEX
                 ? ""
@@ -108,10 +109,9 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
                     case MARIADB, MYSQL -> "; GRANT SELECT, INSERT ON " + table + "_token TO " + user;
                     case H2 -> "";
                 };
-        return new LockConfigurationException(
-                what + ": " + dialect.title() + " denies access to table '" + table + "' (" + cause.getMessage()
-                        + "); run: GRANT " + rights + " ON " + table + " TO " + user + sequence,
-                cause);
+        return new Remedy.Configuration(
+                dialect.title() + " denies access to table '" + table + "' (" + cause.getMessage() + ")",
+                "run: GRANT " + rights + " ON " + table + " TO " + user + sequence);
     }
 
     /** What to say when there is a table of that name that is another one. */

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.LockName;
@@ -242,7 +241,7 @@ final class TransactionLock {
         }
     }
 
-    private static LockException explained(String name, Duration wait, Dialect dialect, SQLException e) {
+    private static RuntimeException explained(String name, Duration wait, Dialect dialect, SQLException e) {
         String lock = "lock '" + LockName.printable(name) + "': ";
         JdbcFailure failure = JdbcFailure.of(e);
         if (failure == JdbcFailure.CONFLICT && isTimeOut(e)) {
@@ -270,7 +269,7 @@ final class TransactionLock {
                         lock + dialect.title() + " has chosen this transaction to be tried again (" + e.getMessage()
                                 + "); roll it back and repeat it",
                         e)
-                : Database.explained("lock '" + LockName.printable(name) + "'", dialect.title(), e);
+                : JdbcFailures.of(dialect.title()).translate("lock '" + LockName.printable(name) + "'", e);
     }
 
     /** PostgreSQL and {@link #stale} say 40001, MariaDB 1020; the code tells what InnoDB and H2 say of deadlocks. */

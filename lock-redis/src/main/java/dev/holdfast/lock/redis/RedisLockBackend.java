@@ -115,10 +115,8 @@ final class RedisLockBackend implements LockBackend {
             Long.toString(arrival),
             Long.toString(round)
         };
-        CompletionStage<AcquireResult> answer = answer(
-                "attempt",
-                sender.tryAcquire(keys, args, round, request.timeoutMillis()),
-                reply -> {
+        CompletionStage<AcquireResult> answer =
+                answer("attempt", sender.tryAcquire(keys, args, round, request.timeoutMillis()), reply -> {
                     if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
                         signals.missed();
                     }

@@ -138,7 +138,8 @@ final class RedlockBackend implements LockBackend {
                             .max()
                             .orElseThrow();
                     if (!rounds.grants(owner, round)) {
-                        throw new LockUnavailableException("attempt: it was given up before it was granted; a later one decides");
+                        throw new LockUnavailableException(
+                                "attempt: it was given up before it was granted; a later one decides");
                     }
                     return new AcquireResult.Granted(new Grant(
                             request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));

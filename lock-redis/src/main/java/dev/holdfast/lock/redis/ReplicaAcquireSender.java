@@ -111,8 +111,8 @@ final class ReplicaAcquireSender implements AcquireSender {
     }
 
     private static LockUnavailableException notSent(ReplicaJob job) {
-        return new LockUnavailableException("the attempt was not sent within "
-                + job.timeoutMillis() + " ms, because all connections wait for replicas or for the server; try again");
+        return new LockUnavailableException("the attempt was not sent within " + job.timeoutMillis()
+                + " ms, because all connections wait for replicas or for the server; try again");
     }
 
     private void run(ReplicaLane lane, List<ReplicaJob> jobs) {
@@ -156,7 +156,8 @@ final class ReplicaAcquireSender implements AcquireSender {
         if (rounds.grants(job.owner(), job.round())) {
             answer.complete(grant);
         } else {
-            answer.completeExceptionally(new LockUnavailableException("the attempt was given up before it was granted; a later one decides"));
+            answer.completeExceptionally(new LockUnavailableException(
+                    "the attempt was given up before it was granted; a later one decides"));
         }
     }
 
@@ -230,7 +231,7 @@ final class ReplicaAcquireSender implements AcquireSender {
         }
         open.forEach(ReplicaLane::close);
         unanswered.forEach(job -> job.reply()
-                .completeExceptionally(new LockUnavailableException(
-                        "the client was closed before the attempt was sent")));
+                .completeExceptionally(
+                        new LockUnavailableException("the client was closed before the attempt was sent")));
     }
 }

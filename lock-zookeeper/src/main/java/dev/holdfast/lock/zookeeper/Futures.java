@@ -1,9 +1,9 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.BiConsumer;
-import java.util.function.Supplier;
 import org.apache.zookeeper.KeeperException.Code;
 
 /** Small joints between stages. */
@@ -26,18 +26,9 @@ final class Futures {
             if (failure == null) {
                 to.complete(value);
             } else {
-                to.completeExceptionally(ZooKeeperFailures.unwrap(failure));
+                to.completeExceptionally(FailureTranslator.unwrap(failure));
             }
         });
-    }
-
-    /** Calls it; what it throws becomes a failed stage. */
-    static <T> CompletableFuture<T> start(Supplier<CompletableFuture<T>> requests) {
-        try {
-            return requests.get();
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(e);
-        }
     }
 
     /** The second stage; if it fails, the first one's failure, if any, tells better why. */
@@ -50,7 +41,7 @@ final class Futures {
                 listen(
                         cause,
                         (nothing, reason) -> result.completeExceptionally(
-                                ZooKeeperFailures.unwrap(reason == null ? failure : reason)));
+                                FailureTranslator.unwrap(reason == null ? failure : reason)));
             }
         });
         return result;
@@ -61,6 +52,6 @@ final class Futures {
         if (ZooKeeperFailures.is(failure, expected)) {
             return value;
         }
-        throw new CompletionException(ZooKeeperFailures.unwrap(failure));
+        throw new CompletionException(FailureTranslator.unwrap(failure));
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.FailureTranslator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -66,7 +67,7 @@ final class Listings {
         CompletableFuture<?> before = last.getAndSet(mine);
         Futures.listen(
                 before.handle((value, failure) -> null),
-                (nothing, none) -> Futures.pass(Futures.start(() -> alone(path)), mine));
+                (nothing, none) -> Futures.pass(FailureTranslator.guard(() -> alone(path)), mine));
         return mine;
     }
 

@@ -5,6 +5,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
@@ -80,8 +81,7 @@ final class QueueProtocol {
     CompletableFuture<AcquireResult> tryAcquire(AcquireRequest request, ZooKeeperAcquisition node) {
         Session session = sessions.current();
         if (node.phase() == Phase.ENDED) {
-            throw new LockUnavailableException(
-                    "lock '" + node.name() + "': the attempt came after its acquisition's end");
+            throw new LockUnavailableException("the attempt came after its acquisition's end");
         }
         if (node.place != null && !node.isAt(session)) {
             node.leave();
@@ -106,8 +106,8 @@ final class QueueProtocol {
         ZooKeeperAcquisition node = run.node;
         Session session = run.session;
         if (run.round >= ROUNDS) {
-            throw new LockUnavailableException("lock '" + node.name() + "': its nodes at " + tree.parent(node.name())
-                    + " were deleted " + ROUNDS + " times in a row; see who deletes them");
+            throw new LockUnavailableException("its nodes at " + tree.parent(node.name()) + " were deleted " + ROUNDS
+                    + " times in a row; see who deletes them");
         }
         String parent = tree.parent(node.name());
         byte[] identity = run.request.identity().encoded().getBytes(StandardCharsets.UTF_8);
@@ -124,11 +124,12 @@ final class QueueProtocol {
                 Place place = new Place(session, child.path(), child.czxid());
                 node.place = place;
                 node.deletionSent = false;
-                Futures.pass(Futures.start(() -> created(run, place, listed)), result);
+                Futures.pass(FailureTranslator.guard(() -> created(run, place, listed)), result);
             } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {
                 session.successions().forget(node.name());
                 CompletableFuture<Void> ensured = tree.ensureParent(session, parent);
-                Futures.pass(Futures.preferFailure(ensured, Futures.start(() -> enqueue(run.next()))), result);
+                Futures.pass(
+                        Futures.preferFailure(ensured, FailureTranslator.guard(() -> enqueue(run.next()))), result);
             } else {
                 if (!ZooKeeperFailures.isSessionEnd(failure) && !ZooKeeperFailures.isFinal(failure)) {
                     node.unsure = session;
@@ -233,7 +234,7 @@ final class QueueProtocol {
     private CompletableFuture<AcquireResult> deleted(Run run) {
         if (run.node.lose(LossReason.REVOKED, "its node was deleted")) {
             nodes.remove(run.node.acquisition().owner(), run.node);
-            throw new LockUnavailableException("lock '" + run.node.name() + "': the node of its grant was deleted");
+            throw new LockUnavailableException("the node of its grant was deleted");
         }
         run.node.leave();
         return enqueue(run.next());
@@ -288,13 +289,13 @@ final class QueueProtocol {
             node.become(Phase.QUEUED, Phase.ENDED);
             nodes.remove(node.acquisition().owner(), node);
             removals.removeInTurn(node);
-            throw new LockConfigurationException("lock '" + node.name() + "': the ensemble's zxid 0x"
+            throw new LockConfigurationException("the ensemble's zxid 0x"
                     + Long.toHexString(place.czxid()) + " has an epoch beyond 2^21, too large for a fencing token;"
                     + " move the locks to an ensemble with fewer elections behind it");
         }
         long leaseMillis = Math.min(run.request.leaseMillis(), certainMillis);
         if (leaseMillis < 1 || !place.session().isAlive() || !place.equals(node.place)) {
-            throw new LockUnavailableException("lock '" + node.name() + "': the session ended while it was granted");
+            throw new LockUnavailableException("the session ended while it was granted");
         }
         Grant grant = new Grant(node.acquisition(), place.czxid(), leaseMillis, node);
         node.grant = grant;
@@ -302,14 +303,13 @@ final class QueueProtocol {
         node.endNanos = run.startNanos + TimeUnit.MILLISECONDS.toNanos(node.leaseMillis);
         node.predecessorWatch.close();
         if (!node.become(Phase.QUEUED, Phase.HELD) && node.phase() != Phase.HELD) {
-            throw new LockUnavailableException(
-                    "lock '" + node.name() + "': the acquisition ended while it was granted");
+            throw new LockUnavailableException("the acquisition ended while it was granted");
         }
         if (!place.session().isAlive()) {
             // The end of the session may have been told just before the node became a holder's.
             node.lose(LossReason.SESSION_LOST, "the session ended while the lock was granted");
             nodes.remove(node.acquisition().owner(), node);
-            throw new LockUnavailableException("lock '" + node.name() + "': the session ended while it was granted");
+            throw new LockUnavailableException("the session ended while it was granted");
         }
         timer.sweepBy(node.endNanos);
         return CompletableFuture.completedFuture(new AcquireResult.Granted(grant));

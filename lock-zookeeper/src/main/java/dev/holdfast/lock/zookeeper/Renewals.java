@@ -1,6 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
@@ -125,7 +126,7 @@ final class Renewals {
             node.lose(LossReason.SESSION_LOST, "the session has expired");
             return lost(node);
         }
-        Throwable cause = ZooKeeperFailures.unwrap(failure);
+        Throwable cause = FailureTranslator.unwrap(failure);
         return new RenewResult.Unknown("ZooKeeper did not confirm the node: " + cause.getMessage(), cause);
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult.Lost;
 import dev.holdfast.lock.spi.Subscription;
@@ -88,7 +89,7 @@ final class ZooKeeperAcquisition implements Ticket {
         if (grant.handle() instanceof ZooKeeperAcquisition node) {
             return node;
         }
-        throw new IllegalArgumentException("lock '" + grant.acquisition().name() + "': the grant is not of ZooKeeper");
+        throw new IllegalArgumentException("the grant is not of ZooKeeper");
     }
 
     /** An acquisition that is not known here (any more), to make sure that it has no node in that session. */
@@ -175,20 +176,7 @@ final class ZooKeeperAcquisition implements Ticket {
     }
 
     private static <T> void run(Supplier<CompletableFuture<T>> requests, CompletableFuture<T> mine) {
-        CompletableFuture<T> started;
-        try {
-            started = requests.get();
-        } catch (RuntimeException e) {
-            mine.completeExceptionally(e);
-            return;
-        }
-        Futures.listen(started, (value, failure) -> {
-            if (failure == null) {
-                mine.complete(value);
-            } else {
-                mine.completeExceptionally(ZooKeeperFailures.unwrap(failure));
-            }
-        });
+        Futures.pass(FailureTranslator.guard(requests::get), mine);
     }
 
     @Override

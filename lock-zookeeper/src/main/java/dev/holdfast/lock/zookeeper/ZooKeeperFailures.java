@@ -1,23 +1,21 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.LockUnavailableException;
-import java.util.concurrent.CompletionException;
+import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Remedy;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 
-/** What a refusal by ZooKeeper means: try again, or mend something. */
+/** What failures of ZooKeeper's client mean: try again, or mend something. */
 final class ZooKeeperFailures {
+
+    private static final FailureTranslator TRANSLATOR = new FailureTranslator("ZooKeeper", ZooKeeperFailures::remedy);
 
     private ZooKeeperFailures() {}
 
-    static Throwable unwrap(Throwable failure) {
-        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-    }
-
     static boolean is(Throwable failure, Code code) {
-        return unwrap(failure) instanceof KeeperException refusal && refusal.code() == code;
+        return FailureTranslator.unwrap(failure) instanceof KeeperException refusal && refusal.code() == code;
     }
 
     /** Whether the session is over, so that none of its nodes is left for long. */
@@ -27,30 +25,27 @@ final class ZooKeeperFailures {
 
     /** Whether the servers refused the request for good, so that it was not carried out and need not be repeated. */
     static boolean isFinal(Throwable failure) {
-        return unwrap(failure) instanceof KeeperException refusal
+        return FailureTranslator.unwrap(failure) instanceof KeeperException refusal
                 && !remedy(refusal.code()).isEmpty();
     }
 
-    /** The engine's exception for it; one that already is comes back as it is. */
-    static LockException translate(String name, String doing, Throwable failure) {
-        Throwable cause = unwrap(failure);
-        if (cause instanceof LockException known) {
-            return known;
-        }
-        String observed = "lock '" + name + "': ZooKeeper failed to " + doing + ": " + describe(cause);
+    /** Translates the failure of a request; {@code doing} goes on after "ZooKeeper failed to". */
+    static <T> CompletableFuture<T> translate(String doing, CompletionStage<T> stage) {
+        return TRANSLATOR.translate("ZooKeeper failed to " + doing, stage);
+    }
+
+    private static Remedy remedy(Throwable cause) {
         if (cause instanceof KeeperException refusal) {
             String remedy = remedy(refusal.code());
             if (!remedy.isEmpty()) {
-                return new LockConfigurationException(observed + "; " + remedy, cause);
+                return new Remedy.Configuration(describe(cause), remedy);
             }
         }
         if (cause instanceof IllegalStateException || cause instanceof IllegalArgumentException) {
-            return new LockConfigurationException(
-                    observed + "; start the CuratorFramework before it is used and close it after the LockClient",
-                    cause);
+            return new Remedy.Configuration(
+                    describe(cause), "start the CuratorFramework before it is used and close it after the LockClient");
         }
-        return new LockUnavailableException(
-                observed + "; the outcome is unknown, try again when the ensemble answers", cause);
+        return new Remedy.Unavailable(describe(cause), "the outcome is unknown, try again when the ensemble answers");
     }
 
     private static String describe(Throwable cause) {

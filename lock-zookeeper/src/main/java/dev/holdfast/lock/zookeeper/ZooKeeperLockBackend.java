@@ -6,6 +6,7 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.Identity;
@@ -108,7 +109,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         AcquisitionId acquisition = request.acquisition();
         ZooKeeperAcquisition node =
                 nodes.computeIfAbsent(acquisition.owner(), owner -> ZooKeeperAcquisition.of(acquisition));
-        return translated(acquisition.name(), "queue for it", node.inTurn(() -> attempts.tryAcquire(request, node)));
+        return translated("queue for it", node.inTurn(() -> attempts.tryAcquire(request, node)));
     }
 
     @Override
@@ -145,25 +146,22 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         ZooKeeperAcquisition known = nodes.remove(acquisition.owner());
-        try {
+        CompletableFuture<Boolean> removed = FailureTranslator.guard(() -> {
             ZooKeeperAcquisition node =
                     known == null ? ZooKeeperAcquisition.ended(acquisition, sessions.current()) : known;
             node.stopWatching();
-            CompletableFuture<Boolean> removed = node.inTurn(() -> {
+            return node.inTurn(() -> {
                 node.become(Phase.QUEUED, Phase.ENDED);
                 node.become(Phase.HELD, Phase.ENDED);
                 return removals.remove(node);
             });
-            return translated(acquisition.name(), "remove its node", removed).thenApply(there -> null);
-        } catch (RuntimeException e) {
-            return CompletableFuture.failedFuture(
-                    ZooKeeperFailures.translate(acquisition.name(), "remove its node", e));
-        }
+        });
+        return translated("remove its node", removed).thenApply(there -> null);
     }
 
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        return translated(grants.get(0).acquisition().name(), "renew it", Futures.start(() -> renewals.renew(grants)));
+        return translated("renew it", FailureTranslator.guard(() -> renewals.renew(grants)));
     }
 
     @Override
@@ -187,12 +185,13 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
                 return ReleaseResult.RELEASED;
             });
         });
-        return translated(grant.acquisition().name(), "release it", released);
+        return translated("release it", released);
     }
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return translated(name, "read its holder", Futures.start(() -> holder(sessions.current(), name, HOLDER_READS)));
+        return translated(
+                "read its holder", FailureTranslator.guard(() -> holder(sessions.current(), name, HOLDER_READS)));
     }
 
     private CompletableFuture<Optional<HolderInfo>> holder(Session session, String name, int reads) {
@@ -350,17 +349,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         return closer;
     }
 
-    private <T> CompletableFuture<T> translated(String name, String doing, CompletableFuture<T> stage) {
-        CompletableFuture<T> result = new CompletableFuture<>();
+    private <T> CompletableFuture<T> translated(String doing, CompletableFuture<T> stage) {
         unanswered.incrementAndGet();
-        Futures.listen(stage, (value, failure) -> {
-            unanswered.decrementAndGet();
-            if (failure == null) {
-                result.complete(value);
-            } else {
-                result.completeExceptionally(ZooKeeperFailures.translate(name, doing, failure));
-            }
-        });
-        return result;
+        return ZooKeeperFailures.translate(doing, stage.whenComplete((value, failure) -> unanswered.decrementAndGet()));
     }
 }

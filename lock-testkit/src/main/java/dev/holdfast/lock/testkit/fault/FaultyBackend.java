@@ -234,7 +234,6 @@ public final class FaultyBackend extends ForwardingBackend {
     }
 
     private static LockUnavailableException broken(Request request, String when) {
-        return new LockUnavailableException(
-                "injected fault, the " + request + " failed " + when + "; try again");
+        return new LockUnavailableException("injected fault, the " + request + " failed " + when + "; try again");
     }
 }

@@ -94,8 +94,8 @@ public final class MemoryLockBackend implements LockBackend {
 
     private <T> CompletionStage<T> answer(Supplier<T> request) {
         if (closed.get()) {
-            return CompletableFuture.failedStage(new LockUnavailableException(
-                    "this connection to the memory store is closed; open another one"));
+            return CompletableFuture.failedStage(
+                    new LockUnavailableException("this connection to the memory store is closed; open another one"));
         }
         return CompletableFuture.completedStage(request.get());
     }

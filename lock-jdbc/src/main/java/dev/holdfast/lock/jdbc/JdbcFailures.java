@@ -1,0 +1,62 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Remedy;
+
+/** What failures of a database mean; {@link JdbcFailure} tells them apart. */
+final class JdbcFailures {
+    /** For failures before the dialect is known. */
+    static final FailureTranslator CONNECTING = of("the database");
+
+    private static final String SOMEBODY = "<the user>";
+
+    private JdbcFailures() {}
+
+    /** For a database whose table is somebody else's affair. */
+    static FailureTranslator of(String database) {
+        return new FailureTranslator(database, cause -> remedy(database, cause));
+    }
+
+    /** For statements on our table. */
+    static FailureTranslator of(Schema schema) {
+        return of(schema, SOMEBODY);
+    }
+
+    /** The same, for a user whose name is known. */
+    static FailureTranslator of(Schema schema, String user) {
+        String database = schema.dialect().title();
+        return new FailureTranslator(database, cause -> switch (JdbcFailure.of(cause)) {
+            case NO_TABLE -> new Remedy.PassThrough(schema.missing(cause));
+            case NO_PERMISSION -> schema.denied(user, cause);
+            default -> remedy(database, cause);
+        });
+    }
+
+    private static Remedy remedy(String database, Throwable cause) {
+        if (cause instanceof RuntimeException ours) {
+            return new Remedy.PassThrough(ours);
+        }
+        String seen = " (" + cause.getMessage() + ")";
+        return switch (JdbcFailure.of(cause)) {
+            case NO_ACCESS ->
+                new Remedy.Configuration(
+                        database + " refuses the connection" + seen,
+                        "check the user, the password and the database's name");
+            case READ_ONLY ->
+                new Remedy.Unavailable(
+                        database + " accepts no writes" + seen, "a standby? lead the data source to the primary");
+            case NO_TABLE, NO_PERMISSION, REFUSED ->
+                new Remedy.Configuration(
+                        database + " refuses the statement" + seen,
+                        "check its version and the table's columns against the schema file");
+            case CONFLICT ->
+                new Remedy.Unavailable(
+                        "other transactions of " + database + " were in the way all the time" + seen,
+                        "do not keep transactions open on the lock table");
+            case UNAVAILABLE ->
+                new Remedy.Unavailable(
+                        "no usable answer from " + database + seen + ", the outcome is unknown",
+                        "check the server, the network and the pool's size");
+        };
+    }
+}
