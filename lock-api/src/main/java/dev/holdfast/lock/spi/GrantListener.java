@@ -9,7 +9,7 @@ public interface GrantListener {
      * The grant may end at any time: it counts as not valid until its next renewal is confirmed.
      *
      * @param grant the grant in doubt
-     * @param detail what was seen
+     * @param detail what was observed
      */
     void suspect(Grant grant, String detail);
 
@@ -18,7 +18,7 @@ public interface GrantListener {
      *
      * @param grant the ended grant
      * @param reason why
-     * @param detail what was seen
+     * @param detail what was observed
      */
     void lost(Grant grant, LossReason reason, String detail);
 }

@@ -13,13 +13,17 @@ import java.util.concurrent.CompletionStage;
  * {@link dev.holdfast.lock.LockConfigurationException} is for what the user can mend: the store refused the request. If it
  * could leave anything for longer than a lease all the same, it is cleaned up by one {@link #abandon}. Any other exception is
  * final for the caller too; its outcome on the server is unknown, and is cleaned up by {@link #abandon}.
+ * {@link FailureTranslator} makes these exceptions from those of a store's client.
+ *
+ * <p><b>Messages</b> say what was observed and what to do, and contain no secret. They do not name the lock: the engine puts
+ * its name before them.
  *
  * <p><b>Threads.</b> Thread-safe. If {@link BackendInfo#blocking()}, each method does its work on the calling thread and
- * returns a completed stage, within the time-out it was given: if it does not, the engine serves others, but it cannot
- * call back the thread that is in the call, and its own threads for such calls are few. Otherwise each method returns at
- * once, and stages and callbacks run on threads on which short, non-blocking code is allowed, calls of this interface
- * among them: a client library that forbids that on its own threads is left by a hop first. The engine bounds the wait
- * for a stage that never completes, and copes with one that completes late.
+ * returns a completed stage within the time-out. If it does not, the engine serves others, but it cannot get back the
+ * thread that is in the call, and it has few threads of its own for such calls. Otherwise each method returns at once.
+ * Stages complete and callbacks run on threads that allow short, non-blocking code, calls of this interface among it; if a
+ * client library forbids that on its threads, the backend hops to another one first. The engine bounds the wait for a stage
+ * that never completes, and copes with one that completes late.
  *
  * <p><b>Time-outs.</b> {@code timeoutMillis} is how long the engine waits for that one request; positive.
  */
@@ -36,9 +40,9 @@ public interface LockBackend extends AutoCloseable {
      * Sets the listener for grants that end, or are in doubt, between two renewals. Called once, before anything else. A
      * backend that learns of nothing between renewals ignores it.
      *
-     * @param observer the engine's listener; cheap, non-blocking, callable from any thread
+     * @param listener the engine's listener; cheap, non-blocking, callable from any thread
      */
-    default void setGrantListener(GrantListener observer) {}
+    default void setGrantListener(GrantListener listener) {}
 
     /**
      * Tries to acquire a lock for an acquisition.
@@ -56,14 +60,13 @@ public interface LockBackend extends AutoCloseable {
 
     /**
      * Calls back when the lock may have become free for the ticket's acquisition. It may call too often, too late or,
-     * after trouble with the server, not at all: the engine tries again from time to time in any case. If the lock
-     * became free between the attempt that gave the ticket and this call, it calls back all the same. The engine listens
-     * once to a ticket: as long as attempts answer with an equal one, also when its place in the queue has changed, the
-     * backend sees to it that the same callback is called.
+     * after trouble with the server, not at all: the engine polls in any case. If the lock became free between the attempt
+     * that gave the ticket and this call, it calls back all the same. The engine subscribes once to a ticket: as long as
+     * attempts answer with an equal one, even if its place in the queue has changed, the backend uses the same callback.
      *
      * @param ticket from {@link AcquireResult.Busy}
      * @param onMaybeFree cheap and non-blocking; starts the next attempt on the calling thread
-     * @return to be closed by the engine when it is not interested any more
+     * @return the engine closes it when it needs no more calls
      */
     default Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         return Subscription.NONE;

@@ -11,7 +11,7 @@ public sealed interface Remedy {
     /**
      * The outcome is unknown, and trying again may help: a {@link dev.holdfast.lock.LockUnavailableException}.
      *
-     * @param observation what was seen, such as {@code no answer from Redis in time}
+     * @param observation what was observed, such as {@code no answer from Redis in time}
      * @param remedy what to do, such as {@code see whether the cluster has a leader}
      */
     record Unavailable(String observation, String remedy) implements Remedy {}
@@ -20,7 +20,7 @@ public sealed interface Remedy {
      * The store refuses the request until the user has mended something: a
      * {@link dev.holdfast.lock.LockConfigurationException}.
      *
-     * @param observation what was seen, such as {@code Redis refuses it: NOAUTH}
+     * @param observation what was observed, such as {@code Redis refuses it: NOAUTH}
      * @param remedy what to mend, such as {@code put the password into the URI}
      */
     record Configuration(String observation, String remedy) implements Remedy {}

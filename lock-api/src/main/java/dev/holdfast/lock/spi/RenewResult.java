@@ -18,14 +18,14 @@ public sealed interface RenewResult {
      * The server reported that the grant has ended.
      *
      * @param reason why
-     * @param detail what was seen
+     * @param detail what was observed
      */
     record Lost(LossReason reason, String detail) implements RenewResult {}
 
     /**
      * No usable answer; the grant may or may not have been renewed.
      *
-     * @param detail what was seen
+     * @param detail what was observed
      * @param cause the failure, or null
      */
     record Unknown(String detail, @Nullable Throwable cause) implements RenewResult {}

@@ -12,8 +12,11 @@ import java.util.concurrent.locks.ReentrantLock;
  * would wake the timer's thread twice a request; instead there is one task while anything is under way, which is set
  * for the earliest deadline that was known when it was set. A request that ends in time costs an entry in a map.
  *
- * <p>No deadline is missed: a request is entered before it is looked whether an early enough task is set, and a task is
- * no longer set when it begins to look at the entries.
+ * <p>No deadline is missed: a request is entered before the check whether an early enough task is set, and a task is no
+ * longer set when it begins to look at the entries.
+ *
+ * <p>The engine's own time-outs are not made by this class: they count on its injected clock, and share the one wake-up of
+ * its housekeeper with renewals.
  *
  * <p>Thread-safe; never blocks. Futures are failed on a thread that all users of {@link CompletableFuture}'s own time-outs
  * share, so what depends on them must be short.
@@ -28,8 +31,8 @@ public final class Timeouts {
     public Timeouts() {}
 
     /**
-     * Fails the future with {@link TimeoutException} unless it completes within the given time. Whoever gives a future a
-     * deadline calls {@link #cancel} when it has ended.
+     * Fails the future with {@link TimeoutException} unless it completes within the given time. The caller calls
+     * {@link #cancel} when it has ended.
      *
      * @param future if it has completed already, this does nothing
      * @param timeoutMillis from now, in milliseconds
