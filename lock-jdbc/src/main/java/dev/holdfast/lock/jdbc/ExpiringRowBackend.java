@@ -242,7 +242,8 @@ final class ExpiringRowBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return database.failures().call("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
+        return database.failures()
+                .call("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
     }
 
     @Override
