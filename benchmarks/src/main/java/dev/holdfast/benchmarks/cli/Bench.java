@@ -165,23 +165,23 @@ public final class Bench implements Callable<Integer> {
 
     /** All scenarios on one store, except the killed holders. */
     private void measure(String name, Path work) throws IOException, InterruptedException {
-        List<WorkerGroup> crews = new ArrayList<>();
+        List<WorkerGroup> groups = new ArrayList<>();
         try (Store store = Store.start(name)) {
             for (Candidate candidate : Candidates.of(name)) {
                 if (takes(candidate)) {
-                    crews.add(new WorkerGroup(store, candidate, settings(work)));
+                    groups.add(new WorkerGroup(store, candidate, settings(work)));
                 }
             }
             Rounds rounds = new Rounds(results, plan(), this::progress);
             for (Scenario scenario : scenarios()) {
-                rounds.run(name, scenario, crews);
-                crews.forEach(group -> group.dismiss(1));
+                rounds.run(name, scenario, groups);
+                groups.forEach(group -> group.dismiss(1));
                 print(name, store.version(), scenario.id(), scenario.title(), scenario.main());
             }
             footnotes.put(name, Footnotes.of(store, plan(), spec.commandLine()));
             finish(name);
         } finally {
-            crews.forEach(WorkerGroup::close);
+            groups.forEach(WorkerGroup::close);
         }
     }
 

@@ -35,11 +35,11 @@ public final class Rounds {
      *
      * @param store the store's name
      * @param scenario what to do
-     * @param crews who
+     * @param groups who
      * @throws InterruptedException if interrupted
      */
-    public void run(String store, Scenario scenario, List<WorkerGroup> crews) throws InterruptedException {
-        List<WorkerGroup> order = new ArrayList<>(crews.stream()
+    public void run(String store, Scenario scenario, List<WorkerGroup> groups) throws InterruptedException {
+        List<WorkerGroup> order = new ArrayList<>(groups.stream()
                 .filter(group -> scenario.takes(group.candidate()))
                 .toList());
         order.forEach(group -> results.enter(group.candidate()));

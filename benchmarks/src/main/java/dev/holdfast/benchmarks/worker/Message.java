@@ -36,15 +36,15 @@ public final class Message {
         if (parts[0].isEmpty()) {
             throw new IllegalArgumentException("an empty line");
         }
-        Message fields = new Message(parts[0]);
+        Message message = new Message(parts[0]);
         for (int i = 1; i < parts.length; i++) {
             int equals = parts[i].indexOf('=');
             if (equals < 1) {
                 throw new IllegalArgumentException("no key=value: '" + parts[i] + "' in '" + line + "'");
             }
-            fields.values.put(parts[i].substring(0, equals), parts[i].substring(equals + 1));
+            message.values.put(parts[i].substring(0, equals), parts[i].substring(equals + 1));
         }
-        return fields;
+        return message;
     }
 
     /**

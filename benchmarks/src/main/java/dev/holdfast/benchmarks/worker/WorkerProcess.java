@@ -116,11 +116,11 @@ public final class WorkerProcess implements AutoCloseable {
         if (text == null) {
             throw new IOException(title + ": died; log:\n" + logTail());
         }
-        Message fields = Message.parse(text.substring(Worker.MARK.length()));
-        if (!fields.word().equals("ok")) {
-            throw new IOException(title + ": " + fields.text("reason").replace('_', ' ') + "; log:\n" + logTail());
+        Message message = Message.parse(text.substring(Worker.MARK.length()));
+        if (!message.word().equals("ok")) {
+            throw new IOException(title + ": " + message.text("reason").replace('_', ' ') + "; log:\n" + logTail());
         }
-        return fields;
+        return message;
     }
 
     /**

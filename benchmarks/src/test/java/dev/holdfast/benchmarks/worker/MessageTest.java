@@ -13,9 +13,9 @@ class MessageTest {
         Histogram histogram = new Histogram(1_000_000, 3);
         histogram.recordValue(777);
         histogram.recordValue(999_999);
-        Message fields = new Message("ok").with("name", "a=b").with("n", 42).with("h", histogram);
+        Message message = new Message("ok").with("name", "a=b").with("n", 42).with("h", histogram);
 
-        Message read = Message.parse(fields.toString());
+        Message read = Message.parse(message.toString());
 
         assertThat(read.word()).isEqualTo("ok");
         assertThat(read.text("name")).isEqualTo("a=b");

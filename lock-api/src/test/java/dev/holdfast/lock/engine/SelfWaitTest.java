@@ -163,7 +163,7 @@ class SelfWaitTest {
         return written.toString(StandardCharsets.UTF_8);
     }
 
-    /** Timers of five seconds are kept, so that the test runs them; those of the pulse, of another length, are not. */
+    /** Timers of five seconds are kept, so that the test runs them; those of the housekeeper, of another length, are not. */
     private EngineClient client() {
         Timer timer = (delay, task) -> {
             if (delay == TimeUnit.SECONDS.toNanos(5)) {

@@ -370,7 +370,7 @@ final class Simulation {
                 .sum();
         check(
                 unfinished == 0,
-                unfinished + " callers are still waiting or heldLock: " + waiting.values() + "; " + store);
+                unfinished + " callers are still waiting or holding: " + waiting.values() + "; " + store);
         for (String name : List.of("a", "b")) {
             check(!store.isHeldOrAwaited(name), "left on the server: " + store);
         }

@@ -157,7 +157,7 @@ final class EtcdCountingTest {
             waiter.queueUp();
             Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
-            Subscription signal = second.subscribe(ticket, calls::incrementAndGet);
+            Subscription subscription = second.subscribe(ticket, calls::incrementAndGet);
             await().atMost(PATIENCE).until(() -> watches() == 1);
             long entries = fixture.server().sum("etcd_server_proposals_committed_total", "");
             long txns = calls("Txn");
@@ -179,7 +179,7 @@ final class EtcdCountingTest {
             release(first, held);
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             assertThat(waiter.tryAcquire(BackendDriver.WAIT_MILLIS)).isInstanceOf(AcquireResult.Granted.class);
-            signal.close();
+            subscription.close();
         }
     }
 
@@ -273,7 +273,7 @@ final class EtcdCountingTest {
     void release_with200Waiters_wakesOne() throws Exception {
         String name = newName();
         List<LockBackend> backends = new ArrayList<>();
-        List<AutoCloseable> signals = new ArrayList<>();
+        List<AutoCloseable> subscriptions = new ArrayList<>();
         AtomicInteger woken = new AtomicInteger();
         AtomicInteger firstWoken = new AtomicInteger();
         try {
@@ -287,7 +287,7 @@ final class EtcdCountingTest {
                 waiter.queueUp();
                 Ticket ticket = waiter.ticket();
                 AtomicInteger mine = i == 0 ? firstWoken : new AtomicInteger();
-                signals.add(backend.subscribe(ticket, () -> {
+                subscriptions.add(backend.subscribe(ticket, () -> {
                     woken.incrementAndGet();
                     mine.incrementAndGet();
                 }));
@@ -300,8 +300,8 @@ final class EtcdCountingTest {
             await().atMost(PATIENCE).until(() -> firstWoken.get() == 1);
             assertThat(woken).hasValue(1);
         } finally {
-            for (AutoCloseable signal : signals) {
-                signal.close();
+            for (AutoCloseable subscription : subscriptions) {
+                subscription.close();
             }
             backends.forEach(LockBackend::close);
         }

@@ -85,7 +85,7 @@ final class EtcdLateRequestTest {
             waiter.queueUp();
             Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
-            Subscription signal = waiters.subscribe(ticket, calls::incrementAndGet);
+            Subscription subscription = waiters.subscribe(ticket, calls::incrementAndGet);
             between.abandon();
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             long firstLease = keyAt(name, 1).getLease();
@@ -122,7 +122,7 @@ final class EtcdLateRequestTest {
                     .until(() -> keyAt(name, 0).getModRevision() == before.getModRevision());
             assertThat(keyAt(name, 0).getLease()).isEqualTo(before.getLease()).isNotEqualTo(firstLease);
             assertThat(renew(waiters, granted.get())).isInstanceOf(RenewResult.Renewed.class);
-            signal.close();
+            subscription.close();
         }
     }
 

@@ -114,7 +114,7 @@ final class EtcdReplayTest {
             waiter.queueUp();
             Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
-            Subscription signal = ours.subscribe(ticket, calls::incrementAndGet);
+            Subscription subscription = ours.subscribe(ticket, calls::incrementAndGet);
             replayed(recorder);
             waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
             replayed(recorder);
@@ -125,7 +125,7 @@ final class EtcdReplayTest {
             release(others, held);
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             Grant grant = waiter.acquireQueued();
-            signal.close();
+            subscription.close();
 
             KeyValue granted = replayed(recorder).get(0);
             assertThat(granted.getCreateRevision()).isEqualTo(grant.token());

@@ -236,13 +236,13 @@ final class EtcdUnknownOutcomeTest {
             Ticket ticket = waiter.ticket();
             long before = fixture.find(name, 0).get(1).getCreateRevision();
             AtomicInteger calls = new AtomicInteger();
-            var signal = other.subscribe(ticket, calls::incrementAndGet);
+            var subscription = other.subscribe(ticket, calls::incrementAndGet);
 
             revoke(fixture.find(name, 0).get(1).getLease());
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
             assertThat(fixture.entries(name)).isEqualTo(1);
             AcquireResult again = waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
-            signal.close();
+            subscription.close();
 
             assertThat(again).isInstanceOf(AcquireResult.Busy.class);
             release(holder, held);
@@ -264,13 +264,13 @@ final class EtcdUnknownOutcomeTest {
             AtomicInteger calls = new AtomicInteger();
             Runnable call = calls::incrementAndGet;
             var before = other.subscribe(ticket, call);
-            var signal = other.subscribe(ticket, call);
+            var subscription = other.subscribe(ticket, call);
             before.close();
 
             revoke(fixture.find(name, 0).get(1).getLease());
 
             await().atMost(Duration.ofSeconds(30)).until(() -> calls.get() > 0);
-            signal.close();
+            subscription.close();
         }
     }
 

@@ -146,12 +146,12 @@ final class EtcdWatchTest {
             AtomicInteger calls = new AtomicInteger();
             Context.CancellableContext context = Context.current().withCancellation();
             Ticket ticket = context.call(driver::queueUp).ticket();
-            Subscription signal = context.call(() -> waiter.subscribe(ticket, calls::incrementAndGet));
+            Subscription subscription = context.call(() -> waiter.subscribe(ticket, calls::incrementAndGet));
             await().atMost(PATIENCE).until(() -> watches() == 1);
             context.cancel(null);
             fixture.expire(name);
             await().atMost(PATIENCE).until(() -> calls.get() > 0);
-            signal.close();
+            subscription.close();
         }
     }
 }

@@ -348,9 +348,9 @@ final class BadInputTest {
                         .createTable(true)
                         .backend(TWO_SECONDS);
                 Thread.currentThread().interrupt();
-                AcquireResult attempt = tryAcquire(backend, "x");
+                AcquireResult result = tryAcquire(backend, "x");
                 assertThat(Thread.interrupted()).as("interrupt flag").isTrue();
-                assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
+                assertThat(result).isInstanceOf(AcquireResult.Granted.class);
                 assertThat(tryAcquire(backend, "y")).isInstanceOf(AcquireResult.Granted.class);
                 backend.close();
             }

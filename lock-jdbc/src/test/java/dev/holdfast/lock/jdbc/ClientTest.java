@@ -173,7 +173,7 @@ final class ClientTest {
 
     @ParameterizedTest
     @EnumSource
-    void threads_ofOneProcess_areOneContender(SharedDb shared) throws Exception {
+    void threads_ofOneProcess_areOneAcquisition(SharedDb shared) throws Exception {
         int threads = 32;
         int rounds = 10;
         ExecutorService executor = Executors.newFixedThreadPool(threads);

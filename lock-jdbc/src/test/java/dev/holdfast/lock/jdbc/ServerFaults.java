@@ -263,10 +263,10 @@ abstract class ServerFaults {
                 try (HikariDataSource west = db.pool(config -> {})) {
                     LockBackend western =
                             JdbcLocks.builder(west).strategy(strategy).backend(ClientOptions.defaults());
-                    AcquireResult attempt = tryAcquire(western, "zones");
-                    assertThat(attempt).isInstanceOf(AcquireResult.Busy.class);
+                    AcquireResult result = tryAcquire(western, "zones");
+                    assertThat(result).isInstanceOf(AcquireResult.Busy.class);
                     if (strategy != JdbcStrategy.ROW_LOCK) {
-                        assertThat(((AcquireResult.Busy) attempt).remainingMillis())
+                        assertThat(((AcquireResult.Busy) result).remainingMillis())
                                 .isBetween(1L, 60_000L);
                     }
                     Duration age = Duration.between(

@@ -49,10 +49,10 @@ final class StatementCountTest {
             acquire(counted.backend, "busy");
 
             long before = counted.statements();
-            AcquireResult attempt = tryAcquire(counted.backend, "busy");
+            AcquireResult result = tryAcquire(counted.backend, "busy");
 
-            assertThat(attempt).isInstanceOf(AcquireResult.Busy.class);
-            assertThat(((AcquireResult.Busy) attempt).remainingMillis()).isBetween(1L, 60_000L);
+            assertThat(result).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(((AcquireResult.Busy) result).remainingMillis()).isBetween(1L, 60_000L);
             assertThat(counted.statements() - before).isEqualTo(1);
         }
     }

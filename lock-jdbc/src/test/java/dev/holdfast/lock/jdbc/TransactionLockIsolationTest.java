@@ -73,9 +73,21 @@ final class TransactionLockIsolationTest {
         return connection;
     }
 
-    private void use(Connection connection) throws SQLException {
-        JdbcLocks.lockInTransaction(connection, name, PATIENCE);
-        connection.commit();
+    @FunctionalInterface
+    private interface Steps {
+        void run(Connection first, Connection second) throws Exception;
+    }
+
+    /** Runs steps of two transactions on a name that has been used before, or not. */
+    private void inTwoTransactions(Db db, Isolation isolation, boolean known, Steps steps) throws Exception {
+        try (Connection first = transaction(db, isolation);
+                Connection second = transaction(db, isolation)) {
+            if (known) {
+                JdbcLocks.lockInTransaction(first, name, PATIENCE);
+                first.commit();
+            }
+            steps.run(first, second);
+        }
     }
 
     private static int number(Connection connection, String query) throws SQLException {
@@ -115,11 +127,7 @@ final class TransactionLockIsolationTest {
             throws Exception {
         Db db = shared.db();
         String table = account(db);
-        try (Connection first = transaction(db, isolation);
-                Connection second = transaction(db, isolation)) {
-            if (known) {
-                use(first);
-            }
+        inTwoTransactions(db, isolation, known, (first, second) -> {
             readBefore(second, db, isolation, table);
             JdbcLocks.lockInTransaction(first, name, PATIENCE);
             withdrawTen(first, table);
@@ -134,7 +142,7 @@ final class TransactionLockIsolationTest {
             JdbcLocks.lockInTransaction(second, name, PATIENCE);
             withdrawTen(second, table);
             assertThat(number(second, "SELECT balance FROM " + table)).isEqualTo(80);
-        }
+        });
     }
 
     @ParameterizedTest
@@ -143,17 +151,13 @@ final class TransactionLockIsolationTest {
             throws Exception {
         Db db = shared.db();
         String table = account(db);
-        try (Connection first = transaction(db, isolation);
-                Connection second = transaction(db, isolation)) {
-            if (known) {
-                use(first);
-            }
+        inTwoTransactions(db, isolation, known, (first, second) -> {
             readBefore(second, db, isolation, table);
             JdbcLocks.lockInTransaction(second, name, PATIENCE);
             JdbcLocks.lockInTransaction(second, name, PATIENCE); // re-entrant
             withdrawTen(second, table);
             assertThat(number(second, "SELECT balance FROM " + table)).isEqualTo(90);
-        }
+        });
     }
 
     @ParameterizedTest
@@ -163,11 +167,7 @@ final class TransactionLockIsolationTest {
         Db db = shared.db();
         String table = account(db);
         boolean refuses = db.dialect.mysqlFamily() ? false : refuses(db, isolation);
-        try (Connection first = transaction(db, isolation);
-                Connection second = transaction(db, isolation)) {
-            if (known) {
-                use(first);
-            }
+        inTwoTransactions(db, isolation, known, (first, second) -> {
             JdbcLocks.lockInTransaction(first, name, PATIENCE);
             CompletableFuture<Long> waiting =
                     CompletableFuture.supplyAsync(() -> JdbcLocks.lockInTransaction(second, name, PATIENCE));
@@ -186,7 +186,7 @@ final class TransactionLockIsolationTest {
             }
             withdrawTen(second, table);
             assertThat(number(second, "SELECT balance FROM " + table)).isEqualTo(80);
-        }
+        });
     }
 
     private static long waiters(Db db) throws SQLException {
@@ -207,11 +207,7 @@ final class TransactionLockIsolationTest {
         Db db = SharedDb.MARIADB.db();
         String table = account(db);
         byte[] bytes = LockName.utf8(name);
-        try (Connection first = transaction(db, isolation);
-                Connection second = transaction(db, isolation)) {
-            if (known) {
-                use(first);
-            }
+        inTwoTransactions(db, isolation, known, (first, second) -> {
             number(second, "SELECT count(*) FROM " + table + "_x");
             long before = TransactionLock.comparing(first, "", bytes);
             withdrawTen(first, table);
@@ -224,7 +220,7 @@ final class TransactionLockIsolationTest {
             assertThat(TransactionLock.comparing(second, "", bytes)).isGreaterThan(before);
             withdrawTen(second, table);
             assertThat(number(second, "SELECT balance FROM " + table)).isEqualTo(80);
-        }
+        });
     }
 
     @Test

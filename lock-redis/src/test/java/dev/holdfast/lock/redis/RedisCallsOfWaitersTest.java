@@ -128,9 +128,9 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
             Ticket ticket = queueSubscribed(b, waiting, 1);
 
             assertThat(release(mute, held)).isEqualTo(ReleaseResult.RELEASED);
-            AcquireResult attempt = tryAcquire(b, waiting, 60_000, true, ticket);
-            assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
-            release(b, ((AcquireResult.Granted) attempt).grant());
+            AcquireResult result = tryAcquire(b, waiting, 60_000, true, ticket);
+            assertThat(result).isInstanceOf(AcquireResult.Granted.class);
+            release(b, ((AcquireResult.Granted) result).grant());
         }
     }
 

@@ -88,9 +88,9 @@ final class RedisMovingSlotTest {
 
     /** One failed request ends the test. */
     private long cycle(String name, long last) throws Exception {
-        AcquireResult attempt = Attempts.tryAcquire(a, BackendDriver.newAcquisition(name), 60_000, false, null);
-        assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
-        Grant grant = ((AcquireResult.Granted) attempt).grant();
+        AcquireResult result = Attempts.tryAcquire(a, BackendDriver.newAcquisition(name), 60_000, false, null);
+        assertThat(result).isInstanceOf(AcquireResult.Granted.class);
+        Grant grant = ((AcquireResult.Granted) result).grant();
         assertThat(grant.token()).isGreaterThan(last);
         assertThat(holder(a, name)).isPresent();
         assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));

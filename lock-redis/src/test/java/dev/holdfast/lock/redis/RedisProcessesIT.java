@@ -43,7 +43,7 @@ final class RedisProcessesIT {
         try (LockClient client = fixture.newClient(ClientOptions.defaults());
                 Lease held = client.lock("contended").acquire()) {
             for (int i = 0; i < PROCESSES; i++) {
-                children.add(ChildJvm.start(Contender.class, fixture.uri(), "contended"));
+                children.add(ChildJvm.start(ContendingProcess.class, fixture.uri(), "contended"));
             }
             // All wait for the lock once, so that what a process does once is done: one subscription each.
             await().atMost(PATIENCE).until(() -> {
@@ -74,7 +74,7 @@ final class RedisProcessesIT {
             living.lock("warm").acquire().close();
             Lease held = holder.lock("killed").acquire();
             for (int i = 0; i < 5; i++) {
-                children.add(ChildJvm.start(Contender.class, fixture.uri(), "killed"));
+                children.add(ChildJvm.start(ContendingProcess.class, fixture.uri(), "killed"));
             }
             awaitCallable("killed", 5);
             CompletableFuture<Lease> next =
@@ -121,8 +121,8 @@ final class RedisProcessesIT {
     }
 
     /** Acquires once; then as often as each line of its input says, with so many milliseconds of work. */
-    static final class Contender {
-        private Contender() {}
+    static final class ContendingProcess {
+        private ContendingProcess() {}
 
         public static void main(String[] args) throws Exception {
             try (LockClient client = LockClient.connect(args[0])) {

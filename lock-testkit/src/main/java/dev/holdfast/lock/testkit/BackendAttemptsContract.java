@@ -119,11 +119,11 @@ abstract class BackendAttemptsContract extends BackendGroup {
     void attempt_concurrentlyRepeated_oneToken() throws Exception {
         BackendDriver driver = driver(first(), newName());
 
-        List<AcquireResult> attempts = concurrently(4, () -> orOvertaken(driver)).stream()
+        List<AcquireResult> results = concurrently(4, () -> orOvertaken(driver)).stream()
                 .flatMap(Optional::stream)
                 .toList();
 
-        assertThat(attempts.stream().map(driver::granted).map(Grant::token).distinct())
+        assertThat(results.stream().map(driver::granted).map(Grant::token).distinct())
                 .as("tokens of one acquisition")
                 .hasSize(1);
     }

@@ -101,9 +101,9 @@ abstract class BackendHoldersContract extends BackendGroup {
     private Grant grantedTo(Identity identity, String name) {
         AcquisitionId acquisition = BackendDriver.newAcquisition(name);
         closing(() -> answer(first().abandon(acquisition, BackendDriver.TIMEOUT_MILLIS)));
-        AcquireResult attempt = answer(first().tryAcquire(new AcquireRequest(
+        AcquireResult result = answer(first().tryAcquire(new AcquireRequest(
                 acquisition, BackendDriver.LEASE_MILLIS, 0, false, null, BackendDriver.TIMEOUT_MILLIS, identity)));
-        assertThat(attempt).isInstanceOf(AcquireResult.Granted.class);
-        return ((AcquireResult.Granted) attempt).grant();
+        assertThat(result).isInstanceOf(AcquireResult.Granted.class);
+        return ((AcquireResult.Granted) result).grant();
     }
 }

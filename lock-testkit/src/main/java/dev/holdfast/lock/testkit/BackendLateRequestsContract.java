@@ -320,8 +320,8 @@ abstract class BackendLateRequestsContract extends BackendGroup {
                 return;
             }
             CountDownLatch called = new CountDownLatch(1);
-            Subscription signal = own.subscribe(ticket, called::countDown);
-            closing(signal::close);
+            Subscription subscription = own.subscribe(ticket, called::countDown);
+            closing(subscription::close);
             release(first(), held);
             called.await(CALL.toMillis(), TimeUnit.MILLISECONDS); // a store may leave it to polls
         }

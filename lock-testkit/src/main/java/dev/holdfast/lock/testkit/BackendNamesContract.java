@@ -34,11 +34,11 @@ abstract class BackendNamesContract extends BackendGroup {
         List<Grant> grants = new ArrayList<>();
         for (String name : names) {
             BackendDriver holder = BackendDriver.of(first(), name);
-            AcquireResult attempt = holder.tryAcquire(0);
-            assertThat(attempt)
+            AcquireResult result = holder.tryAcquire(0);
+            assertThat(result)
                     .as("attempt on %s, while %d other names are held", NastyNames.visible(name), grants.size())
                     .isInstanceOf(AcquireResult.Granted.class);
-            grants.add(((AcquireResult.Granted) attempt).grant());
+            grants.add(((AcquireResult.Granted) result).grant());
         }
         for (int i = 0; i < names.size(); i++) {
             BackendDriver other = BackendDriver.of(second(), names.get(i));

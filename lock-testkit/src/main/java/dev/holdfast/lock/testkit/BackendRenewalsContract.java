@@ -173,7 +173,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 4));
             long sentNanos = System.nanoTime();
             List<RenewResult> renewed = renew(first(), grants);
-            List<AcquireResult> attempts = others.stream().map(other -> other.send(0)).toList().stream()
+            List<AcquireResult> results = others.stream().map(other -> other.send(0)).toList().stream()
                     .map(BackendDriver::answer)
                     .toList();
             if (System.nanoTime() - confirmedFromNanos > TimeUnit.MILLISECONDS.toNanos(leaseMillis * 8 / 10)) {
@@ -182,7 +182,7 @@ abstract class BackendRenewalsContract extends BackendGroup {
                 return false;
             }
             assertThat(renewed).as("renewals within the lease").hasOnlyElementsOfType(RenewResult.Renewed.class);
-            assertThat(attempts)
+            assertThat(results)
                     .as("attempts of others within the renewed leases")
                     .hasOnlyElementsOfType(AcquireResult.Busy.class);
             confirmedFromNanos = sentNanos;

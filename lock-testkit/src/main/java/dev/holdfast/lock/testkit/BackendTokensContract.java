@@ -55,7 +55,7 @@ abstract class BackendTokensContract extends BackendGroup {
     }
 
     @Test
-    @DisplayName("rises after a driver that waited in vain")
+    @DisplayName("rises after an acquisition that waited in vain")
     void token_afterWaiterLeft_rises() {
         String name = newName();
         Grant earlier = granted(first(), name);

@@ -56,16 +56,21 @@ abstract class CancellationContract extends ClientGroup {
     void interrupt_grantNeverArrives_isCleanedUp() throws Exception {
         String name = newName();
         own.faults().once(Request.ATTEMPT, Fault.SILENCE);
+
+        interruptUnanswered(name);
+
+        assertBecomesFree(name, SOON);
+    }
+
+    /** Its attempt has been sent and is not answered. */
+    private void interruptUnanswered(String name) throws Exception {
         Actor actor = actor();
         CompletableFuture<Lease> waiting =
                 actor.start(() -> own.client().lock(name).acquire());
         Waits.until("the attempt was sent", () -> own.counts().count(Request.ATTEMPT, name) > 0);
         actor.awaitBlocked();
-
         actor.interrupt();
-
         assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
-        assertBecomesFree(name, SOON);
     }
 
     @Test
@@ -122,21 +127,15 @@ abstract class CancellationContract extends ClientGroup {
         own.faults().once(Request.ABANDON, Fault.REFUSED);
         own.faults().once(Request.ABANDON, Fault.LOST_REPLY);
         own.faults().once(Request.RELEASE, Fault.REFUSED);
-        Actor actor = actor();
-        CompletableFuture<Lease> waiting =
-                actor.start(() -> own.client().lock(name).acquire());
-        Waits.until("the attempt was sent", () -> own.counts().count(Request.ATTEMPT, name) > 0);
-        actor.awaitBlocked();
 
-        actor.interrupt();
+        interruptUnanswered(name);
 
-        assertThat(Actor.failure(waiting)).isInstanceOf(InterruptedException.class);
         assertBecomesFree(name, SOON);
     }
 
     @Test
     @DisplayName("of the thread that asks the server lets the next thread of the client ask")
-    void interrupt_contender_nextAsks() throws Exception {
+    void interrupt_askingThread_nextAsks() throws Exception {
         String name = newName();
         Lease held = second().lock(name).acquire();
         Actor one = actor();

@@ -128,7 +128,7 @@ class LowestNodeProofTest {
                     parent + "/filler-", NOTHING, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL_SEQUENTIAL);
         }
         Grant other = acquire(second, "anew");
-        assertThat(fixture.sequentialNodes("anew").get(0).sequence())
+        assertThat(fixture.queue("anew").get(0).sequence())
                 .as("the sequence of the last of the old container")
                 .isEqualTo(last);
 

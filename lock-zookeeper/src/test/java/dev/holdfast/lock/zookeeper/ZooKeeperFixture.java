@@ -170,7 +170,7 @@ final class ZooKeeperFixture implements LockFixture {
     /** As an administrator who deletes the holder's node. */
     @Override
     public void expire(String name) throws Exception {
-        List<SequentialNode> queue = sequentialNodes(name);
+        List<SequentialNode> queue = queue(name);
         if (!queue.isEmpty()) {
             administrator().delete(parent(name) + "/" + queue.get(0).name(), -1);
         }
@@ -178,7 +178,7 @@ final class ZooKeeperFixture implements LockFixture {
 
     @Override
     public long entries(String name) throws Exception {
-        return sequentialNodes(name).size();
+        return queue(name).size();
     }
 
     /** Keeps the servers from removing an empty container, which exists, in the middle of a test. */
@@ -186,7 +186,7 @@ final class ZooKeeperFixture implements LockFixture {
         administrator().create(parent(name) + "/keep", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
 
-    List<SequentialNode> sequentialNodes(String name) throws Exception {
+    List<SequentialNode> queue(String name) throws Exception {
         try {
             administrator().sync(parent(name), (rc, path, context) -> {}, null);
             return SequentialNode.of(administrator().getChildren(parent(name), false));

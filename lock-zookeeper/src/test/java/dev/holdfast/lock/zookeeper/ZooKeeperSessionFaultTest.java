@@ -124,7 +124,7 @@ class ZooKeeperSessionFaultTest {
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) next.handle();
         assertThat(fixture.administrator().exists(node.place.path(), false).getEphemeralOwner())
                 .isEqualTo(first.session().id());
-        assertThat(fixture.sequentialNodes("604").get(0).name()).isEqualTo(node.place.child());
+        assertThat(fixture.queue("604").get(0).name()).isEqualTo(node.place.child());
         assertThat(listener.lost).containsExactly(grant.token() + " SESSION_LOST");
     }
 
@@ -190,7 +190,7 @@ class ZooKeeperSessionFaultTest {
         CompletionStage<AcquireResult> lost = driver.send(0);
         assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
         await().atMost(PATIENCE).until(() -> fixture.entries("lost reply") == 1);
-        String node = fixture.sequentialNodes("lost reply").get(0).name();
+        String node = fixture.queue("lost reply").get(0).name();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
@@ -220,7 +220,7 @@ class ZooKeeperSessionFaultTest {
         CompletionStage<AcquireResult> lost = driver.send(BackendDriver.WAIT_MILLIS);
         assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
         await().atMost(PATIENCE).until(() -> fixture.entries("older") == 2);
-        String node = fixture.sequentialNodes("older").get(1).name();
+        String node = fixture.queue("older").get(1).name();
         proxy().pass();
         proxy().resetAll();
         assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);

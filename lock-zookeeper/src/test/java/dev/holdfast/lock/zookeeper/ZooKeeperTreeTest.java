@@ -122,7 +122,7 @@ class ZooKeeperTreeTest {
                 waiter.queueUp();
                 waiters.add(waiter);
             }
-            assertThat(SequentialNode.isOrdered(fixture.sequentialNodes(NAME)))
+            assertThat(SequentialNode.isOrdered(fixture.queue(NAME)))
                     .as("the sequence has ended")
                     .isFalse();
             for (int i = 0; i < waiters.size(); i++) {
