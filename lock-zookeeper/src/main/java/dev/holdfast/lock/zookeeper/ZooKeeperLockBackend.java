@@ -333,7 +333,15 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         return nodes.values().stream().anyMatch(node -> node.phase() == Phase.HELD);
     }
 
-    /** Returns the thread that closes the framework, which waits for the servers' answer to its farewell; null if there is none. */
+    /** Closes a framework, which waits for the servers' answer to its farewell, on a thread of its own. */
+    static Thread closing(CuratorFramework client) {
+        Thread closer = new Thread(client::close, "holdfast-zookeeper-close");
+        closer.setDaemon(true);
+        closer.start();
+        return closer;
+    }
+
+    /** Returns the thread that closes the framework; null if there is none. */
     private @Nullable Thread stopIfDone() {
         if (!closing || holds() || !owned && !removals.isIdle() || !stopped.compareAndSet(false, true)) {
             return null;
@@ -343,10 +351,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         if (!owned) {
             return null;
         }
-        Thread closer = new Thread(client::close, "holdfast-zookeeper-close");
-        closer.setDaemon(true);
-        closer.start();
-        return closer;
+        return closing(client);
     }
 
     private <T> CompletableFuture<T> translated(String doing, CompletableFuture<T> stage) {

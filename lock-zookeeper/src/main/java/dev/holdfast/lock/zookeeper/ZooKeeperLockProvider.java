@@ -2,20 +2,17 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
 import java.nio.charset.StandardCharsets;
-import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.CuratorListener;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.ZooDefs;
-import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ZKClientConfig;
-import org.apache.zookeeper.data.ClientInfo;
 
 /**
  * Connects to {@code zookeeper://[user:password@]host[:port],…[/base][?sessionTimeout=millis&tls=true]}, or {@code zk://}.
@@ -23,7 +20,7 @@ import org.apache.zookeeper.data.ClientInfo;
  * <p>With a user and password, the client authenticates by digest. A client that is authenticated, by digest, SASL or a
  * certificate, is the only owner of the nodes that it creates; {@code acl=world} gives them to everybody, which is the
  * default for a client without an identity. The client asks the servers for its identity, unless the address has a user
- * or an {@code acl}.
+ * or an {@code acl}. A client that is configured to log in by SASL and could not is refused.
  *
  * <p>The session time-out is the default lease of the client's options, unless the address says otherwise; the servers may
  * bound it. A grant is certain for two thirds of it at a time, and renewed in time. If the default lease is not renewed, the
@@ -36,7 +33,6 @@ public final class ZooKeeperLockProvider implements LockProvider {
 
     private static final int RETRY_MILLIS = 200;
     private static final int CLOSE_MILLIS = 1_000;
-    private static final int WHO_AM_I_TRIES = 3;
 
     /** Used by the service loader. */
     public ZooKeeperLockProvider() {}
@@ -49,63 +45,43 @@ public final class ZooKeeperLockProvider implements LockProvider {
     @Override
     public LockClient connect(String uri, ClientOptions options) {
         ZooKeeperUri address = ZooKeeperUri.parse(uri);
-        CuratorFramework client = start(address, options);
+        long deadlineNanos = System.nanoTime() + options.requestTimeout().toNanos();
+        ZKClientConfig config = config(address);
+        SessionIdentity identity = new SessionIdentity(address.connectString(), config);
+        CuratorFramework client = start(address, options, config, identity);
         try {
+            boolean creatorOnly = switch (address.acl()) {
+                case CREATOR -> true;
+                case WORLD -> false;
+                case BY_SESSION -> identity.isAuthenticated(client, deadlineNanos);
+            };
             ZooKeeperLocks.Builder builder =
                     ZooKeeperLocks.owning(client).options(options).basePath(address.basePath());
-            return (isCreatorOnly(address, client) ? builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL) : builder).build();
+            return (creatorOnly ? builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL) : builder).build();
         } catch (RuntimeException e) {
-            client.close();
+            ZooKeeperLockBackend.closing(client);
             throw e;
         }
     }
 
-    private static boolean isCreatorOnly(ZooKeeperUri address, CuratorFramework client) {
-        return switch (address.acl()) {
-            case CREATOR -> true;
-            case WORLD -> false;
-            case BY_SESSION -> isAuthenticated(address, client);
-        };
-    }
-
-    /** Whether the servers know more of the session than where it comes from. They never answer less because of trouble. */
-    private static boolean isAuthenticated(ZooKeeperUri address, CuratorFramework client) {
-        boolean refused = false;
-        try {
-            for (int i = 0; i < WHO_AM_I_TRIES && !refused; i++) {
-                ZooKeeper zk = client.getZookeeperClient().getZooKeeper();
-                List<ClientInfo> identities = zk.whoAmI();
-                if (identities != null) {
-                    return identities.stream()
-                            .anyMatch(identity -> !identity.getAuthScheme().equals("ip"));
-                }
-                refused = zk.getState() == ZooKeeper.States.AUTH_FAILED;
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new LockUnavailableException("interrupted while connecting to ZooKeeper", e);
-        } catch (Exception e) {
-            throw new LockUnavailableException(
-                    "ZooKeeper at " + address.connectString() + " could not be asked who this client is", e);
-        }
-        if (refused) {
-            throw new LockConfigurationException("ZooKeeper at " + address.connectString()
-                    + ": this client could not authenticate; check its login configuration and credentials");
-        }
-        throw new LockUnavailableException("ZooKeeper at " + address.connectString()
-                + " did not tell who this client is, which servers can since 3.7; check the network, or add acl=creator or"
-                + " acl=world to the address");
-    }
-
-    /** Starts a framework and waits until it is connected. */
-    static CuratorFramework start(ZooKeeperUri address, ClientOptions options) {
-        long timeoutMillis = options.requestTimeout().toMillis();
+    private static ZKClientConfig config(ZooKeeperUri address) {
         ZKClientConfig config = new ZKClientConfig();
         if (address.tls()) {
             config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
             config.setProperty(
                     ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET, "org.apache.zookeeper.ClientCnxnSocketNetty");
         }
+        return config;
+    }
+
+    /** Starts a framework and waits until it is connected. */
+    static CuratorFramework start(ZooKeeperUri address, ClientOptions options) {
+        return start(address, options, config(address), (client, event) -> {});
+    }
+
+    private static CuratorFramework start(
+            ZooKeeperUri address, ClientOptions options, ZKClientConfig config, CuratorListener listener) {
+        long timeoutMillis = options.requestTimeout().toMillis();
         int sessionMillis = address.sessionMillis(options);
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
                 .connectString(address.connectString())
@@ -119,6 +95,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
             builder.authorization("digest", address.credentials().getBytes(StandardCharsets.UTF_8));
         }
         CuratorFramework client = builder.build();
+        client.getCuratorListenable().addListener(listener);
         client.start();
         try {
             if (!client.blockUntilConnected((int) Math.min(timeoutMillis, Integer.MAX_VALUE), TimeUnit.MILLISECONDS)) {
@@ -127,11 +104,11 @@ public final class ZooKeeperLockProvider implements LockProvider {
             }
             return client;
         } catch (InterruptedException e) {
-            client.close();
+            ZooKeeperLockBackend.closing(client);
             Thread.currentThread().interrupt();
             throw new LockUnavailableException("interrupted while connecting to ZooKeeper", e);
-        } catch (LockUnavailableException | LockConfigurationException e) {
-            client.close();
+        } catch (LockUnavailableException e) {
+            ZooKeeperLockBackend.closing(client);
             throw e;
         }
     }

@@ -18,6 +18,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import dev.holdfast.lock.testkit.ConnectionTranscript;
+import dev.holdfast.lock.testkit.server.FaultProxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -41,6 +42,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Addresses, identities, permissions, and the user's own framework. */
 class ZooKeeperAccessTest {
@@ -101,6 +104,25 @@ class ZooKeeperAccessTest {
                 .contains("LockConfigurationException")
                 .contains("DEBUG org.apache.zookeeper");
         assertThat(passwords).noneMatch(password -> password.showsIn(said));
+    }
+
+    @ParameterizedTest(name = "{0} answered")
+    @ValueSource(ints = {0, 1})
+    @DisplayName(
+            "Connecting takes no longer than requestTimeout, whichever request has no answer: the session's or whoAmI")
+    void connect_serverHangs_failsInTime(int answered) throws Exception {
+        FaultProxy proxy = fixture.proxies().get(0);
+        proxy.dropRepliesAfter(answered);
+        ClientOptions hasty =
+                ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+
+        long start = System.nanoTime();
+        assertThatThrownBy(() -> LockClient.connect("zk://" + fixture.connectString() + "/hangs", hasty))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("check the");
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(6));
+        assertThat(proxy.awaitDropped(PATIENCE)).isTrue();
+        await().atMost(PATIENCE).until(() -> threads("holdfast-zookeeper-connect") == 0);
     }
 
     @Test
@@ -267,8 +289,12 @@ class ZooKeeperAccessTest {
     }
 
     private static long timers() {
+        return threads("holdfast-zookeeper-timer");
+    }
+
+    private static long threads(String name) {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("holdfast-zookeeper-timer"))
+                .filter(thread -> thread.getName().equals(name))
                 .count();
     }
 

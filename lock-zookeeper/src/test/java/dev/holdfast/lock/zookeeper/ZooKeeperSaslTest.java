@@ -12,10 +12,15 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import javax.security.auth.Subject;
+import javax.security.auth.callback.CallbackHandler;
 import javax.security.auth.login.AppConfigurationEntry;
 import javax.security.auth.login.Configuration;
+import javax.security.auth.login.LoginException;
+import javax.security.auth.spi.LoginModule;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.junit.jupiter.api.AfterAll;
@@ -31,6 +36,8 @@ class ZooKeeperSaslTest {
     private static final String MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule";
     /** It forbids DIGEST-MD5, which needs no other server than this one. */
     private static final String FIPS = "zookeeper.fips-mode";
+
+    private static final String JAAS_FILE = "java.security.auth.login.config";
 
     private static final ClientOptions OPTIONS =
             ClientOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
@@ -62,22 +69,53 @@ class ZooKeeperSaslTest {
     @AfterEach
     void forget() {
         Configuration.setConfiguration(null);
+        System.clearProperty(JAAS_FILE);
+        System.clearProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY);
+    }
+
+    private static void loginAs(String user) {
+        loginBy("Client", MODULE, Map.of("username", user, "password", user + "-secret"));
     }
 
     /** As the file that {@code java.security.auth.login.config} names would say it. */
-    private static void loginAs(String user) {
-        Map<String, String> options = Map.of("username", user, "password", user + "-secret");
+    private static void loginBy(String configured, String module, Map<String, String> options) {
         Configuration.setConfiguration(new Configuration() {
             @Override
             public AppConfigurationEntry[] getAppConfigurationEntry(String section) {
-                return section.equals("Client")
+                return section.equals(configured)
                         ? new AppConfigurationEntry[] {
                             new AppConfigurationEntry(
-                                    MODULE, AppConfigurationEntry.LoginModuleControlFlag.REQUIRED, options)
+                                    module, AppConfigurationEntry.LoginModuleControlFlag.REQUIRED, options)
                         }
                         : null;
             }
         });
+    }
+
+    /** As if the ticket had expired: ZooKeeper's client then goes on without SASL. */
+    public static final class FailingLogin implements LoginModule {
+        @Override
+        public void initialize(Subject subject, CallbackHandler handler, Map<String, ?> shared, Map<String, ?> own) {}
+
+        @Override
+        public boolean login() throws LoginException {
+            throw new LoginException("no valid ticket");
+        }
+
+        @Override
+        public boolean commit() {
+            return false;
+        }
+
+        @Override
+        public boolean abort() {
+            return false;
+        }
+
+        @Override
+        public boolean logout() {
+            return false;
+        }
     }
 
     private static LockClient connect(String user, String base) {
@@ -128,5 +166,46 @@ class ZooKeeperSaslTest {
 
             assertThat(aclOf("/open")).isEqualTo(ZooDefs.Ids.OPEN_ACL_UNSAFE);
         }
+    }
+
+    @Test
+    @DisplayName("A client whose login fails makes no nodes for everybody")
+    void connect_loginFails_isRefused() throws Exception {
+        loginBy("Client", FailingLogin.class.getName(), Map.of());
+
+        assertThatThrownBy(() -> LockClient.connect("zk://" + server.connectString() + "/failed", OPTIONS))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("SASL")
+                .hasMessageContaining("acl=world");
+        try (LockClient world =
+                LockClient.connect("zk://" + server.connectString() + "/failed-world?acl=world", OPTIONS)) {
+            world.lock("ours").acquire().close();
+        }
+        assertThat(aclOf("/failed-world")).isEqualTo(ZooDefs.Ids.OPEN_ACL_UNSAFE);
+    }
+
+    /** The login configuration is one for something else, such as Kafka. */
+    @Test
+    @DisplayName("A client whose section is missing from the JVM's login configuration is refused")
+    void connect_sectionMissing_isRefused() {
+        System.setProperty(JAAS_FILE, folder.resolve("jaas.conf").toString());
+        loginBy("KafkaClient", MODULE, Map.of());
+
+        assertThatThrownBy(() -> LockClient.connect("zk://" + server.connectString() + "/missing", OPTIONS))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("SASL");
+    }
+
+    @Test
+    @DisplayName("A client that is told not to use SASL has no identity, and makes nodes for everybody")
+    void connect_saslSwitchedOff_nodesAreEverybodys() throws Exception {
+        loginBy("Client", FailingLogin.class.getName(), Map.of());
+        System.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+
+        try (LockClient nobody = LockClient.connect("zk://" + server.connectString() + "/off", OPTIONS)) {
+            nobody.lock("ours").acquire().close();
+        }
+        System.clearProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY);
+        assertThat(aclOf("/off")).isEqualTo(ZooDefs.Ids.OPEN_ACL_UNSAFE);
     }
 }
