@@ -150,6 +150,16 @@ class AttemptAnswersTest {
         assertThat(backend.abandoned).hasSize(1);
     }
 
+    /** As a backend answers that could not take back all of what it was granted. */
+    @Test
+    void busyWithATicket_thoughNobodyWaits_isAbandoned() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", PLAIN, 0);
+        answer.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(backend.abandoned).hasSize(1);
+    }
+
     @Test
     void signal_duringAnAttempt_repeatsIt() {
         CompletableFuture<AcquireResult> first = backend.answerLate();

@@ -18,8 +18,11 @@ interface AcquireSender {
      */
     CompletableFuture<List<Object>> tryAcquire(RedisKeys keys, String[] args, long round, long timeoutMillis);
 
-    /** That acquisition is not attempted again, or was taken back by somebody else. */
+    /** That acquisition is not attempted again. */
     default void ended(String owner) {}
+
+    /** What its attempts up to that round were granted is taken back by somebody else. */
+    default void takenBack(String owner, long round) {}
 
     /** Frees its connections, if it has any of its own. */
     default void close() {}

@@ -188,7 +188,7 @@ final class RedisLockBackend implements LockBackend {
 
     /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
     CompletionStage<Boolean> takeBack(AcquisitionId acquisition, long round, long timeoutMillis) {
-        sender.ended(acquisition.owner().toString());
+        sender.takenBack(acquisition.owner().toString(), round);
         return answer(
                 "release",
                 end(acquisition, 0, "grant", Long.toString(round), timeoutMillis),

@@ -23,6 +23,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -105,24 +106,20 @@ final class RedlockBackend implements LockBackend {
         String owner = request.acquisition().owner().toString();
         long round = lastRound.incrementAndGet();
         rounds.begin(owner, round);
-        List<CompletionStage<AcquireResult>> asked = new ArrayList<>();
+        List<CompletionStage<AcquireResult>> asked = ask(index -> masters.get(index)
+                .call(backend -> backend.tryAcquire(
+                        new AcquireRequest(
+                                request.acquisition(),
+                                request.leaseMillis(),
+                                request.waitMillis(),
+                                false,
+                                old == null ? null : old.tickets().get(index),
+                                request.timeoutMillis(),
+                                request.identity()),
+                        round)));
         List<CompletableFuture<?>> takenBack = new ArrayList<>();
         CompletionStage<AcquireResult> decision = this.<AcquireResult, AcquireResult>vote(
-                index -> {
-                    CompletionStage<AcquireResult> one = masters.get(index)
-                            .call(backend -> backend.tryAcquire(
-                                    new AcquireRequest(
-                                            request.acquisition(),
-                                            request.leaseMillis(),
-                                            request.waitMillis(),
-                                            false,
-                                            old == null ? null : old.tickets().get(index),
-                                            request.timeoutMillis(),
-                                            request.identity()),
-                                    round));
-                    asked.add(one);
-                    return one;
-                },
+                asked,
                 votes -> {
                     if (votes.count(AcquireResult.Granted.class::isInstance) < quorum) {
                         return votes.pending() == 0 ? refused(request, round, votes, takenBack) : null;
@@ -137,22 +134,43 @@ final class RedlockBackend implements LockBackend {
                                     ((AcquireResult.Granted) vote).grant().token())
                             .max()
                             .orElseThrow();
-                    if (!rounds.grants(owner, round)) {
-                        throw new LockUnavailableException(
-                                "attempt: it was given up before it was granted; a later one decides");
+                    Rounds.Verdict verdict = rounds.grants(owner, round);
+                    if (verdict != Rounds.Verdict.GRANTED) {
+                        if (verdict == Rounds.Verdict.ENDED) {
+                            for (int i = 0; i < masters.size(); i++) {
+                                takenBack.add(takeBack(i, request, round));
+                            }
+                        }
+                        throw new LockUnavailableException("attempt: it was given up before it was granted");
                     }
                     return new AcquireResult.Granted(new Grant(
                             request.acquisition(), token, request.leaseMillis() - drift, request.leaseMillis()));
                 },
                 "attempt");
-        // Whoever does not wait leaves nothing behind.
-        return decision.thenCompose(result -> {
-            if (result instanceof AcquireResult.Granted && request.waitMillis() > 0) {
-                leaveQueues(request, asked);
-            }
-            return CompletableFuture.allOf(takenBack.toArray(CompletableFuture[]::new))
-                    .handle((nothing, failure) -> result);
-        });
+        return decision.handle((result, failure) -> CompletableFuture.allOf(takenBack.toArray(CompletableFuture[]::new))
+                        .handle((nothing, remains) -> remains == null))
+                .thenCompose(Function.identity())
+                .thenCombine(decision, (clean, result) -> {
+                    if (result instanceof AcquireResult.Granted && request.waitMillis() > 0) {
+                        leaveQueues(request, asked);
+                    }
+                    return result instanceof AcquireResult.Busy busy && request.waitMillis() == 0 && clean
+                            ? withoutTicket(busy, asked)
+                            : result;
+                });
+    }
+
+    /** Nobody waits, and nothing is left behind, unless a vote that failed was a grant: what has a ticket is abandoned. */
+    private static AcquireResult withoutTicket(AcquireResult.Busy busy, List<CompletionStage<AcquireResult>> asked) {
+        return asked.stream().anyMatch(vote -> vote.toCompletableFuture().isCompletedExceptionally())
+                ? busy
+                : new AcquireResult.Busy(busy.remainingMillis(), null);
+    }
+
+    private CompletableFuture<Boolean> takeBack(int master, AcquireRequest request, long round) {
+        return masters.get(master)
+                .call(backend -> backend.takeBack(request.acquisition(), round, request.timeoutMillis()))
+                .toCompletableFuture();
     }
 
     /** A grant by a majority leaves places in the queues of the others. */
@@ -184,11 +202,10 @@ final class RedlockBackend implements LockBackend {
             freeIn.add(vote == null ? Long.MAX_VALUE : 0L);
             split |= vote instanceof AcquireResult.Granted;
             if (takesBack) {
-                // A vote that failed may have been a grant.
-                CompletionStage<Boolean> back = masters.get(i)
-                        .call(backend -> backend.takeBack(request.acquisition(), round, request.timeoutMillis()));
+                // A vote that failed may have been a grant; nobody waits for that master once more.
+                CompletableFuture<Boolean> back = takeBack(i, request, round);
                 if (vote instanceof AcquireResult.Granted) {
-                    takenBack.add(back.toCompletableFuture());
+                    takenBack.add(back);
                 }
             }
         }
@@ -202,7 +219,7 @@ final class RedlockBackend implements LockBackend {
         long jitter = ThreadLocalRandom.current().nextLong(5, 50);
         return new AcquireResult.Busy(
                 remaining == Long.MAX_VALUE ? -1 : split ? Math.max(jitter, remaining) : remaining + jitter,
-                request.waitMillis() > 0 ? new RedlockTicket(request.acquisition(), tickets) : null);
+                new RedlockTicket(request.acquisition(), tickets));
     }
 
     @Override
@@ -232,9 +249,9 @@ final class RedlockBackend implements LockBackend {
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         rounds.end(acquisition.owner().toString());
         return this.<Boolean, Optional<Boolean>>vote(
-                        index -> masters.get(index)
+                        ask(index -> masters.get(index)
                                 .call(backend -> backend.abandon(acquisition, timeoutMillis)
-                                        .thenApply(done -> true)),
+                                        .thenApply(done -> true))),
                         votes -> votes.count(done -> true) >= quorum ? Optional.of(true) : null,
                         "abandon")
                 .thenApply(done -> null);
@@ -245,8 +262,8 @@ final class RedlockBackend implements LockBackend {
         List<Grant> full = grants.stream()
                 .map(grant -> new Grant(grant.acquisition(), grant.token(), fullLease(grant), null))
                 .toList();
-        return this.<List<RenewResult>, List<RenewResult>>vote(
-                index -> masters.get(index).call(backend -> backend.renew(full, timeoutMillis)),
+        CompletionStage<List<RenewResult>> renewed = this.<List<RenewResult>, List<RenewResult>>vote(
+                ask(index -> masters.get(index).call(backend -> backend.renew(full, timeoutMillis))),
                 votes -> {
                     List<RenewResult> results = IntStream.range(0, grants.size())
                             .mapToObj(i -> renewal(grants.get(i), i, votes))
@@ -256,6 +273,13 @@ final class RedlockBackend implements LockBackend {
                             : null;
                 },
                 "renewal of " + grants.size() + " locks");
+        return renewed.whenComplete((results, failure) -> {
+            for (int i = 0; results != null && i < results.size(); i++) {
+                if (results.get(i) instanceof RenewResult.Lost) {
+                    abandon(grants.get(i).acquisition(), timeoutMillis); // a minority may hold it still
+                }
+            }
+        });
     }
 
     private RenewResult renewal(Grant grant, int position, QuorumVote<List<RenewResult>> votes) {
@@ -266,7 +290,6 @@ final class RedlockBackend implements LockBackend {
         }
         long lost = results.stream().filter(RenewResult.Lost.class::isInstance).count();
         if (lost > masters.size() - quorum) {
-            rounds.end(grant.acquisition().owner().toString());
             return new RenewResult.Lost(
                     LossReason.REVOKED, lost + " of " + masters.size() + " Redlock masters do not hold it any more");
         }
@@ -283,7 +306,7 @@ final class RedlockBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         rounds.end(grant.acquisition().owner().toString());
         return this.<ReleaseResult, ReleaseResult>vote(
-                index -> masters.get(index).call(backend -> backend.release(grant, timeoutMillis)),
+                ask(index -> masters.get(index).call(backend -> backend.release(grant, timeoutMillis))),
                 votes -> {
                     if (votes.count(ReleaseResult.RELEASED::equals) >= quorum) {
                         return ReleaseResult.RELEASED;
@@ -298,7 +321,7 @@ final class RedlockBackend implements LockBackend {
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return this.<Optional<HolderInfo>, Optional<HolderInfo>>vote(
-                index -> masters.get(index).call(backend -> backend.holder(name, timeoutMillis)),
+                ask(index -> masters.get(index).call(backend -> backend.holder(name, timeoutMillis))),
                 votes -> votes.pending() > 0 || votes.failed() > masters.size() - quorum ? null : majority(votes),
                 "holder");
     }
@@ -324,18 +347,21 @@ final class RedlockBackend implements LockBackend {
         masters.forEach(RedlockMaster::close);
     }
 
-    /** Asks all masters at once, and lets the rule decide after each answer; without a decision it fails. */
+    /** Asks all masters at once. */
+    private <V> List<CompletionStage<V>> ask(IntFunction<CompletionStage<V>> question) {
+        return IntStream.range(0, masters.size()).mapToObj(question).toList();
+    }
+
+    /** Lets the rule decide after each answer; without a decision it fails. */
     private <V, T> CompletionStage<T> vote(
-            java.util.function.IntFunction<CompletionStage<V>> ask,
-            Function<QuorumVote<V>, @Nullable T> rule,
-            String what) {
+            List<CompletionStage<V>> asked, Function<QuorumVote<V>, @Nullable T> rule, String what) {
         QuorumVote<V> votes = new QuorumVote<>(masters.size());
         CompletableFuture<T> decision = new CompletableFuture<>();
         Runnable decide = () -> votes.decide(rule, decision, what, quorum);
         votes.onLate(decide);
         for (int i = 0; i < masters.size(); i++) {
             int index = i;
-            ask.apply(i).whenComplete((answer, failure) -> {
+            asked.get(i).whenComplete((answer, failure) -> {
                 votes.add(index, answer, failure);
                 decide.run();
             });

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ReplicaAcquireSender implements AcquireSender {
     private static final Logger LOG = LoggerFactory.getLogger(ReplicaAcquireSender.class);
-    private static final int LANES = 16;
+    static final int LANES = 16;
 
     private final ConnectionFactory factory;
     private final RedisCalls main;
@@ -144,26 +144,44 @@ final class ReplicaAcquireSender implements AcquireSender {
             answer.completeExceptionally(new LockUnavailableException(seen + "; an earlier attempt had been granted"));
             return;
         }
+        takeBack(
+                job,
+                grant,
+                answer,
+                new LockUnavailableException(
+                        seen + "; the grant was taken back, look after the replicas and try again"));
+    }
+
+    private void grant(ReplicaJob job, List<Object> grant, CompletableFuture<List<Object>> answer) {
+        String late = "the attempt was given up before it was granted; ";
+        switch (rounds.grants(job.owner(), job.round())) {
+            case GRANTED -> answer.complete(grant);
+            case OVERTAKEN -> answer.completeExceptionally(new LockUnavailableException(late + "a later one decides"));
+            case ENDED -> takeBack(job, grant, answer, new LockUnavailableException(late + "the grant was taken back"));
+        }
+    }
+
+    /** Ends the grant of that attempt, unless a later one has been granted meanwhile; then the answer fails. */
+    private void takeBack(
+            ReplicaJob job,
+            List<Object> grant,
+            CompletableFuture<List<Object>> answer,
+            LockUnavailableException failure) {
         String[] release = {
             job.owner(), grant.get(1).toString(), Long.toString(recordMillis), "grant", Long.toString(job.round())
         };
         main.script(RedisScript.RELEASE, job.keys().all(), release, job.timeoutMillis())
-                .whenComplete((released, failure) -> answer.completeExceptionally(new LockUnavailableException(
-                        seen + "; the grant was taken back, look after the replicas and try again")));
-    }
-
-    private void grant(ReplicaJob job, List<Object> grant, CompletableFuture<List<Object>> answer) {
-        if (rounds.grants(job.owner(), job.round())) {
-            answer.complete(grant);
-        } else {
-            answer.completeExceptionally(new LockUnavailableException(
-                    "the attempt was given up before it was granted; a later one decides"));
-        }
+                .whenComplete((released, failed) -> answer.completeExceptionally(failure));
     }
 
     @Override
     public void ended(String owner) {
         rounds.end(owner);
+    }
+
+    @Override
+    public void takenBack(String owner, long round) {
+        rounds.end(owner, round);
     }
 
     private void next(ReplicaLane lane) {

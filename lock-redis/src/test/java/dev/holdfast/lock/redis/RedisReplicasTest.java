@@ -131,6 +131,38 @@ final class RedisReplicasTest {
         }
     }
 
+    /** It stood in line while the abandonment, which goes over another connection, found nothing. */
+    @Test
+    void grantThatComesAfterTheAbandonment_isTakenBack() throws Exception {
+        AcquisitionId mine = BackendDriver.newAcquisition("abandoned");
+        try (LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(
+                        "redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(3)))
+                .replicas(2, Duration.ofSeconds(60), ReplicaPolicy.REFUSE)
+                .backend()) {
+            pair(backend);
+            CompletableFuture<AcquireResult> attempt;
+            two.process().pause();
+            try {
+                for (int i = 0; i < ReplicaAcquireSender.LANES; i++) {
+                    AcquisitionId other = BackendDriver.newAcquisition("lane" + i);
+                    tryAcquire(backend, other, 120_000);
+                    awaitHeld(other);
+                }
+                attempt = tryAcquire(backend, mine, 120_000);
+                answer(backend.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
+                assertThat(attempt).isNotDone();
+            } finally {
+                two.process().resume();
+            }
+            assertThat(attempt)
+                    .failsWithin(Duration.ofSeconds(60))
+                    .withThrowableThat()
+                    .withCauseInstanceOf(LockUnavailableException.class);
+            assertThat(Entries.isHeld(master, RedisKeys.of("holdfast", mine.name())))
+                    .isFalse();
+        }
+    }
+
     /** On a new connection WAIT would answer for nothing at all: as many as are connected. */
     @Test
     void connectionThatBreaksBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {

@@ -12,6 +12,7 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.LateBytes;
@@ -21,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -149,6 +151,30 @@ final class RedlockRoundsTest {
         answer(second.handle((attempt, failure) -> attempt));
         fixture.proxies().get(0).pass();
         assertThat(first).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(LockUnavailableException.class);
+    }
+
+    /** The engine abandons what has a ticket, so that a grant which may be left does not stay for its lease. */
+    @Test
+    void takeBackThatIsNotConfirmed_hasATicket() throws Exception {
+        occupy(0, 1, 2);
+        fixture.proxies().get(0).hold(Direction.TO_CLIENT);
+        CompletableFuture<AcquireResult> attempt = tryAcquire(0, 5_000);
+        awaitHeld(3, 4);
+        fixture.proxies().get(3).blackHole(Direction.TO_SERVER);
+        fixture.proxies().get(0).pass();
+        assertThat(ticket(attempt)).isNotNull();
+    }
+
+    @Test
+    void voteThatFailed_hasATicket() throws Exception {
+        occupy(0, 1, 2);
+        assertThat(ticket(tryAcquire(0, BackendDriver.TIMEOUT_MILLIS))).isNull();
+        fixture.proxies().get(3).blackHole(Direction.TO_CLIENT);
+        assertThat(ticket(tryAcquire(0, 1_000))).isNotNull();
+    }
+
+    private static @Nullable Ticket ticket(CompletableFuture<AcquireResult> attempt) throws Exception {
+        return ((AcquireResult.Busy) BackendDriver.answer(attempt)).ticket();
     }
 
     private CompletableFuture<AcquireResult> tryAcquire(long waitMillis, long timeoutMillis) {

@@ -25,7 +25,8 @@ import org.junit.jupiter.api.Test;
 
 /** Redlock when masters die. */
 final class RedlockTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    /** Shorter than a lease. */
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     private RedlockFixture fixture;
     private LockBackend a;
@@ -138,6 +139,9 @@ final class RedlockTest {
             server.command("DEL", keys().lock());
         }
         assertThat(renew(a, grant)).isInstanceOf(RenewResult.Lost.class);
+        for (RedisServer minority : fixture.servers().subList(3, 5)) {
+            await().atMost(PATIENCE).until(() -> !Entries.isHeld(minority, keys()));
+        }
         assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
     }
 
