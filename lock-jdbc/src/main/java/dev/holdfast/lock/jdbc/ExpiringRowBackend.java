@@ -194,12 +194,13 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
         ended(acquisition);
-        CompletionStage<Boolean> abandoned = database.failures().call(
-                "abandonment",
-                () -> database.run(timeoutMillis, connection -> {
-                    statements.abandon(connection, acquisition);
-                    return true;
-                }));
+        CompletionStage<Boolean> abandoned = database.failures()
+                .call(
+                        "abandonment",
+                        () -> database.run(timeoutMillis, connection -> {
+                            statements.abandon(connection, acquisition);
+                            return true;
+                        }));
         return abandoned.thenAccept(done -> {});
     }
 
