@@ -22,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  * twice as large. So a dead store gets some ten requests a second however much is to be removed, and one that has
  * recovered is clean soon. What fails goes to the end, so that one part of the store that is dead does not keep the others
  * from being cleaned; nor does it keep what is new from a try of its own. A removal that the store refuses, as during the
- * change of a password, is tried again after a second, and then less and less often, at least every half minute.
+ * change of a password, has a pause of its own: a second, doubled each time up to half a minute. After that it is tried
+ * as soon as the rounds come to it; while nothing is confirmed, these have {@value #SMALLEST_ROUND} removals each half to
+ * one second.
  *
  * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and when the queue is
  * full, the oldest gives way: of {@value #CAPACITY} abandonments, and of {@value #LARGEST} removals in all. Elsewhere it may

@@ -77,7 +77,7 @@ record EngineRuntime(
 
     private static void runIfClosed(Runnable task, ThreadPoolExecutor pool) {
         if (!pool.isShutdown()) {
-            throw new RejectedExecutionException(pool.getQueue().size() + " calls wait for threads that do not return");
+            throw new RejectedExecutionException("more than " + pool.getQueue().size() + " calls wait for a thread");
         }
         task.run();
     }
