@@ -77,6 +77,12 @@ final class EtcdCalls {
         return guarded(() -> client.getLeaseClient().timeToLive(leaseId, WITH_KEYS));
     }
 
+    /** Whether etcd knows the lease; whoever has a login may ask. */
+    CompletableFuture<Boolean> isThere(long leaseId) {
+        return guarded(() -> client.getLeaseClient().timeToLive(leaseId, LeaseOption.DEFAULT))
+                .thenApply(reply -> reply.getTTL() >= 0);
+    }
+
     CompletableFuture<?> revoke(long leaseId) {
         return guarded(() -> client.getLeaseClient().revoke(leaseId));
     }

@@ -4,17 +4,23 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.FailureTranslator;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
- * Ends acquisitions on the server, by {@link EtcdRemoval}. The engine asks no more for a removal that etcd has refused, or
- * has not answered for as long as a lease, because what is left ends with its lease. Here other locks may keep that lease
- * alive. So a removal that has failed is repeated until it is done or the lease has run out: one removal at a time, with a
- * pause that doubles while they fail. Nobody else on the lease is concerned.
+ * Ends acquisitions on the server, by {@link EtcdRemoval}, and repeats each removal that has failed: what is left does not
+ * end by itself as long as other locks keep its lease alive. The engine repeats what it has asked for as well, without end,
+ * and asks for nothing new while too much waits. But it tries only once to end what a refused attempt may have left, and
+ * knows nothing of the removals after a loss: those are repeated here alone. Whoever succeeds first ends both.
+ *
+ * <p>One removal is tried at a time, with a pause that doubles while they fail, until it is done or etcd says that the
+ * leases are gone. That their time is over by our clock proves nothing: a cluster without a leader ends no lease, and a new
+ * leader prolongs them all.
  *
  * <p>Thread-safe: what has failed is known to the executor's one thread only.
  */
@@ -81,7 +87,7 @@ final class Withdrawals {
 
     private void next() {
         planned = false;
-        failed.removeIf(place -> place.isEnded() || hasRunOut(place));
+        failed.removeIf(EtcdAcquisition::isEnded);
         Iterator<EtcdAcquisition> oldest = failed.iterator();
         if (!oldest.hasNext()) {
             pauseMillis = FIRST_PAUSE_MILLIS;
@@ -91,6 +97,7 @@ final class Withdrawals {
         oldest.remove();
         planned = true;
         once(place, 0, new Deadline(System.nanoTime(), TIMEOUT_MILLIS))
+                .exceptionallyCompose(failure -> askForLeases(place, failure))
                 .whenComplete((there, failure) -> onExecutor(() -> answered(place, failure == null), 0));
     }
 
@@ -103,15 +110,32 @@ final class Withdrawals {
         plan(done ? 0 : pauseMillis);
     }
 
-    /** No lease that it may be on was renewed for twice its length: nothing of it is there any more. */
-    private boolean hasRunOut(EtcdAcquisition place) {
+    /** If no lease that it may be on was renewed for twice its length: with etcd's answer that all are gone, it is done. */
+    private CompletableFuture<Boolean> askForLeases(EtcdAcquisition place, Throwable failure) {
         long now = System.nanoTime();
-        boolean over = java.util.stream.Stream.concat(place.mayBeOn().stream(), place.openCreations().stream())
-                .allMatch(lease -> lease.isGone() || lease.certainNanos(now) < -lease.ttlNanos());
-        if (over) {
-            forget.accept(place);
+        List<SharedLease> on = Stream.concat(place.mayBeOn().stream(), place.openCreations().stream())
+                .filter(lease -> !lease.isGone())
+                .distinct()
+                .toList();
+        if (on.stream().anyMatch(lease -> lease.certainNanos(now) >= -lease.ttlNanos())) {
+            return CompletableFuture.failedFuture(failure);
         }
-        return over;
+        List<CompletableFuture<Void>> asked = on.stream().map(this::ask).toList();
+        return CompletableFuture.allOf(asked.toArray(CompletableFuture[]::new)).thenCompose(nothing -> {
+            if (!on.stream().allMatch(SharedLease::isGone)) {
+                return CompletableFuture.failedFuture(failure);
+            }
+            forget.accept(place);
+            return CompletableFuture.completedFuture(false);
+        });
+    }
+
+    private CompletableFuture<Void> ask(SharedLease lease) {
+        return calls.bounded(calls.isThere(lease.id()), TIMEOUT_MILLIS).thenAccept(there -> {
+            if (!there) {
+                removal.leases().gone(lease, "etcd does not know the lease any more: expired or revoked");
+            }
+        });
     }
 
     private void onExecutor(Runnable task, long delayMillis) {

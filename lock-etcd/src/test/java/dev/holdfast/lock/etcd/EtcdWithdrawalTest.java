@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -119,6 +120,30 @@ final class EtcdWithdrawalTest {
                 return entries(name).size() == 1;
             });
             assertThat(entries(held).get(0).getModRevision()).as("not moved").isEqualTo(written);
+        }
+    }
+
+    /** What etcd does not answer may be there for long: without a leader it ends no lease. */
+    @Test
+    void withdrawalWithoutAnswer_isAskedForAgainHoweverLateItIs() throws Exception {
+        String name = newName();
+        long lease = 2_000;
+        try (EtcdLockBackend backend = backend(etcd.newUser("silent", "password"))) {
+            Grant grant = acquire(backend, name, lease);
+            etcd.server().nodes().get(0).pause();
+            try {
+                assertThat(catchThrowable(() -> BackendDriver.answer(backend.abandon(grant.acquisition(), 500))))
+                        .isInstanceOf(LockUnavailableException.class);
+                long startNanos = System.nanoTime();
+                await().atMost(PATIENCE)
+                        .until(() -> System.nanoTime() - startNanos
+                                > Duration.ofMillis(8 * lease).toNanos());
+                assertThat(catchThrowable(() -> BackendDriver.answer(backend.abandon(grant.acquisition(), 500))))
+                        .isInstanceOf(LockUnavailableException.class);
+            } finally {
+                etcd.server().nodes().get(0).resume();
+            }
+            await().atMost(PATIENCE).until(() -> backend.remembered() == 0);
         }
     }
 }
