@@ -57,7 +57,7 @@ final class AsyncWaiter extends Waiter {
         switch (state) {
             case GRANTED -> {
                 Hold granted = Objects.requireNonNull(hold);
-                granted.heldGrant.heldLock.expireIfDue(granted.heldGrant);
+                granted.heldGrant.listener.expireIfDue(granted.heldGrant);
                 if (granted.state == Hold.State.LOST) {
                     future.completeExceptionally(granted.lostException());
                     return;

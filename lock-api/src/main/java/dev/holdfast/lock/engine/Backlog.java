@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * The removals of a client that have failed once, and those that came while the whole store failed: one queue, tried in
  * rounds.
  *
- * <p><b>Rounds.</b> One round is under way at a time. While requests fail or are refused it has {@value #SMALLEST_ROUND}
+ * <p><b>Rounds.</b> One round is under way at a time. While requests fail or are refused it has {@value RoundPace#SMALLEST}
  * removals, and the pause before the next one doubles up to a second; a round that succeeds is followed at once by one
  * twice as large. So a dead store gets some ten requests a second however much is to be removed, and one that has
  * recovered is clean soon. What fails goes to the end, so that one part of the store that is dead does not keep the others
@@ -36,12 +36,6 @@ import org.jspecify.annotations.Nullable;
 final class Backlog {
     static final int CAPACITY = 1_000;
     static final int LARGEST = 10_000;
-    static final int SMALLEST_ROUND = 8;
-
-    private static final int LARGEST_ROUND = 64;
-    private static final long FIRST_PAUSE_NANOS = 50_000_000;
-    private static final long MIXED_PAUSE_NANOS = 200_000_000;
-    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
 
     /** Sends a removal on a thread that may block, if the backend does; tells the outcome as {@link Removal#send}. */
     interface Sender {
@@ -56,17 +50,9 @@ final class Backlog {
     private Subscription timer = Subscription.NONE;
     private boolean armed;
     private long nextRoundNanos;
-    private int roundSize = SMALLEST_ROUND;
+    private final RoundPace pace = new RoundPace();
     private int underWay;
-    private int failedInRound;
-    private int confirmedInRound;
-    private int refusedInRound;
-    private long pauseNanos;
     private boolean closed;
-    /** The latest round had failures. */
-    private volatile boolean failing;
-    /** It had nothing else, or there was none since the first failure. */
-    private volatile boolean dead;
     /** How many wait or are under way, and how many of these are abandonments; written under the mutex. */
     private volatile int size;
 
@@ -85,7 +71,7 @@ final class Backlog {
 
     /** All of the latest requests failed: what may wait is to be added at once, without a try of its own. */
     boolean isDead() {
-        return dead;
+        return pace.isDead();
     }
 
     /** So much waits that may not be dropped that no further acquisition is to be begun. */
@@ -124,11 +110,8 @@ final class Backlog {
     boolean add(Removal<?> removal, LockException failure) {
         mutex.lock();
         try {
-            if (Removal.mayPass(failure) && !failing) {
-                failing = true;
-                dead = true;
-                pauseNanos = FIRST_PAUSE_NANOS;
-                roundSize = SMALLEST_ROUND;
+            if (Removal.mayPass(failure)) {
+                pace.noteFailure();
             }
         } finally {
             mutex.unlock();
@@ -192,9 +175,7 @@ final class Backlog {
         if (underWay > 0 || closed) {
             return;
         }
-        long pause =
-                pauseNanos == 0 ? 0 : pauseNanos / 2 + runtime.random().get().nextLong(pauseNanos / 2);
-        long delay = Math.max(untilDueNanos, pause);
+        long delay = Math.max(untilDueNanos, pace.pauseNanos(runtime.random()));
         long next = runtime.ticker().nanos() + delay;
         if (!armed || next - nextRoundNanos < 0) {
             timer.close();
@@ -215,7 +196,7 @@ final class Backlog {
             armed = false;
             long now = runtime.ticker().nanos();
             int looks = waiting.size();
-            while (looks-- > 0 && next.size() < roundSize) {
+            while (looks-- > 0 && next.size() < pace.roundSize()) {
                 Removal<?> removal = waiting.removeFirst();
                 if (removal.isDone() || expiring && removal.worthUntilNanos - now <= 0) {
                     count(removal, -1);
@@ -227,12 +208,9 @@ final class Backlog {
                 }
             }
             underWay = next.size();
-            failedInRound = 0;
-            confirmedInRound = 0;
-            refusedInRound = 0;
+            pace.beginRound();
             if (next.isEmpty()) {
-                failing &= !waiting.isEmpty();
-                dead &= failing;
+                pace.noteNothingDue(waiting.isEmpty());
                 plan();
             }
         } finally {
@@ -261,13 +239,7 @@ final class Backlog {
         boolean again = failure != null && isWorthAnother(removal, failure);
         mutex.lock();
         try {
-            if (failure == null) {
-                confirmedInRound++;
-            } else if (Removal.mayPass(failure)) {
-                failedInRound++;
-            } else {
-                refusedInRound++;
-            }
+            pace.noteAnswer(failure);
             if (closed) {
                 size = 0;
             } else if (again) {
@@ -276,7 +248,8 @@ final class Backlog {
                 count(removal, -1);
             }
             if (--underWay == 0) {
-                endRound();
+                pace.endRound();
+                plan();
             }
         } finally {
             mutex.unlock();
@@ -284,21 +257,6 @@ final class Backlog {
         if (!again || isClosed()) {
             removal.giveUp();
         }
-    }
-
-    private void endRound() {
-        failing = failedInRound > 0;
-        dead = failing && confirmedInRound == 0 && refusedInRound == 0;
-        if (!failing && confirmedInRound > 0) {
-            pauseNanos = 0;
-            roundSize = Math.min(LARGEST_ROUND, roundSize * 2);
-        } else {
-            roundSize = SMALLEST_ROUND;
-            pauseNanos = confirmedInRound > 0
-                    ? MIXED_PAUSE_NANOS
-                    : Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
-        }
-        plan();
     }
 
     private boolean isClosed() {

@@ -5,32 +5,35 @@ import java.util.concurrent.TimeUnit;
 
 /** Conversions that neither overflow nor round a positive time to zero. */
 final class Durations {
+    /** A time without end, in whatever unit. */
+    static final long FOREVER = Long.MAX_VALUE;
+
     private Durations() {}
 
-    /** Nanoseconds, at most {@link Waiter#FOREVER}. */
+    /** Nanoseconds, at most {@link #FOREVER}. */
     static long nanos(Duration duration) {
         try {
             return duration.toNanos();
         } catch (ArithmeticException longerThan292Years) {
-            return Waiter.FOREVER;
+            return FOREVER;
         }
     }
 
-    /** Nanoseconds, at most {@link Waiter#FOREVER}. */
+    /** Nanoseconds, at most {@link #FOREVER}. */
     static long nanosOfMillis(long millis) {
         return TimeUnit.MILLISECONDS.toNanos(millis);
     }
 
     /** Milliseconds, rounded up; without end if the nanoseconds are. */
     static long ceilMillis(long nanos) {
-        return nanos == Waiter.FOREVER ? Long.MAX_VALUE : nanos / 1_000_000 + (nanos % 1_000_000 > 0 ? 1 : 0);
+        return nanos == FOREVER ? FOREVER : nanos / 1_000_000 + (nanos % 1_000_000 > 0 ? 1 : 0);
     }
 
-    /** The sum, at most {@link Waiter#FOREVER}, at least the opposite. */
+    /** The sum, at most {@link #FOREVER}, at least the opposite. */
     static long plus(long nanos, long more) {
         long sum = nanos + more;
         boolean overflow = ((nanos ^ sum) & (more ^ sum)) < 0;
-        return overflow ? nanos < 0 ? -Waiter.FOREVER : Waiter.FOREVER : sum;
+        return overflow ? nanos < 0 ? -FOREVER : FOREVER : sum;
     }
 
     /** For messages: {@code 10.2 s} or {@code 350 ms}. */

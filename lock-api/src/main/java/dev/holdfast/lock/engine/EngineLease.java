@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * engine refers to it, so that the loss of one that owns can be noticed by {@link LeakDetector}.
  */
 final class EngineLease implements Lease {
-    private final EngineClient client;
+    private final EngineContext engine;
+    private final BlockingCalls calls;
     private final Hold hold;
     /** Null if it only shows the hold. */
     private final LeakDetector.@Nullable Trace trace;
@@ -25,10 +26,11 @@ final class EngineLease implements Lease {
     private final AtomicBoolean closed = new AtomicBoolean();
     private volatile @Nullable CompletionStage<LossReason> lost;
 
-    EngineLease(EngineClient client, Hold hold, boolean owning) {
-        this.client = client;
+    EngineLease(EngineContext engine, BlockingCalls calls, Hold hold, boolean owning) {
+        this.engine = engine;
+        this.calls = calls;
         this.hold = hold;
-        this.trace = owning ? client.leakDetector().trace(this, hold) : null;
+        this.trace = owning ? engine.leakDetector().trace(this, hold) : null;
     }
 
     Grant grant() {
@@ -58,15 +60,15 @@ final class EngineLease implements Lease {
     private long remainingNanos() {
         HeldGrant heldGrant = hold.heldGrant;
         boolean held = !closed.get() && hold.state == Hold.State.HELD && !heldGrant.isDoubted();
-        return held ? Math.max(0, heldGrant.remainingNanos(client.ticker())) : 0;
+        return held ? Math.max(0, heldGrant.remainingNanos(engine.ticker())) : 0;
     }
 
     @Override
     public void ensure(Duration validity) {
         Objects.requireNonNull(validity, "validity");
         HeldGrant heldGrant = hold.heldGrant;
-        if (hold.state == Hold.State.HELD && heldGrant.remainingNanos(client.ticker()) <= 0) {
-            heldGrant.heldLock.expireIfDue(heldGrant);
+        if (hold.state == Hold.State.HELD && heldGrant.remainingNanos(engine.ticker()) <= 0) {
+            heldGrant.listener.expireIfDue(heldGrant);
         }
         requireNotLost();
         if (closed.get() || hold.state == Hold.State.RELEASED) {
@@ -77,17 +79,17 @@ final class EngineLease implements Lease {
         if (isEnsured(needed)) {
             return;
         }
-        client.await(client.renewals().renewNow(heldGrant).toCompletableFuture());
+        calls.renew(heldGrant);
         requireNotLost();
         if (isEnsured(needed)) {
             return;
         }
         requirePossible(
                 needed, heldGrant.confirmedMillis()); // the store may keep leases for a shorter time than asked for
-        heldGrant.requireWithinMaxHold(needed, client.ticker().nanos());
+        heldGrant.requireWithinMaxHold(needed, engine.nanos());
         throw new LockUnavailableException("lock '" + LockName.printable(name()) + "' (token " + token()
                 + "): could not be renewed for "
-                + validity + ", " + heldGrant.lastConfirmed(client.ticker().nanos())
+                + validity + ", " + heldGrant.lastConfirmed(engine.nanos())
                 + "; do not begin the step, check that the store is reachable");
     }
 
@@ -116,7 +118,7 @@ final class EngineLease implements Lease {
     public CompletionStage<LossReason> lost() {
         CompletionStage<LossReason> stage = lost;
         if (stage == null) {
-            stage = hold.heldGrant.heldLock.lossOf(hold).minimalCompletionStage();
+            stage = hold.lock.lossOf(hold).minimalCompletionStage();
             lost = stage;
         }
         return stage;
@@ -132,7 +134,7 @@ final class EngineLease implements Lease {
         try {
             if (closed.compareAndSet(false, true)) {
                 own.end();
-                client.end(hold);
+                calls.end(hold);
             }
         } finally {
             Reference.reachabilityFence(this); // it must not be taken for dropped while it is being closed

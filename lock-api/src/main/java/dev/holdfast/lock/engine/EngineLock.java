@@ -13,12 +13,16 @@ import org.jspecify.annotations.Nullable;
 
 /** The user's handle of a lock: every form of acquiring comes down to {@link #obtain} or {@link #acquireAsync}. */
 final class EngineLock implements DistributedLock {
-    private final EngineClient client;
+    private final EngineContext engine;
+    private final LockEntries entries;
+    private final BlockingCalls calls;
     private final String name;
     private final LockOptions options;
 
-    EngineLock(EngineClient client, String name, LockOptions options) {
-        this.client = client;
+    EngineLock(EngineContext engine, LockEntries entries, BlockingCalls calls, String name, LockOptions options) {
+        this.engine = engine;
+        this.entries = entries;
+        this.calls = calls;
         this.name = name;
         this.options = options;
     }
@@ -55,7 +59,11 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public void unlock() {
-        client.unlock(name);
+        LockEntry entry = entries.find(name);
+        if (entry == null) {
+            throw Failures.notHeld(name, Thread.currentThread());
+        }
+        calls.unlock(entry.holds());
     }
 
     @Override
@@ -86,17 +94,12 @@ final class EngineLock implements DistributedLock {
     @Override
     public CompletableFuture<Lease> acquireAsync(Duration timeout) {
         long timeoutNanos = timeoutNanos(timeout);
-        client.requireOpen(name);
+        entries.requireOpen(name);
         AsyncWaiter waiter = new AsyncWaiter(
-                name,
-                options,
-                timeoutNanos,
-                client.ticker().nanos(),
-                client.runtime().callbacks(),
-                this::lease);
-        LockEntry entry = client.submit(name, waiter);
+                name, options, timeoutNanos, engine.nanos(), engine.runtime().callbacks(), this::lease);
+        LockEntry entry = entries.submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(client.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
+            waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
         waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
         return waiter.future;
@@ -104,23 +107,25 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public boolean isHeldByCurrentThread() {
-        return client.isHeldBy(name, Thread.currentThread());
+        LockEntry entry = entries.find(name);
+        return entry != null && entry.heldLock().isHeldBy(Thread.currentThread());
     }
 
     @Override
     public String toString() {
         return "DistributedLock[" + LockName.printable(name) + " on "
-                + client.info().name() + "]";
+                + engine.info().name() + "]";
     }
 
     @Override
     public Optional<Lease> held() {
-        return Optional.ofNullable(client.heldBy(name, Thread.currentThread()))
-                .map(hold -> new EngineLease(client, hold, false));
+        LockEntry entry = entries.find(name);
+        return Optional.ofNullable(entry == null ? null : entry.holds().heldBy(Thread.currentThread()))
+                .map(hold -> new EngineLease(engine, calls, hold, false));
     }
 
     private Lease lease(Hold hold) {
-        return new EngineLease(client, hold, true);
+        return new EngineLease(engine, calls, hold, true);
     }
 
     private long timeoutNanos(Duration timeout) {
@@ -146,16 +151,15 @@ final class EngineLock implements DistributedLock {
         if (interruptible && Thread.interrupted()) {
             throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");
         }
-        ThreadWaiter waiter =
-                new ThreadWaiter(options, asLease, timeoutNanos, client.ticker().nanos());
-        LockEntry entry = client.submit(name, waiter);
-        waiter.await(entry, client.ticker(), interruptible);
+        ThreadWaiter waiter = new ThreadWaiter(options, asLease, timeoutNanos, engine.nanos());
+        LockEntry entry = entries.submit(name, waiter);
+        waiter.await(entry, engine.ticker(), interruptible);
         if (waiter.state == Waiter.State.FAILED) {
             throw Failures.here(Objects.requireNonNull(waiter.failure));
         }
         Hold hold = waiter.state == Waiter.State.GRANTED ? waiter.hold : null;
         if (hold != null) {
-            client.settle(hold, waiter);
+            calls.settle(hold, waiter);
         }
         return hold;
     }

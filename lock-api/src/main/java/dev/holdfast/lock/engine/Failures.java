@@ -61,6 +61,12 @@ final class Failures {
                 + Durations.text(timeoutNanos) + "; check that it is reachable");
     }
 
+    /** The lease had passed when its grant came. */
+    static LockUnavailableException grantedTooLate(String name, long tookNanos, long leaseMillis) {
+        return new LockUnavailableException("lock '" + name + "': the store took " + Durations.text(tookNanos)
+                + " to grant a lease of " + leaseMillis + " ms, which has passed meanwhile; lengthen the lease");
+    }
+
     /** The thread holds the lock, but the store has not confirmed it since it was last in doubt. */
     static LockUnavailableException inDoubt(String name, long token) {
         return new LockUnavailableException(lock(name) + " (token " + token

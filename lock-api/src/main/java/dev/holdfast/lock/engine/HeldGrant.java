@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
@@ -20,7 +21,7 @@ final class HeldGrant {
     /** The most hand-offs that tokens leave room for: tokens are the server's times this, plus the hand-off's number. */
     static final long TOKENS_PER_GRANT = 1 << 10;
 
-    final HeldLock heldLock;
+    final RenewalListener listener;
     final Grant grant;
     final boolean autoRenew;
     final long grantedNanos;
@@ -31,7 +32,6 @@ final class HeldGrant {
     /** When the present hold began. */
     private long begunNanos;
 
-    @Nullable Hold hold;
     /** Those of the present hold. */
     LockOptions options;
 
@@ -53,13 +53,13 @@ final class HeldGrant {
     private volatile long holdEndNanos;
 
     HeldGrant(
-            HeldLock heldLock,
+            RenewalListener listener,
             Grant grant,
             LockOptions options,
             long grantedNanos,
             RequestTime sent,
             boolean uncertain) {
-        this.heldLock = heldLock;
+        this.listener = listener;
         this.grant = grant;
         this.options = options;
         this.uncertain = uncertain;
@@ -105,8 +105,7 @@ final class HeldGrant {
     }
 
     /** A new hold begins: its {@code minHold} and {@code maxHold} count from now. */
-    void beginHold(Hold begun, LockOptions begunWith, long nowNanos) {
-        hold = begun;
+    void beginHold(LockOptions begunWith, long nowNanos) {
         options = begunWith;
         begunNanos = nowNanos;
         holdEnds = false;
@@ -135,6 +134,20 @@ final class HeldGrant {
     long remainingNanos(Ticker ticker) {
         long remaining = validity.remainingNanos(ticker);
         return holdEnds ? Math.min(remaining, holdEndNanos - ticker.nanos()) : remaining;
+    }
+
+    /** Whether a waiter with those options may get it from the present holder, without a request. */
+    boolean mayBeHandedOff(LockOptions next, ClientOptions client, Ticker ticker) {
+        return !next.fair()
+                && !options.fair()
+                && autoRenew
+                && next.renewal() == Renewal.AUTO
+                && next.lease().equals(options.lease())
+                && !doubted
+                && failedRenewals.get() == 0
+                && handOffs < client.handOffLimit()
+                && ticker.nanos() - grantedNanos < Durations.nanos(client.handOffTime())
+                && remainingNanos(ticker) > thirdOfLeaseNanos();
     }
 
     boolean isDoubted() {

@@ -20,7 +20,29 @@ final class Hold {
         LOST
     }
 
+    /** What its owner asks of its lock; each call is a transition. */
+    interface Lock {
+
+        /**
+         * Ends a hold, on whatever thread.
+         *
+         * @return the release, or null if there are more holds or the lock was handed off
+         * @throws LeaseLostException if the lease was lost
+         */
+        @Nullable Release end(Hold hold);
+
+        /** Ends the hold of a lease that was dropped; a blocking release is made elsewhere. */
+        void endDropped(Hold hold);
+
+        /** Whether the owner, who is interrupted and ends the last hold, was interrupted to be told of a loss; once. */
+        boolean takeInterruptOfLoss(Hold hold);
+
+        /** The future of a hold's loss. */
+        CompletableFuture<LossReason> lossOf(Hold hold);
+    }
+
     final HeldGrant heldGrant;
+    final Lock lock;
     final long token;
     final long acquiredNanos;
     /** Finds leases that were dropped without being closed; a member stays here until then. */
@@ -45,13 +67,20 @@ final class Hold {
     private int holds = 1;
     private @Nullable CompletableFuture<LossReason> lost;
 
-    Hold(HeldGrant heldGrant, long token, long acquiredNanos, Waiter waiter) {
+    Hold(
+            HeldGrant heldGrant,
+            Lock lock,
+            long acquiredNanos,
+            Thread requester,
+            boolean ofThread,
+            boolean askedForAsync) {
         this.heldGrant = heldGrant;
-        this.token = token;
+        this.lock = lock;
+        this.token = heldGrant.token();
         this.acquiredNanos = acquiredNanos;
-        this.requester = new OwnerThread(waiter.requester);
-        this.ofThread = !waiter.asLease;
-        this.askedForAsync = waiter.thread() == null;
+        this.requester = new OwnerThread(requester);
+        this.ofThread = ofThread;
+        this.askedForAsync = askedForAsync;
     }
 
     boolean isOwnedBy(@Nullable Thread thread) {

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.spi.LockName;
 import java.lang.ref.PhantomReference;
 import java.lang.ref.Reference;
@@ -15,7 +16,7 @@ import org.slf4j.LoggerFactory;
 final class LeakDetector {
     private static final Logger LOG = LoggerFactory.getLogger(LeakDetector.class);
 
-    private final ReferenceQueue<EngineLease> dropped = new ReferenceQueue<>();
+    private final ReferenceQueue<Lease> dropped = new ReferenceQueue<>();
     private final boolean tracing;
 
     LeakDetector(boolean tracing) {
@@ -23,11 +24,11 @@ final class LeakDetector {
     }
 
     /** What remains of an open lease when its object is gone. */
-    static final class Trace extends PhantomReference<EngineLease> {
+    static final class Trace extends PhantomReference<Lease> {
         private final Hold hold;
         private final @Nullable Throwable acquiredAt;
 
-        private Trace(EngineLease lease, Hold hold, LeakDetector leakDetector) {
+        private Trace(Lease lease, Hold hold, LeakDetector leakDetector) {
             super(lease, leakDetector.dropped);
             this.hold = hold;
             this.acquiredAt = leakDetector.tracing ? new Throwable("the lease was acquired here") : null;
@@ -44,7 +45,7 @@ final class LeakDetector {
         }
     }
 
-    Trace trace(EngineLease lease, Hold hold) {
+    Trace trace(Lease lease, Hold hold) {
         Trace trace = new Trace(lease, hold, this);
         hold.openLeases.add(trace);
         return trace;
@@ -52,7 +53,7 @@ final class LeakDetector {
 
     /** Ends what was dropped since the last call. */
     void collect() {
-        Reference<? extends EngineLease> reference;
+        Reference<? extends Lease> reference;
         while ((reference = dropped.poll()) != null) {
             Trace trace = (Trace) reference;
             if (trace.hold.openLeases.remove(trace)) {
@@ -63,7 +64,7 @@ final class LeakDetector {
                         trace.hold.token,
                         trace.acquiredAt == null ? ", and see ClientOptions.leakTracing for where it was acquired" : "",
                         trace.acquiredAt);
-                trace.hold.heldGrant.heldLock.endDropped(trace.hold);
+                trace.hold.lock.endDropped(trace.hold);
             }
         }
     }

@@ -1,12 +1,9 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -16,33 +13,65 @@ import org.jspecify.annotations.Nullable;
  * One name as this client contends for it: the local queue, and at most one entry on the server.
  *
  * <p><b>State.</b> There is nothing (idle, and then this object leaves the client's map), or a {@link PendingAcquisition} (an
- * acquisition under way for the first waiter), or the lock is here or being released ({@link HeldLock}). Waiters
- * queue in all of them; {@link #kick} starts a pending acquisition when there is a waiter and nothing else.
+ * acquisition under way for the first waiter), or the lock is here or being released ({@link HeldLock}, {@link LocalHolds}).
+ * Waiters queue in all of them; {@link #startNext} starts a pending acquisition when there is a waiter and nothing else.
  *
- * <p><b>Races</b> are settled by the state that a transition finds ({@link StateMutex}). An answer to a pending acquisition that is
- * not current any more was given up: if it is a grant it is removed at once. A waiter that leaves is either still in the
+ * <p><b>Races</b> are settled by the state that a transition finds ({@link StateMutex}). An answer to a pending acquisition that
+ * has ended was given up: if it is a grant it is removed at once. A waiter that leaves is either still in the
  * queue, and then no grant can reach it, or was granted, and then it is told so. A signal during an attempt repeats the
  * attempt, as the answer may be older. A pending acquisition whose waiter left serves the next one with the same terms, or is
  * abandoned.
  */
-final class LockEntry {
-    private final String name;
-    private final EngineClient client;
+final class LockEntry implements EntryCallbacks {
+
+    /** What it needs of those of all names. */
+    interface Registry {
+        /** Whether the client is closed. */
+        boolean isClosed();
+
+        /** The entry is idle, and will not be used again. */
+        void forget(LockEntry entry);
+    }
+
+    private final Registry registry;
+    private final EngineContext engine;
     private final StateMutex mutex = new StateMutex(this::retireIfIdle);
-    private final WaitQueue queue = new WaitQueue();
+    private final EntryContext context;
+    private final WaitQueue queue;
+    private final LossesByThread losses;
     private final HeldLock heldLock;
+    private final LocalHolds holds;
     /** Waiters whose threads are in calls of a blocking backend that do not return. Rarely any. */
     private final List<Waiter> absent = new ArrayList<>(0);
 
     private @Nullable PendingAcquisition pending;
     private boolean retired;
-    private boolean answered;
-    private long answeredNanos;
 
-    LockEntry(String name, EngineClient client) {
-        this.name = name;
-        this.client = client;
-        this.heldLock = new HeldLock(this);
+    LockEntry(String name, EngineContext engine, Registry registry) {
+        this.registry = registry;
+        this.engine = engine;
+        this.context = EntryContext.of(name, engine, mutex);
+        this.queue = context.queue();
+        this.losses = new LossesByThread(mutex, engine.deadOwners());
+        HoldEvents events = new HoldEvents(context);
+        this.heldLock = new HeldLock(context, events, losses, this::startNext);
+        this.holds = new LocalHolds(context, heldLock, events, losses, this::startNext);
+    }
+
+    String name() {
+        return context.name();
+    }
+
+    StateMutex mutex() {
+        return mutex;
+    }
+
+    HeldLock heldLock() {
+        return heldLock;
+    }
+
+    LocalHolds holds() {
+        return holds;
     }
 
     // ---- callers come and go
@@ -53,17 +82,17 @@ final class LockEntry {
             if (retired) {
                 return false;
             }
-            if (client.isClosed()) {
-                fail(waiter, Failures.closed(name));
-            } else if (!heldLock.reenter(waiter)) {
+            if (registry.isClosed()) {
+                queue.fail(waiter, Failures.closed(name()));
+            } else if (!holds.reenter(waiter)) {
                 waiter.announced = true;
-                client.events().tell(listener -> listener.attempted(name));
-                if (waiter.triesOnce() && (heldLock.isBusy() || !queue.isEmpty())) {
-                    decide(waiter, Waiter.State.BUSY);
+                engine.events().tell(listener -> listener.attempted(name()));
+                if (waiter.triesOnce() && (holds.isBusy() || !queue.isEmpty())) {
+                    queue.decide(waiter, Waiter.State.BUSY);
                 } else {
                     queue.add(waiter);
-                    SelfWait.watch(this, waiter);
-                    kick();
+                    SelfWait.watch(context, heldLock, waiter);
+                    startNext();
                 }
             }
             return true;
@@ -86,13 +115,12 @@ final class LockEntry {
                 return;
             }
             PendingAcquisition current = pending;
-            LockException failure = current == null ? heldLock.unavailability(waiter) : current.unavailability(waiter);
-            long leftNanos = client.requestTimeoutNanos() - (client.ticker().nanos() - waiter.sinceNanos);
+            LockException failure = current == null ? holds.unavailability(waiter) : current.unavailability(waiter);
+            long leftNanos = engine.requestTimeoutNanos() - (engine.nanos() - waiter.sinceNanos);
             if (failure != null && current != null && current.isFirstAnswerOut() && leftNanos > 0) {
-                waiter.awaitOneAnswer(client.requestTimeoutNanos());
+                waiter.awaitOneAnswer(engine.requestTimeoutNanos());
                 if (waiter instanceof AsyncWaiter async) {
-                    mutex.afterUnlock(
-                            () -> async.timeout(client.runtime().timer().after(leftNanos, () -> timeOut(waiter))));
+                    mutex.afterUnlock(() -> async.timeout(engine.timer().after(leftNanos, () -> timeOut(waiter))));
                 }
                 return;
             }
@@ -106,7 +134,7 @@ final class LockEntry {
             return false;
         }
         forgetAbsence(waiter);
-        leaveQueue(waiter, () -> decide(waiter, state));
+        leaveQueue(waiter, () -> queue.decide(waiter, state));
         return true;
     }
 
@@ -120,11 +148,8 @@ final class LockEntry {
         }
     }
 
-    /**
-     * A waiter's own thread does not return from its attempt. It cannot be told before it does, but nobody is to wait
-     * behind it: if it asked once, it has failed; otherwise it leaves the queue until it comes back.
-     */
-    void passOver(Waiter waiter, Runnable attempt, LockException failure) {
+    @Override
+    public void passOver(Waiter waiter, Runnable attempt, LockException failure) {
         if (waiter.state != Waiter.State.WAITING || waiter.absent) {
             return;
         }
@@ -149,21 +174,20 @@ final class LockEntry {
             if (waiter.state != Waiter.State.WAITING) {
                 return;
             }
-            long now = client.ticker().nanos();
-            long patience = client.unavailableTimeoutNanos();
+            long now = engine.nanos();
+            long patience = engine.unavailableTimeoutNanos();
             long waited = now - waiter.sinceNanos;
-            if (waiter.waitsForever() && waited >= patience && !wasAnsweredSince(now - patience)) {
-                fail(waiter, Failures.stalled(name, waited));
+            boolean answered = context.availability().wasAnsweredSince(now - patience);
+            if (waiter.waitsForever() && waited >= patience && !answered) {
+                queue.fail(waiter, Failures.stalled(name(), waited));
             } else if (!waiter.waitsForever() && waiter.remainingNanos(now) == 0) {
                 // It would be given the next attempt, and the next, before it looks at its deadline.
-                if (wasAnsweredSince(now - Math.min(waited, client.requestTimeoutNanos()))) {
-                    decide(waiter, Waiter.State.BUSY);
-                } else {
-                    fail(waiter, Failures.stalled(name, waited));
-                }
+                long recentNanos = Math.min(waited, engine.requestTimeoutNanos());
+                waiter.failure = context.availability().unavailability(now - recentNanos, null, true, waited);
+                queue.decide(waiter, waiter.failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
             } else {
                 queue.add(waiter);
-                kick();
+                startNext();
             }
         });
     }
@@ -175,99 +199,28 @@ final class LockEntry {
         }
     }
 
-    /** Tells a waiter how it ended. */
-    void decide(Waiter waiter, Waiter.State state) {
-        waiter.state = state;
-        if (waiter.announced && state != Waiter.State.GRANTED) {
-            AttemptOutcome outcome = waiter.outcome();
-            Duration waited = Duration.ofNanos(client.ticker().nanos() - waiter.sinceNanos);
-            client.events().tell(listener -> listener.gaveUp(name, waited, outcome));
-        }
-        if (waiter.thread() != Thread.currentThread()) {
-            mutex.afterUnlock(waiter::wakeUp);
-        }
-    }
+    // ---- what follows what
 
-    void fail(Waiter waiter, LockException failure) {
-        waiter.failure = failure;
-        decide(waiter, Waiter.State.FAILED);
-    }
-
-    // ---- what the parts need of each other, all within transitions
-
-    /** The store has answered to something about this name. */
-    void noteAnswer() {
-        answeredNanos = client.ticker().nanos();
-        answered = true;
-    }
-
-    boolean wasAnsweredSince(long nanos) {
-        return answered && answeredNanos - nanos >= 0;
-    }
-
-    /** Starts an acquisition if there is a waiter and nothing else. */
-    void kick() {
+    @Override
+    public void startNext() {
         Waiter head = queue.head();
-        if (head != null && pending == null && heldLock.isFree()) {
-            PendingAcquisition begun = new PendingAcquisition(this, head.options);
+        if (head != null && pending == null && holds.isFree()) {
+            PendingAcquisition begun = new PendingAcquisition(context, this, heldLock, holds, head.options);
             pending = begun;
             begun.ask();
         }
     }
 
-    boolean isCurrent(PendingAcquisition candidate) {
-        return pending == candidate;
-    }
-
-    void endPending() {
+    @Override
+    public void pendingEnded() {
         pending = null;
     }
 
-    /** A transition: nobody is left to be told of what a dead thread has lost. */
-    void forgetDeadOwners() {
-        mutex.run(() -> {
-            heldLock.lost().forgetTheDead();
-            if (heldLock.lost().isEmpty()) {
-                client.forgetLosses(this);
-            }
-        });
-    }
-
     private void retireIfIdle() {
-        if (!retired
-                && pending == null
-                && !heldLock.isBusy()
-                && queue.isEmpty()
-                && absent.isEmpty()
-                && heldLock.lost().isEmpty()) {
+        if (!retired && pending == null && !holds.isBusy() && queue.isEmpty() && absent.isEmpty() && losses.isEmpty()) {
             retired = true;
-            client.forget(this);
+            registry.forget(this);
         }
-    }
-
-    String name() {
-        return name;
-    }
-
-    EngineClient client() {
-        return client;
-    }
-
-    StateMutex mutex() {
-        return mutex;
-    }
-
-    WaitQueue queue() {
-        return queue;
-    }
-
-    HeldLock heldLock() {
-        return heldLock;
-    }
-
-    /** Removes whatever an acquisition has on the server, after the present transition. */
-    void abandon(AcquisitionId acquisition, long leaseMillis) {
-        mutex.afterUnlock(client.releaser().abandon(acquisition, leaseMillis));
     }
 
     /** A transition: who has the lock here and who waits for it; null if nobody does either. */
@@ -279,7 +232,7 @@ final class LockEntry {
             }
             absent.forEach(waiter -> waiting.add(usageOf(waiter)));
             Optional<LockUsage.Holder> holder = heldLock.usage();
-            return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name, holder, waiting);
+            return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name(), holder, waiting);
         });
     }
 
@@ -288,7 +241,7 @@ final class LockEntry {
                 waiter.requester.getName(),
                 waiter.thread() == null,
                 waiter.asLease,
-                client.wallTimeOf(waiter.sinceNanos));
+                engine.wallTimeOf(waiter.sinceNanos));
     }
 
     // ---- the backend's news, and the end
@@ -296,9 +249,7 @@ final class LockEntry {
     /** The backend doubts a grant, perhaps one whose answer has not been seen yet. */
     void doubt(OwnerId owner, String detail) {
         mutex.run(() -> {
-            if (!heldLock.doubt(owner, detail)
-                    && pending != null
-                    && pending.acquisition().owner().equals(owner)) {
+            if (!heldLock.doubt(owner, detail) && pending != null && pending.isOf(owner)) {
                 pending.noteDoubt();
             }
         });
@@ -307,9 +258,7 @@ final class LockEntry {
     /** The backend says that a grant has ended, perhaps one whose answer has not been seen yet. */
     void lost(OwnerId owner, LossReason reason, String detail) {
         mutex.run(() -> {
-            if (!heldLock.lost(owner, reason, detail)
-                    && pending != null
-                    && pending.acquisition().owner().equals(owner)) {
+            if (!heldLock.lost(owner, reason, detail) && pending != null && pending.isOf(owner)) {
                 pending.noteLoss();
             }
         });
@@ -321,11 +270,11 @@ final class LockEntry {
             for (Waiter waiter = queue.head(); waiter != null; waiter = queue.head()) {
                 queue.remove(waiter);
                 waiter.takeTask();
-                fail(waiter, Failures.closed(name));
+                queue.fail(waiter, Failures.closed(name()));
             }
             for (Waiter waiter : absent) {
                 waiter.absent = false;
-                fail(waiter, Failures.closed(name));
+                queue.fail(waiter, Failures.closed(name()));
             }
             absent.clear();
             if (pending != null) {

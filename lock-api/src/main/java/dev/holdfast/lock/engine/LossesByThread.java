@@ -9,15 +9,24 @@ import org.jspecify.annotations.Nullable;
  * further use of the lock tells it so. What belongs to a thread that has died is forgotten. Guarded by the entry's
  * mutex. Rarely more than one: a thread cannot lose the same lock twice without having noticed.
  */
-final class LossesByThread {
+final class LossesByThread implements DeadOwners.Losses {
+    private final StateMutex mutex;
+    private final DeadOwners deadOwners;
     private final List<Hold> lost = new ArrayList<>(0);
+
+    LossesByThread(StateMutex mutex, DeadOwners deadOwners) {
+        this.mutex = mutex;
+        this.deadOwners = deadOwners;
+    }
 
     void add(Hold hold) {
         lost.add(hold);
+        deadOwners.watch(this);
     }
 
     void remove(Hold hold) {
         lost.remove(hold);
+        unwatchIfEmpty();
     }
 
     boolean isEmpty() {
@@ -33,8 +42,18 @@ final class LossesByThread {
         return null;
     }
 
-    /** Forgets what nobody can end any more. */
-    void forgetTheDead() {
-        lost.removeIf(Hold::isOrphaned);
+    /** A transition: nobody is left to be told of what a dead thread has lost. */
+    @Override
+    public void forgetTheDead() {
+        mutex.run(() -> {
+            lost.removeIf(Hold::isOrphaned);
+            unwatchIfEmpty();
+        });
+    }
+
+    private void unwatchIfEmpty() {
+        if (lost.isEmpty()) {
+            deadOwners.unwatch(this);
+        }
     }
 }

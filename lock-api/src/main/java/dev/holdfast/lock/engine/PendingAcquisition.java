@@ -4,376 +4,203 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.spi.Subscription;
-import dev.holdfast.lock.spi.Ticket;
-import java.util.concurrent.CompletionStage;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One acquisition under way, for whichever local waiter is first: attempts, the store's signal, polls and retries, until
  * it is granted or given up. All attempts carry the same owner id, so an attempt whose answer was lost is resolved by the
- * next one. Everything but {@link #send} and {@link #listen} runs within the entry's {@link StateMutex}.
+ * next one. Everything but {@link #hasEnded} runs within the entry's {@link StateMutex}.
  */
 final class PendingAcquisition {
-    private final LockEntry entry;
-    private final EngineClient client;
-    private final StateMutex mutex;
+    private enum State {
+        /** The latest attempt is decided on or out. */
+        ASKING,
+        /** Somebody else has the lock: the store's signal or a poll repeats the attempt. */
+        LISTENING,
+        /** The latest attempt failed: it is repeated after a pause. */
+        RETRYING,
+        /** Granted or given up. */
+        ENDED
+    }
+
+    /** What the backend said of the grant before its answer was seen. */
+    private enum EarlyNews {
+        NONE,
+        DOUBTED,
+        LOST
+    }
+
+    private final EntryContext context;
+    private final EngineContext engine;
     private final WaitQueue queue;
-    private final AcquisitionId acquisition;
-    private final long leaseMillis;
-    private final boolean fair;
-    private final BackOff backOff;
+    private final EntryCallbacks entry;
+    private final HeldLock heldLock;
+    private final LocalHolds holds;
+    private final AcquisitionOnServer acquisition;
+    private final AttemptSender sender;
+    private final AttemptSchedule schedule;
 
-    /** Counts attempts, so that a late answer is told from the latest. */
-    private int round;
+    /** Also read by whoever is about to send an attempt, or has just sent one. */
+    private volatile State state = State.RETRYING;
 
-    private boolean inFlight;
-    /** When the latest attempt was begun. */
-    private long begunNanos;
-    /** A signal came while an attempt was out: its answer may be older than the signal. */
-    private boolean signalledInFlight;
-    /** The attempt that is out asked to be queued. */
-    private boolean askedToWait;
-    /** The store has given a place in its queue at least once; later answers need not repeat it. */
-    private boolean queued;
-    /** An attempt failed, so the acquisition may be on the server without our knowledge. */
-    private boolean uncertain;
-    /** The backend reported the grant's end before its answer was seen. */
-    private boolean lostEarly;
-    /** The backend doubted the grant before its answer was seen. */
-    private boolean doubtedEarly;
-    /** Granted or given up; read by whoever is about to send an attempt, or has just sent one. */
-    private volatile boolean over;
-
-    /** Under way until the attempt that was last offered to a thread of the client's has begun. */
-    private InFlightRequests.@Nullable Request offered;
-
-    private @Nullable Ticket ticket;
-    private @Nullable Ticket listeningTo;
-    private Subscription signal = Subscription.NONE;
-    private Subscription timer = Subscription.NONE;
+    private @Nullable Round round;
+    private EarlyNews earlyNews = EarlyNews.NONE;
     private @Nullable LockException lastFailure;
 
-    PendingAcquisition(LockEntry entry, LockOptions options) {
+    PendingAcquisition(
+            EntryContext context, EntryCallbacks entry, HeldLock heldLock, LocalHolds holds, LockOptions options) {
+        this.context = context;
+        this.engine = context.engine();
+        this.queue = context.queue();
         this.entry = entry;
-        this.client = entry.client();
-        this.mutex = entry.mutex();
-        this.queue = entry.queue();
-        this.acquisition = new AcquisitionId(entry.name(), OwnerId.random());
-        this.leaseMillis = options.lease().toMillis();
-        this.fair = options.fair();
-        this.backOff = new BackOff(client.info());
+        this.heldLock = heldLock;
+        this.holds = holds;
+        this.acquisition = new AcquisitionOnServer(context, options);
+        this.sender = new AttemptSender(context, this, acquisition);
+        this.schedule = new AttemptSchedule(context, this::signalled, this::poll);
     }
 
-    AcquisitionId acquisition() {
-        return acquisition;
+    boolean isOf(OwnerId owner) {
+        return acquisition.id.owner().equals(owner);
     }
+
+    boolean hasEnded() {
+        return state == State.ENDED;
+    }
+
+    // ---- asking
 
     /** Sends the next attempt, on the first waiter's own thread if the backend blocks and that waiter has one. */
     void ask() {
         Waiter head = queue.head();
         if (head == null) {
-            throw new IllegalStateException("lock '" + entry.name() + "': attempt without a waiter");
+            throw new IllegalStateException("lock '" + context.name() + "': attempt without a waiter");
         }
-        timer.close();
-        inFlight = true;
-        signalledInFlight = false;
-        round++;
-        begunNanos = client.ticker().nanos();
-        long remaining = head.remainingNanos(begunNanos);
-        long wait = head.after != null ? Waiter.FOREVER : remaining;
-        if (wait == 0 && (queued || !head.triesOnce())) {
-            wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
-        }
-        askedToWait = wait > 0;
-        boolean blocking = client.info().blocking();
-        long timeout = client.requestTimeoutNanos();
-        if (blocking && !head.triesOnce()) {
-            long oneAnswer = entry.wasAnsweredSince(head.sinceNanos) ? 0 : timeout - (begunNanos - head.sinceNanos);
-            timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
-        }
-        LockException overload = uncertain || queued ? null : client.releaser().overload(entry.name());
-        int thisRound = round;
+        schedule.attemptBegins();
+        Round next = sender.nextRound(head);
+        round = next;
+        state = State.ASKING;
+        LockException overload = acquisition.overload();
         if (overload != null) {
-            mutex.afterUnlock(() -> mutex.run(() -> failed(thisRound, overload, false)));
-            return;
-        }
-        AcquireRequest request = request(wait, timeout);
-        if (!blocking) {
-            mutex.afterUnlock(sender(request, timeout));
-        } else if (head.thread() == null) {
-            offer(head, request, timeout);
+            context.mutex().afterUnlock(() -> context.mutex().run(() -> failed(next, overload, false)));
         } else {
-            // It may never be run, if that thread leaves: it is under way once it has begun.
-            head.offer(new BlockingAttempt(head, request, timeout, () -> {}));
-            if (head.thread() != Thread.currentThread()) {
-                mutex.afterUnlock(head::wakeUp);
-            }
-        }
-    }
-
-    /**
-     * For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent.
-     */
-    private void offer(Waiter head, AcquireRequest request, long timeoutNanos) {
-        int thisRound = round;
-        InFlightRequests.Request untilBegun = client.requests()
-                .begin(timeoutNanos, () -> notBegun(thisRound, head, Failures.stalled(entry.name(), timeoutNanos)));
-        offered = untilBegun;
-        head.offer(new BlockingAttempt(head, request, timeoutNanos, untilBegun::end));
-        mutex.afterUnlock(() -> {
-            try {
-                client.runtime().io().execute(head::runTask);
-            } catch (Throwable e) {
-                untilBegun.end();
-                notBegun(thisRound, head, Failures.noThread(entry.name(), e));
-            }
-        });
-    }
-
-    /**
-     * An attempt of a blocking backend, on the thread of whoever asks or one of the client's. The backend sees to it that
-     * it ends in time. Should its driver not return all the same, the attempt counts as unanswered somewhat later.
-     */
-    private final class BlockingAttempt implements Runnable {
-        private final int itsRound = round;
-        private final Waiter asking;
-        private final AcquireRequest request;
-        private final long limitNanos;
-        private final Runnable begun;
-
-        /** Creates it for the present round; {@code begun} runs when it is under way. */
-        BlockingAttempt(Waiter asking, AcquireRequest request, long timeoutNanos, Runnable begun) {
-            this.begun = begun;
-            this.asking = asking;
-            this.request = request;
-            this.limitNanos = timeoutNanos + client.requestTimeoutNanos() / 4;
-        }
-
-        @Override
-        public void run() {
-            InFlightRequests.Request underWay = client.requests().begin(limitNanos, this::stuck);
-            begun.run();
-            send(itsRound, request, underWay);
-        }
-
-        private void stuck() {
-            LockException failure = Failures.stalled(entry.name(), limitNanos);
-            mutex.run(() -> {
-                if (asking.thread() != null) {
-                    entry.passOver(asking, this, failure);
-                }
-                failed(itsRound, failure, true);
-            });
-        }
-    }
-
-    /** A transition: an attempt that was offered to a thread of the client's has failed, unless it has begun. */
-    private void notBegun(int thisRound, Waiter head, LockException failure) {
-        mutex.run(() -> {
-            if (isAwaited(thisRound) && head.takeTask() != null) {
-                failed(thisRound, failure, false);
-            }
-        });
-    }
-
-    private AcquireRequest request(long waitNanos, long timeoutNanos) {
-        return new AcquireRequest(
-                acquisition,
-                leaseMillis,
-                Durations.ceilMillis(waitNanos),
-                fair,
-                ticket,
-                Durations.ceilMillis(timeoutNanos),
-                client.identity());
-    }
-
-    private Runnable sender(AcquireRequest request, long timeoutNanos) {
-        int thisRound = round;
-        InFlightRequests.Request underWay = client.requests()
-                .begin(
-                        timeoutNanos,
-                        () -> mutex.run(() -> {
-                            failed(thisRound, Failures.stalled(entry.name(), timeoutNanos), true);
-                        }));
-        return () -> send(thisRound, request, underWay);
-    }
-
-    /**
-     * This thread may have stood still on its way here, for so long that the pending acquisition has ended: then there is nothing to
-     * send any more. It may even stand still between that look and the send: then the attempt went out behind the
-     * abandonment, which covers earlier attempts only, and the acquisition is abandoned again.
-     */
-    private void send(int thisRound, AcquireRequest request, InFlightRequests.Request underWay) {
-        if (over) {
-            underWay.end();
-            return;
-        }
-        RequestTime sent = RequestTime.now(client.ticker());
-        CompletionStage<AcquireResult> stage =
-                Failures.call(() -> client.backend().tryAcquire(request));
-        if (over) {
-            mutex.run(this::abandonUnlessHeld);
-        }
-        stage.whenComplete((answer, error) -> {
-            try {
-                mutex.run(() -> answered(thisRound, sent, answer, error));
-            } finally {
-                underWay.end();
-            }
-        });
-    }
-
-    private void answered(int thisRound, RequestTime sent, @Nullable AcquireResult answer, @Nullable Throwable error) {
-        if (!entry.isCurrent(this)) {
-            answeredLate(answer);
-        } else if (answer instanceof AcquireResult.Granted granted) {
-            granted(sent, granted.grant());
-        } else if (answer instanceof AcquireResult.Busy busy) {
-            busy(thisRound, busy);
-        } else {
-            failed(thisRound, Failures.of(entry.name(), error), true);
-        }
-    }
-
-    /** The pending acquisition has ended: whatever the answer says is on the server is removed, unless it is what is held. */
-    private void answeredLate(@Nullable AcquireResult answer) {
-        boolean onServer = answer instanceof AcquireResult.Granted
-                || answer instanceof AcquireResult.Busy busy && busy.ticket() != null;
-        if (onServer) {
-            abandonUnlessHeld();
-        }
-    }
-
-    /** What is held by now was uncertain, as it took a second attempt: it is abandoned behind its release. */
-    private void abandonUnlessHeld() {
-        if (!entry.heldLock().holds(acquisition)) {
-            entry.abandon(acquisition, leaseMillis);
-        }
-    }
-
-    /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
-    private void granted(RequestTime sent, Grant grant) {
-        inFlight = false;
-        Waiter head = queue.head();
-        if (head == null || lostEarly || !serves(head.options)) {
-            end();
-            entry.abandon(acquisition, leaseMillis);
-            entry.kick();
-            return;
-        }
-        long now = client.ticker().nanos();
-        HeldGrant heldGrant = new HeldGrant(entry.heldLock(), grant, head.options, now, sent, uncertain);
-        if (heldGrant.remainingNanos(client.ticker()) > 0) {
-            end();
-            entry.noteAnswer();
-            entry.heldLock().begin(heldGrant, head);
-            tellBusy();
-            if (doubtedEarly) {
-                entry.heldLock().doubt(acquisition.owner(), "doubted before the grant was seen");
-            }
-        } else {
-            fail(
-                    new LockUnavailableException("lock '" + entry.name() + "': the store took "
-                            + Durations.text(now - sent.nanos()) + " to grant a lease of " + grant.leaseMillis()
-                            + " ms, which has passed meanwhile; lengthen the lease"),
-                    true);
-        }
-    }
-
-    /** Whether an answer is the one that is waited for. */
-    private boolean isAwaited(int thisRound) {
-        return entry.isCurrent(this) && thisRound == round && inFlight;
-    }
-
-    private void busy(int thisRound, AcquireResult.Busy busy) {
-        if (!isAwaited(thisRound)) {
-            return;
-        }
-        inFlight = false;
-        lastFailure = null;
-        entry.noteAnswer();
-        backOff.succeeded();
-        ticket = busy.ticket();
-        queued |= ticket != null;
-        tellBusy();
-        Waiter head = queue.head();
-        if (head == null || !serves(head.options)) {
-            giveUp();
-            entry.kick();
-        } else if (signalledInFlight || !askedToWait) {
-            ask();
-        } else {
-            awaitSignal();
-            long delay = backOff.pollDelayNanos(client.ticker().nanos(), busy.remainingMillis(), client.random());
-            timer = client.runtime().timer().after(delay, this::poll);
-        }
-    }
-
-    /** The answer was for somebody else: those who do not wait for another one are done. */
-    private void tellBusy() {
-        for (Waiter waiter = queue.head(); waiter != null; ) {
-            Waiter next = waiter.after;
-            if (waiter.takesNextAnswer()) {
-                queue.remove(waiter);
-                entry.decide(waiter, Waiter.State.BUSY);
-            }
-            waiter = next;
-        }
-    }
-
-    private void awaitSignal() {
-        Ticket place = ticket;
-        if (place != null && !place.equals(listeningTo)) {
-            listeningTo = place;
-            mutex.afterUnlock(() -> listen(place));
-        }
-    }
-
-    private void listen(Ticket place) {
-        Subscription subscription = client.backend().subscribe(place, this::signalled);
-        boolean wanted = mutex.test(() -> {
-            if (!entry.isCurrent(this) || !place.equals(listeningTo)) {
-                return false;
-            }
-            mutex.afterUnlock(signal::close);
-            signal = subscription;
-            return true;
-        });
-        if (!wanted) {
-            subscription.close();
+            sender.begin(next, head);
         }
     }
 
     private void signalled() {
-        mutex.run(() -> {
-            if (entry.isCurrent(this)) {
-                backOff.reset();
-                if (inFlight) {
-                    signalledInFlight = true;
-                } else {
-                    ask();
-                }
-            }
-        });
-    }
-
-    private void poll() {
-        mutex.run(() -> {
-            if (entry.isCurrent(this) && !inFlight) {
+        context.mutex().run(() -> {
+            schedule.signalled();
+            if (state == State.ASKING) {
+                latest().signalled = true;
+            } else if (state != State.ENDED) {
                 ask();
             }
         });
     }
 
-    private void failed(int thisRound, LockException failure, boolean wasSent) {
-        if (isAwaited(thisRound)) {
-            inFlight = false;
+    private void poll() {
+        context.mutex().run(() -> {
+            if (state == State.LISTENING || state == State.RETRYING) {
+                ask();
+            }
+        });
+    }
+
+    // ---- answers
+
+    /** Whether an answer is the one that is waited for. */
+    boolean isAwaited(Round asked) {
+        return state == State.ASKING && asked == round;
+    }
+
+    private Round latest() {
+        return Objects.requireNonNull(round, "round");
+    }
+
+    void answered(Round asked, @Nullable AcquireResult answer, @Nullable Throwable error) {
+        if (state == State.ENDED) {
+            if (AcquisitionOnServer.isShownBy(answer)) {
+                abandonUnlessHeld();
+            }
+        } else if (answer instanceof AcquireResult.Granted granted) {
+            granted(asked.sent(), granted.grant());
+        } else if (answer instanceof AcquireResult.Busy busy) {
+            busy(asked, busy);
+        } else {
+            failed(asked, Failures.of(context.name(), error), true);
+        }
+    }
+
+    /**
+     * It has ended, and may be on the server again. What is held by now was uncertain, as it took a second attempt: it is
+     * abandoned behind its release.
+     */
+    void abandonUnlessHeld() {
+        if (!holds.isOf(acquisition.id)) {
+            acquisition.abandon();
+        }
+    }
+
+    /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
+    private void granted(RequestTime sent, Grant grant) {
+        Waiter head = queue.head();
+        if (head == null || earlyNews == EarlyNews.LOST || !acquisition.serves(head.options)) {
+            end();
+            acquisition.abandon();
+            entry.startNext();
+            return;
+        }
+        long now = engine.nanos();
+        HeldGrant heldGrant = new HeldGrant(heldLock, grant, head.options, now, sent, acquisition.isUncertain());
+        if (heldGrant.remainingNanos(engine.ticker()) > 0) {
+            end();
+            context.availability().noteAnswer();
+            holds.begin(heldGrant, head);
+            queue.tellBusy();
+            if (earlyNews == EarlyNews.DOUBTED) {
+                heldLock.doubt(acquisition.id.owner(), "doubted before the grant was seen");
+            }
+        } else {
+            fail(Failures.grantedTooLate(context.name(), now - sent.nanos(), grant.leaseMillis()), true);
+        }
+    }
+
+    private void busy(Round asked, AcquireResult.Busy busy) {
+        if (!isAwaited(asked)) {
+            return;
+        }
+        state = State.LISTENING;
+        lastFailure = null;
+        context.availability().noteAnswer();
+        schedule.succeeded();
+        acquisition.noteBusy(busy.ticket());
+        queue.tellBusy();
+        Waiter head = queue.head();
+        if (head == null || !acquisition.serves(head.options)) {
+            giveUp();
+            entry.startNext();
+        } else if (asked.signalled || !asked.askedToWait()) {
+            ask();
+        } else {
+            schedule.listen(busy);
+        }
+    }
+
+    /** The thread that makes an attempt does not return from it. */
+    void stuck(Round asked, Waiter asking, Runnable attempt, LockException failure) {
+        if (asking.thread() != null) {
+            entry.passOver(asking, attempt, failure);
+        }
+        failed(asked, failure, true);
+    }
+
+    void failed(Round asked, LockException failure, boolean wasSent) {
+        if (isAwaited(asked)) {
             fail(failure, wasSent);
         }
     }
@@ -383,106 +210,91 @@ final class PendingAcquisition {
      * store was not asked to let it wait: what it did to end it, such as leaving a queue, may still arrive.
      */
     private void fail(LockException failure, boolean wasSent) {
+        state = State.RETRYING;
         boolean refused = failure instanceof LockConfigurationException;
-        boolean onlyRefused = refused && !uncertain && !queued;
-        uncertain |= wasSent && !refused;
+        boolean onlyRefused = refused && !acquisition.mayBeThere();
+        if (wasSent && !refused) {
+            acquisition.noteUncertain();
+        }
         lastFailure = failure;
         boolean mayPass = failure instanceof LockUnavailableException;
-        long failingNanos = backOff.failed(client.ticker().nanos());
-        Waiter first = queue.head();
-        for (Waiter waiter = first; waiter != null; ) {
-            Waiter next = waiter.after;
-            if (waiter == first && !mayPass || givesUp(waiter, failingNanos)) {
-                queue.remove(waiter);
-                entry.fail(waiter, failure);
-            }
-            waiter = next;
-        }
+        queue.tellFailed(failure, mayPass, schedule.failed());
         Waiter head = queue.head();
-        if (head == null || !mayPass || !askedToWait || !serves(head.options)) {
+        if (head == null || !mayPass || !latest().askedToWait() || !acquisition.serves(head.options)) {
             giveUp();
             if (onlyRefused) {
-                mutex.afterUnlock(client.releaser().abandonRefused(acquisition, leaseMillis));
+                acquisition.abandonRefused();
             }
-            entry.kick();
+            entry.startNext();
         } else {
-            timer = client.runtime().timer().after(backOff.retryDelayNanos(client.random()), this::poll);
+            schedule.retry();
         }
     }
 
-    private boolean givesUp(Waiter waiter, long failingNanos) {
-        long patience = client.unavailableTimeoutNanos();
-        long waitedNanos = client.ticker().nanos() - waiter.sinceNanos;
-        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
-    }
+    // ---- waiters, and the end
 
     /**
      * Why a waiter whose deadline has passed could not be served: null, that is busy, if the store answered while it
-     * waited and not longer ago than a request may take, or if it answered busy and was not asked again since, as is usual
-     * while a signal is waited for; otherwise the failure.
+     * waited and not longer ago than a request may take, or was not asked since, as is usual while a signal is waited for.
      */
     @Nullable LockException unavailability(Waiter waiter) {
-        long now = client.ticker().nanos();
-        long recentNanos = Math.min(now - waiter.sinceNanos, client.requestTimeoutNanos());
-        boolean leftOpen = inFlight && (round == 1 || now - begunNanos >= recentNanos);
-        if (entry.wasAnsweredSince(now - recentNanos) || lastFailure == null && !leftOpen) {
-            return null;
-        }
-        return lastFailure == null ? Failures.stalled(entry.name(), now - waiter.sinceNanos) : lastFailure;
+        long now = engine.nanos();
+        long waitedNanos = now - waiter.sinceNanos;
+        long recentNanos = Math.min(waitedNanos, engine.requestTimeoutNanos());
+        boolean leftOpen = state == State.ASKING && (latest().isFirst() || now - latest().begunNanos >= recentNanos);
+        return context.availability().unavailability(now - recentNanos, lastFailure, leftOpen, waitedNanos);
     }
 
     /** Whether an attempt is out, and nothing has failed before it. */
     boolean isFirstAnswerOut() {
-        return inFlight && lastFailure == null;
+        return state == State.ASKING && lastFailure == null;
     }
 
     /** A waiter has left the queue; an attempt that it was to make has not begun. */
     void waiterLeft(boolean undoneAttempt) {
-        if (inFlight && !undoneAttempt) {
+        if (state == State.ASKING && !undoneAttempt) {
             return;
         }
-        inFlight = false;
-        InFlightRequests.Request undone = offered;
-        if (undoneAttempt && undone != null) {
-            offered = null;
-            mutex.afterUnlock(undone::end);
+        if (undoneAttempt) {
+            undo(latest());
         }
         Waiter head = queue.head();
-        if (head == null || !serves(head.options)) {
+        if (head == null || !acquisition.serves(head.options)) {
             giveUp();
-            entry.kick();
+            entry.startNext();
         } else if (undoneAttempt) {
             ask();
         }
     }
 
+    /** Nothing was sent of it. */
+    private void undo(Round undone) {
+        state = State.RETRYING;
+        if (undone.untilBegun != null) {
+            context.mutex().afterUnlock(undone.untilBegun::end);
+        }
+    }
+
     void noteLoss() {
-        lostEarly = true;
+        earlyNews = EarlyNews.LOST;
     }
 
     void noteDoubt() {
-        doubtedEarly = true;
-    }
-
-    /** Whether a grant to this acquisition is what a waiter with those options wants. */
-    private boolean serves(LockOptions options) {
-        return leaseMillis == options.lease().toMillis() && fair == options.fair();
+        earlyNews = earlyNews == EarlyNews.LOST ? EarlyNews.LOST : EarlyNews.DOUBTED;
     }
 
     /** Ends it, and removes whatever it has on the server. */
     void giveUp() {
-        boolean mayBeOnServer = queued || uncertain || inFlight;
+        boolean mayBeOnServer = acquisition.mayBeThere() || state == State.ASKING;
         end();
         if (mayBeOnServer) {
-            entry.abandon(acquisition, leaseMillis);
+            acquisition.abandon();
         }
     }
 
     private void end() {
-        over = true;
-        entry.endPending();
-        timer.close();
-        listeningTo = null;
-        mutex.afterUnlock(signal::close);
+        state = State.ENDED;
+        entry.pendingEnded();
+        schedule.close();
     }
 }

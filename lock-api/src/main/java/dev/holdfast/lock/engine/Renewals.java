@@ -76,10 +76,10 @@ final class Renewals {
         boolean late = false;
         for (HeldGrant heldGrant : held) {
             if (heldGrant.remainingNanos(runtime.ticker()) <= 0) {
-                heldGrant.heldLock.expireIfDue(heldGrant);
+                heldGrant.listener.expireIfDue(heldGrant);
             } else if (isRenewable(heldGrant)) {
                 long left = heldGrant.renewDueNanos - nowNanos;
-                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.heldLock.mayRenew(heldGrant)) {
+                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.listener.mayRenew(heldGrant)) {
                     due.add(heldGrant);
                     late |= left <= 0;
                 }
@@ -193,10 +193,10 @@ final class Renewals {
             HeldGrant heldGrant = heldGrants.get(i);
             RenewResult result = results.get(i);
             if (result instanceof RenewResult.Renewed renewed) {
-                heldGrant.heldLock.confirm(heldGrant, sent, renewed.leaseMillis(), asked || heldGrant.autoRenew);
+                heldGrant.listener.renewed(heldGrant, sent, renewed.leaseMillis(), asked || heldGrant.autoRenew);
                 heldGrant.renewing = false;
             } else if (result instanceof RenewResult.Lost lost) {
-                heldGrant.heldLock.revoke(heldGrant, lost.reason(), lost.detail());
+                heldGrant.listener.ended(heldGrant, lost.reason(), lost.detail());
             } else if (first) {
                 unknown(List.of(heldGrant), ((RenewResult.Unknown) result).detail());
             }
@@ -220,7 +220,7 @@ final class Renewals {
                     heldGrant.lastConfirmed(now),
                     detail);
             if (failed == 1) {
-                heldGrant.heldLock.suspected(heldGrant, detail);
+                heldGrant.listener.suspected(heldGrant, detail);
             }
         }
         lookAgain(heldGrants);

@@ -18,11 +18,11 @@ final class SelfWait {
     private SelfWait() {}
 
     /** Within a transition: a waiter has joined the queue. Costs a timer only if what its own thread has is in its way. */
-    static void watch(LockEntry entry, Waiter waiter) {
-        Hold own = entry.heldLock().hold();
+    static void watch(EntryContext entry, HeldLock heldLock, Waiter waiter) {
+        Hold own = heldLock.hold();
         if (own != null && isInTheWayOf(waiter, own) && waiter.timeoutNanos > PATIENCE_NANOS) {
-            Runnable look = () -> entry.mutex().run(() -> warn(entry, waiter, own));
-            entry.mutex().afterUnlock(() -> entry.client().runtime().timer().after(PATIENCE_NANOS, look));
+            Runnable look = () -> entry.mutex().run(() -> warn(entry, heldLock, waiter, own));
+            entry.mutex().afterUnlock(() -> entry.engine().timer().after(PATIENCE_NANOS, look));
         }
     }
 
@@ -33,8 +33,8 @@ final class SelfWait {
                 && (waits ? !own.isOfThread() : !own.isAskedForAsync());
     }
 
-    private static void warn(LockEntry entry, Waiter waiter, Hold own) {
-        if (waiter.state != Waiter.State.WAITING || entry.heldLock().hold() != own || own.selfWaitTold) {
+    private static void warn(EntryContext entry, HeldLock heldLock, Waiter waiter, Hold own) {
+        if (waiter.state != Waiter.State.WAITING || heldLock.hold() != own || own.selfWaitTold) {
             return;
         }
         own.selfWaitTold = true;
@@ -45,7 +45,7 @@ final class SelfWait {
                                 : () -> tellOfLease(entry, waiter, own));
     }
 
-    private static void tellOfLock(LockEntry entry, Waiter waiter, Hold own) {
+    private static void tellOfLock(EntryContext entry, Waiter waiter, Hold own) {
         LOG.warn(
                 "lock '{}' (token {}): thread '{}' holds it by lock(), and its acquireAsync() has waited {} for that; if the"
                         + " thread waits for the result, it waits for itself: unlock first",
@@ -55,7 +55,7 @@ final class SelfWait {
                 Durations.text(PATIENCE_NANOS));
     }
 
-    private static void tellOfLease(LockEntry entry, Waiter waiter, Hold own) {
+    private static void tellOfLease(EntryContext entry, Waiter waiter, Hold own) {
         LOG.warn(
                 "lock '{}' (token {}): thread '{}' has waited {} for a lease that it acquired itself and that"
                         + " is still open; a lease is not re-entrant: close it first, or use lock()",

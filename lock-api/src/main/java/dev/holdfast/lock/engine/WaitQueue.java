@@ -1,11 +1,26 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.AttemptOutcome;
+import dev.holdfast.lock.LockException;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The local FIFO queue of a {@link LockEntry}; any waiter leaves in constant time. Guarded by the entry's mutex. */
+/**
+ * The local FIFO queue of a {@link LockEntry}, and how its waiters are told how they ended; any waiter leaves in constant
+ * time. Guarded by the entry's mutex.
+ */
 final class WaitQueue {
+    private final String name;
+    private final EngineContext engine;
+    private final StateMutex mutex;
     private @Nullable Waiter head;
     private @Nullable Waiter tail;
+
+    WaitQueue(String name, EngineContext engine, StateMutex mutex) {
+        this.name = name;
+        this.engine = engine;
+        this.mutex = mutex;
+    }
 
     @Nullable Waiter head() {
         return head;
@@ -46,5 +61,59 @@ final class WaitQueue {
         waiter.before = null;
         waiter.after = null;
         return true;
+    }
+
+    /** Tells a waiter how it ended. */
+    void decide(Waiter waiter, Waiter.State state) {
+        waiter.state = state;
+        if (waiter.announced && state != Waiter.State.GRANTED) {
+            AttemptOutcome outcome = waiter.outcome();
+            Duration waited = Duration.ofNanos(engine.nanos() - waiter.sinceNanos);
+            engine.events().tell(listener -> listener.gaveUp(name, waited, outcome));
+        }
+        if (waiter.thread() != Thread.currentThread()) {
+            mutex.afterUnlock(waiter::wakeUp);
+        }
+    }
+
+    void fail(Waiter waiter, LockException failure) {
+        waiter.failure = failure;
+        decide(waiter, Waiter.State.FAILED);
+    }
+
+    /** The store's answer was for somebody else: those who do not wait for another one are done. */
+    void tellBusy() {
+        for (Waiter waiter = head; waiter != null; ) {
+            Waiter next = waiter.after;
+            if (waiter.takesNextAnswer()) {
+                remove(waiter);
+                decide(waiter, Waiter.State.BUSY);
+            }
+            waiter = next;
+        }
+    }
+
+    /**
+     * An attempt failed: those who do not wait for better times are done.
+     *
+     * @param mayPass whether trying again may help; if not, the first one is done as well
+     * @param failingNanos for how long there have been failures only
+     */
+    void tellFailed(LockException failure, boolean mayPass, long failingNanos) {
+        Waiter first = head;
+        for (Waiter waiter = first; waiter != null; ) {
+            Waiter next = waiter.after;
+            if (waiter == first && !mayPass || givesUp(waiter, failingNanos)) {
+                remove(waiter);
+                fail(waiter, failure);
+            }
+            waiter = next;
+        }
+    }
+
+    private boolean givesUp(Waiter waiter, long failingNanos) {
+        long patience = engine.unavailableTimeoutNanos();
+        long waitedNanos = engine.nanos() - waiter.sinceNanos;
+        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
     }
 }

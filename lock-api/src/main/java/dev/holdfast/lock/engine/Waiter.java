@@ -38,7 +38,7 @@ abstract class Waiter {
 
     final long sinceNanos;
 
-    static final long FOREVER = Long.MAX_VALUE;
+    static final long FOREVER = Durations.FOREVER;
 
     volatile State state = State.WAITING;
 

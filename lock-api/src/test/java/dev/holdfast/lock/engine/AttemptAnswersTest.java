@@ -37,7 +37,7 @@ class AttemptAnswersTest {
     }
 
     private void cancel(AsyncWaiter waiter) {
-        Objects.requireNonNull(virtual.client.entry("n")).cancel(waiter);
+        Objects.requireNonNull(virtual.client.entries().find("n")).cancel(waiter);
     }
 
     @Test
@@ -93,7 +93,7 @@ class AttemptAnswersTest {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
         AsyncWaiter waiter = submit(PLAIN);
         Grant grant = backend.grant(7);
-        virtual.client.lost(grant, LossReason.SESSION_LOST, "on purpose");
+        virtual.client.entries().lost(grant, LossReason.SESSION_LOST, "on purpose");
         answer.complete(new AcquireResult.Granted(grant));
 
         assertThat(backend.abandoned).containsExactly(grant.acquisition());
@@ -105,7 +105,7 @@ class AttemptAnswersTest {
     void grant_thatWasDoubtedBefore_isDoubted() {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
         AsyncWaiter waiter = submit(PLAIN);
-        virtual.client.suspect(backend.grant(7), "on purpose");
+        virtual.client.entries().suspect(backend.grant(7), "on purpose");
         answer.complete(granted());
         assertThat(Objects.requireNonNull(waiter.hold).heldGrant.isDoubted()).isTrue();
         virtual.pass(1_000_000);
@@ -117,8 +117,8 @@ class AttemptAnswersTest {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
         AsyncWaiter waiter = submit(PLAIN);
         Grant other = new Grant(new AcquisitionId("n", OwnerId.random()), 6, 15_000, null);
-        virtual.client.suspect(other, "on purpose");
-        virtual.client.lost(other, LossReason.REVOKED, "on purpose");
+        virtual.client.entries().suspect(other, "on purpose");
+        virtual.client.entries().lost(other, LossReason.REVOKED, "on purpose");
         answer.complete(granted());
         assertThat(Objects.requireNonNull(waiter.hold).heldGrant.isDoubted()).isFalse();
         assertThat(backend.requests).hasSize(1);
@@ -296,8 +296,8 @@ class AttemptAnswersTest {
         AsyncWaiter next = InlineBackend.waiter(Waiter.FOREVER);
         CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
         inline.attemptAnswer = answer;
-        client.submit("n", once);
-        client.submit("n", next);
+        client.entries().submit("n", once);
+        client.entries().submit("n", next);
 
         inline.attemptAnswer = null;
         answer.completeExceptionally(new LockUnavailableException("on purpose"));

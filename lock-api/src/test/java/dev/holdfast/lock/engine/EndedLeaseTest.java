@@ -30,18 +30,18 @@ class EndedLeaseTest {
     @Test
     void lock_whoseLeaseEndsBeforeItReturns_fails() {
         lock.lock();
-        Hold hold = virtual.client.heldBy("n", Thread.currentThread());
+        Hold hold = virtual.holdHere("n");
         assertThat(hold).isNotNull();
         virtual.machine.jumpWallClock(20_000);
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.settle(hold, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.calls().settle(hold, waiter)).isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
     }
 
     @Test
     void lock_reenteredInDoubt_returnsWhenTheStoreHasConfirmed() {
         lock.lock();
-        virtual.client.suspect(virtual.grantHere("n"), "on purpose");
+        virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
         assertThat(lock.isHeldByCurrentThread()).isFalse();
 
         lock.lock();
@@ -53,7 +53,7 @@ class EndedLeaseTest {
     @Test
     void tryLock_reenteredInDoubt_failsIfTheStoreDoesNotConfirm_andLeavesTheFirstHold() {
         lock.lock();
-        virtual.client.suspect(virtual.grantHere("n"), "on purpose");
+        virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
         virtual.backend.failure = OutageBackend::unreachable;
 
         assertThatThrownBy(lock::tryLock).isInstanceOf(LockUnavailableException.class);
@@ -84,7 +84,7 @@ class EndedLeaseTest {
         assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(16))).isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> lease.ensure(Duration.ofMillis(-1))).isInstanceOf(IllegalArgumentException.class);
 
-        virtual.client.lost(((EngineLease) lease).grant(), LossReason.REVOKED, "on purpose");
+        virtual.client.entries().lost(((EngineLease) lease).grant(), LossReason.REVOKED, "on purpose");
         assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(16))).isInstanceOf(LeaseLostException.class);
     }
 

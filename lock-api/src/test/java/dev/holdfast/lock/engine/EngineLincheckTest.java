@@ -37,8 +37,9 @@ public class EngineLincheckTest {
                 Runnable::run,
                 hold -> new Simulation.SimLease(hold));
         callers.set(caller, waiter);
-        client.submit("n", waiter);
-        while (waiter.state == Waiter.State.WAITING && !client.requests().isIdle()) {
+        client.entries().submit("n", waiter);
+        while (waiter.state == Waiter.State.WAITING
+                && !client.engine().requests().isIdle()) {
             Thread.onSpinWait(); // an attempt that another thread is about to make may decide it
         }
         if (waiter.state == Waiter.State.BUSY) {
@@ -65,7 +66,7 @@ public class EngineLincheckTest {
             return false;
         }
         Hold hold = Objects.requireNonNull(waiter.hold);
-        hold.heldGrant.heldLock.end(hold);
+        hold.lock.end(hold);
         callers.set(caller, null);
         return true;
     }
@@ -76,7 +77,7 @@ public class EngineLincheckTest {
         if (waiter == null || waiter.state == Waiter.State.GRANTED) {
             return false;
         }
-        LockEntry entry = client.entry("n");
+        LockEntry entry = client.entries().find("n");
         boolean cancelled = entry != null && entry.cancel(waiter);
         if (cancelled) {
             callers.set(caller, null);

@@ -25,14 +25,14 @@ public final class EngineStress {
                 System.nanoTime(),
                 task -> {},
                 hold -> new Simulation.SimLease(hold));
-        client.submit("n", waiter);
+        client.entries().submit("n", waiter);
         return waiter;
     }
 
     static boolean close(AsyncWaiter waiter) {
         Hold hold = Objects.requireNonNull(waiter.hold);
         try {
-            hold.heldGrant.heldLock.end(hold);
+            hold.lock.end(hold);
             return true;
         } catch (LeaseLostException e) {
             return false;
@@ -40,7 +40,7 @@ public final class EngineStress {
     }
 
     static int isIdle(EngineClient client) {
-        return client.isIdle() && ((InlineBackend) client.backend()).isFree() ? 1 : 0;
+        return client.isIdle() && ((InlineBackend) client.engine().backend()).isFree() ? 1 : 0;
     }
 
     /** A waiter is cancelled while the holder releases: it leaves, or it holds; nothing is lost in between. */
@@ -53,7 +53,7 @@ public final class EngineStress {
         private final EngineClient client = InlineBackend.client();
         private final AsyncWaiter holder = submit(client, Waiter.FOREVER);
         private final AsyncWaiter waiter = submit(client, Waiter.FOREVER);
-        private final LockEntry entry = Objects.requireNonNull(client.entry("n"));
+        private final LockEntry entry = Objects.requireNonNull(client.entries().find("n"));
 
         @Actor
         public void release() {
@@ -85,7 +85,7 @@ public final class EngineStress {
         @Actor
         public void lose() {
             HeldGrant heldGrant = Objects.requireNonNull(holder.hold).heldGrant;
-            heldGrant.heldLock.revoke(heldGrant, LossReason.EXPIRED, "its time has passed");
+            heldGrant.listener.ended(heldGrant, LossReason.EXPIRED, "its time has passed");
         }
 
         @Actor

@@ -52,7 +52,7 @@ class ExecutorFailureTest {
                 machine.nanos(),
                 machine.runtime().callbacks(),
                 Simulation.SimLease::new);
-        client.submit("n", waiter);
+        client.entries().submit("n", waiter);
         world.runUntil(world.now() + SECOND);
         return waiter;
     }
@@ -78,7 +78,7 @@ class ExecutorFailureTest {
     void release_elsewhere_isRepeated() {
         Hold hold = Objects.requireNonNull(submit(0).hold);
         refusals.set(2);
-        hold.heldGrant.heldLock.endDropped(hold);
+        hold.lock.endDropped(hold);
         world.runUntil(world.now() + SECOND);
         assertThat(client.isIdle()).isTrue();
         assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);

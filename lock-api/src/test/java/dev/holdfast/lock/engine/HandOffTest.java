@@ -77,7 +77,7 @@ class HandOffTest {
     }
 
     private static void doubt(Run run) {
-        run.virtual().client.suspect(run.held().heldGrant.grant, "on purpose");
+        run.virtual().client.entries().suspect(run.held().heldGrant.grant, "on purpose");
     }
 
     private static void failRenewal(Run run) {
@@ -215,13 +215,13 @@ class HandOffTest {
                 backend, ClientOptions.builder().handOffLimit(0).build());
         AsyncWaiter first = InlineBackend.waiter(Waiter.FOREVER);
         AsyncWaiter second = InlineBackend.waiter(Waiter.FOREVER);
-        client.submit("n", first);
-        client.submit("n", second);
+        client.entries().submit("n", first);
+        client.entries().submit("n", second);
         CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
         backend.releaseAnswer = answer;
 
         Hold hold = Objects.requireNonNull(first.hold);
-        hold.heldGrant.heldLock.end(hold);
+        hold.lock.end(hold);
         assertThat(second.state).isEqualTo(ordered ? Waiter.State.GRANTED : Waiter.State.WAITING);
 
         answer.complete(ReleaseResult.RELEASED);

@@ -35,10 +35,14 @@ class HeldGrantTest {
         return new RequestTime(millis * MILLI, millis);
     }
 
+    private static LockEntry entry() {
+        EngineClient client = InlineBackend.client();
+        return new LockEntry("n", client.engine(), client.entries());
+    }
+
     private static HeldGrant granted(long millis, LockOptions options) {
-        LockEntry entry = new LockEntry("n", InlineBackend.client());
         Grant grant = new Grant(new AcquisitionId("n", OwnerId.random()), 3, millis, null);
-        return new HeldGrant(entry.heldLock(), grant, options, 20 * MILLI, sent(0), false);
+        return new HeldGrant(entry().heldLock(), grant, options, 20 * MILLI, sent(0), false);
     }
 
     private static HeldGrant granted() {
@@ -128,10 +132,8 @@ class HeldGrantTest {
     }
 
     private static Hold begin(HeldGrant heldGrant, LockOptions options, long millis) {
-        AsyncWaiter waiter = new AsyncWaiter("n", options, 0, 0, Runnable::run, Simulation.SimLease::new);
-        Hold begun = new Hold(heldGrant, heldGrant.token(), millis * MILLI, waiter);
-        heldGrant.beginHold(begun, options, millis * MILLI);
-        return begun;
+        heldGrant.beginHold(options, millis * MILLI);
+        return new Hold(heldGrant, entry().holds(), millis * MILLI, Thread.currentThread(), false, true);
     }
 
     @Test
@@ -187,8 +189,7 @@ class HeldGrantTest {
         HeldGrant heldGrant = granted();
         Thread here = Thread.currentThread();
         Thread other = new Thread(() -> {});
-        ThreadWaiter thread = new ThreadWaiter(LockOptions.defaults(), false, 0, 0);
-        Hold ofThread = new Hold(heldGrant, 1, 0, thread);
+        Hold ofThread = new Hold(heldGrant, entry().holds(), 0, here, true, false);
         Hold ofLease = begin(heldGrant, LockOptions.defaults(), 0);
 
         assertThat(ofThread.isOwnedBy(here)).isTrue();

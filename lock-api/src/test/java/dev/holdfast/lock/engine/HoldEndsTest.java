@@ -82,7 +82,7 @@ class HoldEndsTest {
                 renewed.add(token);
             }
         });
-        virtual.client.renewals().renewNow(first.heldGrant);
+        virtual.client.engine().renewals().renewNow(first.heldGrant);
         virtual.end(first);
         virtual.pass(Virtual.SECOND);
         assertThat(Objects.requireNonNull(next.hold).token).isGreaterThan(first.token);
@@ -95,7 +95,7 @@ class HoldEndsTest {
         DistributedLock lock = virtual.client.lock(
                 "n", LockOptions.builder().interruptOnLoss(true).build());
         lock.lock();
-        virtual.client.lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
 
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
@@ -119,11 +119,11 @@ class HoldEndsTest {
         DistributedLock lock = virtual.client.lock(
                 "n", LockOptions.builder().interruptOnLoss(true).build());
         lock.lock();
-        Hold held = Objects.requireNonNull(virtual.client.heldBy("n", Thread.currentThread()));
-        virtual.client.lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        Hold held = virtual.holdHere("n");
+        virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
 
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, 0, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.settle(held, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.calls().settle(held, waiter)).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
     }
 
@@ -134,7 +134,7 @@ class HoldEndsTest {
                 "n", LockOptions.builder().interruptOnLoss(true).build());
         lock.lock();
         lock.lock();
-        virtual.client.lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
 
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.currentThread().isInterrupted()).isTrue();
@@ -149,7 +149,7 @@ class HoldEndsTest {
                 "n", LockOptions.builder().interruptOnLoss(true).build());
         lock.lock();
         Thread.currentThread().interrupt();
-        virtual.client.lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).isTrue();
     }

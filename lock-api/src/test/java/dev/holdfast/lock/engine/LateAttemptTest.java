@@ -38,7 +38,7 @@ class LateAttemptTest {
         backend.attemptAnswer = answer;
         world.after(machine, SECOND, () -> cancel(waiter));
         backend.beforeAttempt = () -> world.standStill(10 * SECOND);
-        client.submit("n", waiter);
+        client.entries().submit("n", waiter);
 
         assertThat(waiter.state).isEqualTo(Waiter.State.CANCELLED);
         assertThat(backend.calls).containsExactly("abandon", "attempt", "abandon");
@@ -68,7 +68,7 @@ class LateAttemptTest {
     @Test
     void answer_busyWithATicketAfterClose_isAbandonedAgain() {
         backend.attemptAnswer = answer;
-        client.submit("n", waiter);
+        client.entries().submit("n", waiter);
         AcquisitionId acquisition = backend.attempted.get(0);
         client.beginClose();
         assertThat(backend.abandoned).containsExactly(acquisition);
@@ -86,7 +86,7 @@ class LateAttemptTest {
 
     private AcquisitionId submitAndCancel() {
         backend.attemptAnswer = answer;
-        client.submit("n", waiter);
+        client.entries().submit("n", waiter);
         cancel(waiter);
         world.runUntil(world.now() + 10 * SECOND); // until the attempt counts as unanswered
         AcquisitionId acquisition = backend.attempted.get(0);
@@ -95,7 +95,7 @@ class LateAttemptTest {
     }
 
     private void cancel(Waiter leaving) {
-        LockEntry entry = client.entry("n");
+        LockEntry entry = client.entries().find("n");
         assertThat(entry).isNotNull();
         entry.cancel(leaving);
     }

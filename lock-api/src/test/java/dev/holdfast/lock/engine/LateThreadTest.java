@@ -19,7 +19,7 @@ class LateThreadTest {
     private final OutageBackend backend = new OutageBackend(true, false, world::now);
     private final List<Runnable> heldUp = new ArrayList<>();
     private final EngineClient client = client();
-    private final long requestTimeoutNanos = client.requestTimeoutNanos();
+    private final long requestTimeoutNanos = client.engine().requestTimeoutNanos();
 
     private EngineClient client() {
         EngineRuntime plain = machine.runtime();
@@ -46,7 +46,7 @@ class LateThreadTest {
                 machine.nanos(),
                 machine.runtime().callbacks(),
                 Simulation.SimLease::new);
-        LockEntry entry = client.submit(name, waiter);
+        LockEntry entry = client.entries().submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
             waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
@@ -106,7 +106,7 @@ class LateThreadTest {
     @Test
     void asyncWait_thatIsCancelledBeforeItsAttemptBegan_leavesItToTheNextThread() {
         AsyncWaiter waiter = submit("x", Waiter.FOREVER);
-        LockEntry entry = client.entry("x");
+        LockEntry entry = client.entries().find("x");
         assertThat(entry).isNotNull();
         entry.cancel(waiter);
         assertThat(client.isIdle()).isTrue();
@@ -121,6 +121,6 @@ class LateThreadTest {
         endHeldUp();
         assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
         assertThat(backend.attempts).isEqualTo(1);
-        assertThat(client.requests().isIdle()).isTrue();
+        assertThat(client.engine().requests().isIdle()).isTrue();
     }
 }

@@ -42,10 +42,10 @@ class LossAndReleaseTest {
     void reentry_intoALeaseThatHasEnded_isTheLoss_beforeAnyTimerHasRun() {
         ThreadWaiter first = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
         ThreadWaiter again = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
-        virtual.client.submit("n", first);
+        virtual.client.entries().submit("n", first);
         virtual.machine.pause(30 * Virtual.SECOND);
         virtual.pass(20 * Virtual.SECOND);
-        virtual.client.submit("n", again);
+        virtual.client.entries().submit("n", again);
         assertThat(again.state).isEqualTo(Waiter.State.FAILED);
         assertThat(again.failure).isInstanceOf(LeaseLostException.class);
     }
@@ -56,8 +56,11 @@ class LossAndReleaseTest {
         assertThat(lock.isHeldByCurrentThread()).isFalse();
         lock.lock();
         assertThat(lock.isHeldByCurrentThread()).isTrue();
-        assertThat(virtual.client.isHeldBy("n", new Thread(() -> {}))).isFalse();
-        virtual.client.suspect(virtual.grantHere("n"), "on purpose");
+        assertThat(Objects.requireNonNull(virtual.client.entries().find("n"))
+                        .heldLock()
+                        .isHeldBy(new Thread(() -> {})))
+                .isFalse();
+        virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
         assertThat(lock.isHeldByCurrentThread()).as("in doubt").isFalse();
         virtual.pass(1_000_000);
         assertThat(lock.isHeldByCurrentThread()).as("confirmed").isTrue();
@@ -74,7 +77,7 @@ class LossAndReleaseTest {
                         .lease(Duration.ofSeconds(60))
                         .minHold(Duration.ofSeconds(2))
                         .build());
-        held.heldGrant.heldLock.revoke(held.heldGrant, reason, "on purpose");
+        held.heldGrant.listener.ended(held.heldGrant, reason, "on purpose");
         assertThat(held.state).isEqualTo(Hold.State.LOST);
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
         virtual.pass(19 * Virtual.SECOND / 10);
@@ -89,7 +92,7 @@ class LossAndReleaseTest {
     @EnumSource(LossReason.class)
     void loss_givesBackAtOnce_whereThereIsNoMinHold(LossReason reason) {
         Hold held = virtual.hold("n", LockOptions.defaults());
-        held.heldGrant.heldLock.revoke(held.heldGrant, reason, "on purpose");
+        held.heldGrant.listener.ended(held.heldGrant, reason, "on purpose");
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
         assertThat(backend.removals).isEqualTo(isGone ? 0 : 1);
     }
@@ -114,7 +117,7 @@ class LossAndReleaseTest {
     @Test
     void close_twice_afterALoss_isToldOnce() throws InterruptedException {
         Lease lease = virtual.client.lock("n").acquire();
-        virtual.client.lost(((EngineLease) lease).grant(), LossReason.EXPIRED, "on purpose");
+        virtual.client.entries().lost(((EngineLease) lease).grant(), LossReason.EXPIRED, "on purpose");
         assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
         assertThatCode(lease::close).doesNotThrowAnyException();
     }
@@ -123,7 +126,9 @@ class LossAndReleaseTest {
     void close_endsTheTraceOfALease() throws InterruptedException {
         Lease lease = virtual.client.lock("n").acquire();
         Hold held = Objects.requireNonNull(
-                Objects.requireNonNull(virtual.client.entry("n")).heldLock().hold());
+                Objects.requireNonNull(virtual.client.entries().find("n"))
+                        .heldLock()
+                        .hold());
         assertThat(held.openLeases).hasSize(1);
         assertThat(lease.isValid()).isTrue();
         lease.close();
@@ -138,8 +143,10 @@ class LossAndReleaseTest {
             @Override
             public void acquired(String name, long token, Duration waited, boolean handedOff) {
                 Hold held = Objects.requireNonNull(
-                        Objects.requireNonNull(client.entry(name)).heldLock().hold());
-                client.lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
+                        Objects.requireNonNull(client.entries().find(name))
+                                .heldLock()
+                                .hold());
+                client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
             }
         });
         DistributedLock lock = client.lock("n");
@@ -174,7 +181,7 @@ class LossAndReleaseTest {
         });
         thread.start();
         awaitState(thread, Thread.State.WAITING);
-        LockEntry entry = Objects.requireNonNull(client.entry("n"));
+        LockEntry entry = Objects.requireNonNull(client.entries().find("n"));
         entry.mutex()
                 .run(
                         () -> { // the thread cannot leave the queue meanwhile

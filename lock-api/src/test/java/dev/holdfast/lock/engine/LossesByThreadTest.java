@@ -17,7 +17,7 @@ class LossesByThreadTest {
     private final Virtual virtual = new Virtual();
 
     private void lose(DistributedLock lock) {
-        virtual.client.lost(virtual.grantHere(lock.name()), LossReason.EXPIRED, "on purpose");
+        virtual.client.entries().lost(virtual.grantHere(lock.name()), LossReason.EXPIRED, "on purpose");
     }
 
     @Test

@@ -41,7 +41,7 @@ class OutageTest {
                 machine.nanos(),
                 machine.runtime().callbacks(),
                 Simulation.SimLease::new);
-        client.submit(name, waiter);
+        client.entries().submit(name, waiter);
         return waiter;
     }
 
@@ -62,19 +62,19 @@ class OutageTest {
             if (i % 1000 == 0) {
                 pass(SECOND / 100);
                 assertThat(waiter.future).isCompletedExceptionally();
-                most = Math.max(most, client.releaser().waiting());
+                most = Math.max(most, client.engine().releaser().waiting());
             }
         }
         pass(59 * SECOND);
-        int lines = client.releaser().warnings().lines();
+        int lines = client.engine().releaser().warnings().lines();
 
-        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + Backlog.SMALLEST_ROUND);
+        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.SMALLEST);
         assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(100);
         assertThat(lines).as("warnings in a minute").isBetween(1, 7);
 
         backend.failure = null;
         pass(3 * SECOND);
-        assertThat(client.releaser().waiting()).isZero();
+        assertThat(client.engine().releaser().waiting()).isZero();
         AsyncWaiter after = submit(client, "job", 0);
         pass(SECOND / 10);
         assertThat(after.state).isEqualTo(Waiter.State.GRANTED);
@@ -178,7 +178,9 @@ class OutageTest {
             }
             pass(SECOND / 100);
         }
-        assertThat(client.releaser().waiting()).as("removals that wait").isEqualTo(Backlog.CAPACITY);
+        assertThat(client.engine().releaser().waiting())
+                .as("removals that wait")
+                .isEqualTo(Backlog.CAPACITY);
         assertThat(backend.attempts).as("no request without room for its end").isEqualTo(Backlog.CAPACITY + 1);
         assertThat(last.future)
                 .isCompletedExceptionally()
@@ -198,7 +200,7 @@ class OutageTest {
 
         backend.refusesToDelete = false;
         pass(60 * SECOND);
-        assertThat(client.releaser().waiting()).isZero();
+        assertThat(client.engine().releaser().waiting()).isZero();
         AsyncWaiter after = submit(client, "job0", 0);
         pass(SECOND / 10);
         assertThat(after.state).isEqualTo(Waiter.State.GRANTED);
@@ -215,9 +217,9 @@ class OutageTest {
             end(waiter);
         }
         pass(SECOND / 100);
-        assertThat(client.releaser().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
+        assertThat(client.engine().releaser().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
         pass(60 * SECOND);
-        assertThat(client.releaser().waiting()).isZero();
+        assertThat(client.engine().releaser().waiting()).isZero();
     }
 
     /** What was released during an outage counts as well: together with what is given up it is bounded. */
@@ -239,12 +241,12 @@ class OutageTest {
         }
         pass(SECOND);
         assertThat(backend.attempts).isEqualTo(attempts);
-        assertThat(client.releaser().waiting()).isEqualTo(Backlog.CAPACITY);
+        assertThat(client.engine().releaser().waiting()).isEqualTo(Backlog.CAPACITY);
 
         backend.failure = null;
         pass(3 * SECOND);
         assertThat(submit(client, "held0", 0).future).isNotCompletedExceptionally();
-        assertThat(client.releaser().waiting()).isZero();
+        assertThat(client.engine().releaser().waiting()).isZero();
     }
 
     /** Attempts are granted, releases and abandonments are refused. */
@@ -266,7 +268,7 @@ class OutageTest {
 
     private void end(AsyncWaiter holder) {
         Hold hold = Objects.requireNonNull(holder.hold);
-        hold.heldGrant.heldLock.end(hold);
+        hold.lock.end(hold);
     }
 
     private RefusingToDelete refusingToDelete(boolean expiring) {
@@ -314,8 +316,10 @@ class OutageTest {
         }
         pass(90 * SECOND);
         assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
-        assertThat(client.releaser().warnings().lines()).as("warnings in 90 s").isBetween(1, 10);
-        assertThat(client.losses().lines()).as("warnings in 90 s").isBetween(1, 3);
+        assertThat(client.engine().releaser().warnings().lines())
+                .as("warnings in 90 s")
+                .isBetween(1, 10);
+        assertThat(client.engine().losses().lines()).as("warnings in 90 s").isBetween(1, 3);
     }
 
     @Test
@@ -337,7 +341,9 @@ class OutageTest {
             submit(client, "well" + i, 0);
         }
         pass(SECOND / 15);
-        assertThat(client.releaser().waiting()).as("after the first round").isEqualTo(4);
+        assertThat(client.engine().releaser().waiting())
+                .as("after the first round")
+                .isEqualTo(4);
 
         submit(client, "well", 0);
         pass(SECOND / 1000);

@@ -201,7 +201,7 @@ class RenewalAnswersTest {
     void doubt_ofAFixedLease_isClearedByTheStore_butTheLeaseIsNoLonger() {
         Hold held = virtual.hold("n", FIXED);
         virtual.pass(5 * Virtual.SECOND - 1_000_000);
-        virtual.client.suspect(held.heldGrant.grant, "on purpose");
+        virtual.client.entries().suspect(held.heldGrant.grant, "on purpose");
         assertThat(held.heldGrant.isDoubted()).isTrue();
         virtual.pass(Virtual.SECOND);
         assertThat(held.heldGrant.isDoubted()).isFalse();
@@ -213,15 +213,15 @@ class RenewalAnswersTest {
     void doubt_isToldOnce_andOfTheRightGrantOnly() {
         Hold held = hold("n");
         Hold other = hold("other");
-        virtual.client.suspect(held.heldGrant.grant, "on purpose");
-        virtual.client.suspect(held.heldGrant.grant, "again");
+        virtual.client.entries().suspect(held.heldGrant.grant, "on purpose");
+        virtual.client.entries().suspect(held.heldGrant.grant, "again");
         backend.failure = OutageBackend::unreachable;
         virtual.pass(1_000);
         assertThat(told).filteredOn(event -> event.startsWith("suspect")).containsOnly("suspect n");
         assertThat(other.heldGrant.isDoubted()).isFalse();
         virtual.end(held);
-        virtual.client.suspect(held.heldGrant.grant, "after its end");
-        virtual.client.lost(held.heldGrant.grant, LossReason.REVOKED, "after its end");
+        virtual.client.entries().suspect(held.heldGrant.grant, "after its end");
+        virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "after its end");
         assertThat(held.state).isEqualTo(Hold.State.RELEASED);
     }
 

@@ -41,7 +41,7 @@ class RenewalBatchesTest {
                 machine.nanos(),
                 machine.runtime().callbacks(),
                 Simulation.SimLease::new);
-        client.submit(name, waiter);
+        client.entries().submit(name, waiter);
         return waiter;
     }
 

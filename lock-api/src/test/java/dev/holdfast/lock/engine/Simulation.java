@@ -93,7 +93,7 @@ final class Simulation {
         @Override
         public void close() {
             try {
-                hold.heldGrant.heldLock.end(hold);
+                hold.lock.end(hold);
             } catch (LeaseLostException tooLate) {
                 // lost and cancelled: nothing more to do
             }
@@ -271,7 +271,7 @@ final class Simulation {
             }
         };
         idle.thenRun(end);
-        world.after(client.machine, client.engine.requestTimeoutNanos(), end);
+        world.after(client.machine, client.engine.engine().requestTimeoutNanos(), end);
     }
 
     private void begin(Client client, int rounds) {
@@ -300,7 +300,7 @@ final class Simulation {
         long pausedBefore = client.machine.pausedNanos;
         AsyncWaiter waiter = new AsyncWaiter(
                 name, options.build(), timeout, since, client.machine.runtime().callbacks(), SimLease::new);
-        LockEntry entry = client.engine.submit(name, waiter);
+        LockEntry entry = client.engine.entries().submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
             waiter.timeout(client.machine.runtime().timer().after(timeout, () -> entry.timeOut(waiter)));
         }
@@ -308,7 +308,7 @@ final class Simulation {
         waiter.future.whenComplete((lease, error) -> {
             waiting.remove(waiter);
             entry.cancel(waiter);
-            long patience = Math.max(timeout, client.engine.requestTimeoutNanos());
+            long patience = Math.max(timeout, client.engine.engine().requestTimeoutNanos());
             long late = client.machine.nanos() - since - patience;
             boolean bounded = !waiter.triesOnce() && !waiter.waitsForever();
             check(
@@ -346,7 +346,7 @@ final class Simulation {
     private void release(LockEntry entry, Hold hold) {
         checkDoubts();
         try {
-            hold.heldGrant.heldLock.end(hold);
+            hold.lock.end(hold);
         } catch (LeaseLostException expected) {
             check(hold.state == Hold.State.LOST, "reported lost while " + hold.state);
         }

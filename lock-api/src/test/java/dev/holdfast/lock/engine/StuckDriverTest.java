@@ -118,9 +118,9 @@ class StuckDriverTest {
         Lease dropped = lock.acquire();
         Hold hold = backendHold();
         backend.removalsHang = true;
-        hold.heldGrant.heldLock.endDropped(hold);
+        hold.lock.endDropped(hold);
         assertThat(dropped.isValid()).isFalse();
-        await(() -> client.releaser().waiting() > 0);
+        await(() -> client.engine().releaser().waiting() > 0);
         Lease other = client.lock("other").acquireAsync(Duration.ofSeconds(5)).get(10, SECONDS);
         backend.removalsHang = false;
         backend.returns.countDown();
@@ -153,10 +153,10 @@ class StuckDriverTest {
         client.lock("b").acquireAsync(Duration.ZERO);
         await(() -> backend.stuck.get() == 2);
         backend.toBeStuck.set(0);
-        hold.heldGrant.heldLock.endDropped(hold);
+        hold.lock.endDropped(hold);
         assertThat(dropped.isValid()).isFalse();
 
-        await(() -> client.releaser().waiting() > 0);
+        await(() -> client.engine().releaser().waiting() > 0);
         backend.forget("n");
         assertThat(lock.tryLock(10, SECONDS)).isTrue();
         lock.unlock();
@@ -170,7 +170,7 @@ class StuckDriverTest {
         Future<?> inDriver = first.submit(lock::lock);
         client.lock("a").acquireAsync(Duration.ofMinutes(1));
         await(() -> backend.stuck.get() == 2);
-        await(() -> client.entry("n") != null && backend.removed.get() > 0);
+        await(() -> client.entries().find("n") != null && backend.removed.get() > 0);
 
         second.submit(client::close).get(10, SECONDS);
         backend.returns.countDown();
@@ -178,7 +178,7 @@ class StuckDriverTest {
     }
 
     private Hold backendHold() {
-        LockEntry entry = client.entry("n");
+        LockEntry entry = client.entries().find("n");
         assertThat(entry).isNotNull();
         Hold hold = entry.heldLock().hold();
         assertThat(hold).isNotNull();

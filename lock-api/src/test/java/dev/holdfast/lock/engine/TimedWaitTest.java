@@ -182,12 +182,12 @@ class TimedWaitTest {
                 Runnable::run,
                 Simulation.SimLease::new);
         backend.attemptAnswer = answer;
-        client.submit("n", waiter);
+        client.entries().submit("n", waiter);
         return waiter;
     }
 
     private LockEntry entry() {
-        return Objects.requireNonNull(client.entry("n"));
+        return Objects.requireNonNull(client.entries().find("n"));
     }
 
     private EngineClient client() {

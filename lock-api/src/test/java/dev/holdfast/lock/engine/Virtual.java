@@ -44,8 +44,8 @@ final class Virtual {
                 timeoutNanos,
                 machine.nanos(),
                 machine.runtime().callbacks(),
-                hold -> new EngineLease(client, hold, true));
-        LockEntry entry = client.submit(name, waiter);
+                hold -> new EngineLease(client.engine(), client.calls(), hold, true));
+        LockEntry entry = client.entries().submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
             waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
@@ -64,12 +64,17 @@ final class Virtual {
     }
 
     void end(Hold hold) {
-        hold.heldGrant.heldLock.end(hold);
+        hold.lock.end(hold);
     }
 
     /** What the calling thread holds by {@code lock}. */
+    Hold holdHere(String name) {
+        LockEntry entry = Objects.requireNonNull(client.entries().find(name));
+        return Objects.requireNonNull(entry.holds().heldBy(Thread.currentThread()));
+    }
+
     Grant grantHere(String name) {
-        return Objects.requireNonNull(client.heldBy(name, Thread.currentThread())).heldGrant.grant;
+        return holdHere(name).heldGrant.grant;
     }
 
     static boolean isUnavailable(CompletableFuture<Lease> future) {

@@ -1,0 +1,159 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Puts the attempts of one {@link PendingAcquisition} on their way: at once if the backend does not block, otherwise on the first
+ * waiter's own thread, or on one of the client's if that waiter has none. Each attempt ends: with its answer, or as failed
+ * when its time has passed.
+ */
+final class AttemptSender {
+    private final EntryContext entry;
+    private final EngineContext engine;
+    private final PendingAcquisition pending;
+    private final AcquisitionOnServer acquisition;
+    private int rounds;
+
+    AttemptSender(EntryContext entry, PendingAcquisition pending, AcquisitionOnServer acquisition) {
+        this.entry = entry;
+        this.engine = entry.engine();
+        this.pending = pending;
+        this.acquisition = acquisition;
+    }
+
+    /** Decides on the next attempt, for the first waiter. */
+    Round nextRound(Waiter head) {
+        long now = engine.nanos();
+        long remaining = head.remainingNanos(now);
+        long wait = head.after != null ? Waiter.FOREVER : remaining;
+        if (wait == 0 && (acquisition.isQueued() || !head.triesOnce())) {
+            wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
+        }
+        long timeout = engine.requestTimeoutNanos();
+        if (engine.info().blocking() && !head.triesOnce()) {
+            boolean answered = entry.availability().wasAnsweredSince(head.sinceNanos);
+            long oneAnswer = answered ? 0 : timeout - (now - head.sinceNanos);
+            timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
+        }
+        AcquireRequest request = new AcquireRequest(
+                acquisition.id,
+                acquisition.leaseMillis,
+                Durations.ceilMillis(wait),
+                acquisition.fair,
+                acquisition.ticket(),
+                Durations.ceilMillis(timeout),
+                engine.identity());
+        return new Round(++rounds, now, request, timeout);
+    }
+
+    /** Within a transition; what calls out is done after it. */
+    void begin(Round round, Waiter head) {
+        if (!engine.info().blocking()) {
+            entry.mutex().afterUnlock(asynchronous(round));
+        } else if (head.thread() == null) {
+            offer(round, head);
+        } else {
+            // It may never be run, if that thread leaves: it is under way once it has begun.
+            head.offer(new BlockingAttempt(round, head, () -> {}));
+            if (head.thread() != Thread.currentThread()) {
+                entry.mutex().afterUnlock(head::wakeUp);
+            }
+        }
+    }
+
+    private Runnable asynchronous(Round round) {
+        InFlightRequests.Request inFlight = engine.requests()
+                .begin(
+                        round.timeoutNanos,
+                        () -> entry.mutex()
+                                .run(() -> pending.failed(
+                                        round, Failures.stalled(entry.name(), round.timeoutNanos), true)));
+        return () -> send(round, inFlight);
+    }
+
+    /** For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent. */
+    private void offer(Round round, Waiter head) {
+        InFlightRequests.Request untilBegun = engine.requests()
+                .begin(
+                        round.timeoutNanos,
+                        () -> notBegun(round, head, Failures.stalled(entry.name(), round.timeoutNanos)));
+        round.untilBegun = untilBegun;
+        head.offer(new BlockingAttempt(round, head, untilBegun::end));
+        entry.mutex().afterUnlock(() -> {
+            try {
+                engine.runtime().io().execute(head::runTask);
+            } catch (Throwable e) {
+                untilBegun.end();
+                notBegun(round, head, Failures.noThread(entry.name(), e));
+            }
+        });
+    }
+
+    /** A transition: an attempt that was offered to a thread of the client's has failed, unless it has begun. */
+    private void notBegun(Round round, Waiter head, LockException failure) {
+        entry.mutex().run(() -> {
+            if (pending.isAwaited(round) && head.takeTask() != null) {
+                pending.failed(round, failure, false);
+            }
+        });
+    }
+
+    /**
+     * An attempt of a blocking backend, on the thread of whoever asks or one of the client's. The backend sees to it that
+     * it ends in time. Should its driver not return all the same, the attempt counts as unanswered somewhat later.
+     */
+    private final class BlockingAttempt implements Runnable {
+        private final Round round;
+        private final Waiter asking;
+        private final long limitNanos;
+        private final Runnable begun;
+
+        /** Creates it for a round; {@code begun} runs when it is under way. */
+        BlockingAttempt(Round round, Waiter asking, Runnable begun) {
+            this.round = round;
+            this.asking = asking;
+            this.begun = begun;
+            this.limitNanos = round.timeoutNanos + engine.requestTimeoutNanos() / 4;
+        }
+
+        @Override
+        public void run() {
+            InFlightRequests.Request inFlight = engine.requests().begin(limitNanos, this::stuck);
+            begun.run();
+            send(round, inFlight);
+        }
+
+        private void stuck() {
+            LockException failure = Failures.stalled(entry.name(), limitNanos);
+            entry.mutex().run(() -> pending.stuck(round, asking, this, failure));
+        }
+    }
+
+    /**
+     * This thread may have stood still on its way here, for so long that the pending acquisition has ended: then there is nothing to
+     * send any more. It may even stand still between that look and the send: then the attempt went out behind the
+     * abandonment, which covers earlier attempts only, and the acquisition is abandoned again.
+     */
+    private void send(Round round, InFlightRequests.Request inFlight) {
+        if (pending.hasEnded()) {
+            inFlight.end();
+            return;
+        }
+        round.sentAt(RequestTime.now(engine.ticker()));
+        CompletionStage<AcquireResult> stage =
+                Failures.call(() -> engine.backend().tryAcquire(round.request));
+        if (pending.hasEnded()) {
+            entry.mutex().run(pending::abandonUnlessHeld);
+        }
+        stage.whenComplete((answer, error) -> {
+            try {
+                entry.mutex().run(() -> pending.answered(round, answer, error));
+            } finally {
+                inFlight.end();
+            }
+        });
+    }
+}

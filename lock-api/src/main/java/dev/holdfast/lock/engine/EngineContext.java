@@ -1,0 +1,96 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import java.time.Instant;
+import java.util.function.LongUnaryOperator;
+import java.util.random.RandomGenerator;
+
+/**
+ * What all names of one client share.
+ *
+ * @param backend the store
+ * @param info the store's traits, read once
+ * @param options the client's options
+ * @param runtime clocks and threads
+ * @param identity who asks
+ * @param requests what is sent and not answered
+ * @param renewals renews held grants
+ * @param releaser releases and abandons
+ * @param deadOwners looks after losses whose threads have died
+ * @param leakDetector finds leases that were dropped
+ * @param events tells the listeners
+ * @param losses sums up the warnings of lost leases
+ */
+record EngineContext(
+        LockBackend backend,
+        BackendInfo info,
+        ClientOptions options,
+        EngineRuntime runtime,
+        Identity identity,
+        InFlightRequests requests,
+        Renewals renewals,
+        Releaser releaser,
+        DeadOwners deadOwners,
+        LeakDetector leakDetector,
+        Events events,
+        LossWarnings losses) {
+
+    /**
+     * Creates the parts of a client.
+     *
+     * @param housekeeping the client's periodic task
+     */
+    static EngineContext of(
+            LockBackend backend, ClientOptions options, EngineRuntime runtime, LongUnaryOperator housekeeping) {
+        BackendInfo info = backend.info();
+        long timeoutNanos = Durations.nanos(options.requestTimeout());
+        Housekeeper housekeeper = new Housekeeper(runtime.ticker(), runtime.timer(), housekeeping);
+        InFlightRequests requests = new InFlightRequests(runtime.ticker(), housekeeper);
+        return new EngineContext(
+                backend,
+                info,
+                options,
+                runtime,
+                Identity.ofThisProcess(options.who()),
+                requests,
+                new Renewals(backend, runtime, requests, housekeeper, timeoutNanos),
+                new Releaser(backend, runtime, requests, timeoutNanos),
+                new DeadOwners(housekeeper, runtime.ticker().nanos()),
+                new LeakDetector(options.leakTracing()),
+                new Events(runtime.events()),
+                new LossWarnings(info.name(), runtime.timer()));
+    }
+
+    Ticker ticker() {
+        return runtime.ticker();
+    }
+
+    /** The monotonic clock. */
+    long nanos() {
+        return runtime.ticker().nanos();
+    }
+
+    /** When something was by the wall clock, for people to read. */
+    Instant wallTimeOf(long nanos) {
+        return Instant.ofEpochMilli(ticker().wallMillis()).minusNanos(nanos() - nanos);
+    }
+
+    Timer timer() {
+        return runtime.timer();
+    }
+
+    RandomGenerator random() {
+        return runtime.random().get();
+    }
+
+    long requestTimeoutNanos() {
+        return Durations.nanos(options.requestTimeout());
+    }
+
+    long unavailableTimeoutNanos() {
+        return Durations.nanos(options.unavailableTimeout());
+    }
+}

@@ -1,0 +1,289 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who holds a {@link HeldLock}: to whom it is given and handed off, and when it is released.
+ *
+ * <p><b>Hand-off</b> is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): the local queue is the local
+ * lock, the server's grant the global one, which is kept for a bounded number of hand-offs and a bounded time. Unlike
+ * there each hand-off mints a token, so that fencing tells apart two threads of one process.
+ *
+ * <p>Methods that begin a transition say so; the others run within one.
+ */
+final class LocalHolds implements Hold.Lock {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalHolds.class);
+
+    private final EntryContext entry;
+    private final EngineContext engine;
+    private final StateMutex mutex;
+    private final HeldLock heldLock;
+    private final HoldEvents events;
+    private final LossesByThread losses;
+    private final Runnable nextAcquisition;
+    /**
+     * What is being released. The next acquisition is begun when the server has answered, or did not in time; on an
+     * ordered store as soon as the release has been sent.
+     */
+    private @Nullable Release releasing;
+
+    /**
+     * Creates it without holds.
+     *
+     * @param nextAcquisition starts the next acquisition, if there is a waiter and the lock is free
+     */
+    LocalHolds(
+            EntryContext entry, HeldLock heldLock, HoldEvents events, LossesByThread losses, Runnable nextAcquisition) {
+        this.entry = entry;
+        this.engine = entry.engine();
+        this.mutex = entry.mutex();
+        this.heldLock = heldLock;
+        this.events = events;
+        this.losses = losses;
+        this.nextAcquisition = nextAcquisition;
+    }
+
+    boolean isBusy() {
+        return heldLock.grant() != null || releasing != null;
+    }
+
+    /** Whether the next acquisition may be begun. */
+    boolean isFree() {
+        return heldLock.grant() == null && (releasing == null || releasing.sent);
+    }
+
+    /** Whether that acquisition is the one that is held or being released. */
+    boolean isOf(AcquisitionId acquisition) {
+        return releasing != null && releasing.acquisition().equals(acquisition) || heldLock.isOf(acquisition);
+    }
+
+    // ---- acquiring
+
+    /**
+     * Decides a waiter whose thread holds the lock already, or held it and has not noticed its loss. One that asks for a
+     * lease never re-enters.
+     *
+     * @throws IllegalStateException if it asks for a lease and would wait for its own {@code lock} hold to end
+     */
+    boolean reenter(Waiter waiter) {
+        Hold mine = heldLock.hold();
+        if (mine != null && mine.isOwnedBy(waiter.thread())) {
+            if (mine.heldGrant.remainingNanos(engine.ticker()) > 0) {
+                if (waiter.asLease) {
+                    refuseToWaitForItself(waiter, mine);
+                    return false;
+                }
+                mine.addHold();
+                waiter.hold = mine;
+                entry.queue().decide(waiter, Waiter.State.GRANTED);
+                return true;
+            }
+            heldLock.expire(mine.heldGrant);
+        }
+        Hold unnoticed = waiter.asLease ? null : losses.find(waiter.thread());
+        if (unnoticed != null) {
+            entry.queue().fail(waiter, unnoticed.lostException());
+        }
+        return unnoticed != null;
+    }
+
+    private void refuseToWaitForItself(Waiter waiter, Hold own) {
+        if (!waiter.triesOnce()) {
+            throw Failures.waitsForItself(entry.name(), own.token, waiter.requester);
+        }
+    }
+
+    /** The server's grant has come. */
+    void begin(HeldGrant granted, Waiter waiter) {
+        give(granted, waiter, false);
+        engine.renewals().add(granted);
+    }
+
+    private void give(HeldGrant current, Waiter waiter, boolean handedOff) {
+        entry.queue().remove(waiter);
+        long now = engine.nanos();
+        Hold hold = new Hold(current, this, now, waiter.requester, !waiter.asLease, waiter.thread() == null);
+        current.beginHold(waiter.options, now);
+        heldLock.begin(current, hold);
+        waiter.hold = hold;
+        entry.queue().decide(waiter, Waiter.State.GRANTED);
+        events.acquired(hold, now - waiter.sinceNanos, handedOff);
+    }
+
+    // ---- ending
+
+    /**
+     * A transition: ends a {@code lock} hold of the calling thread.
+     *
+     * @return the release, or null if there are more holds or the lock was handed off
+     * @throws IllegalMonitorStateException if the thread has none
+     * @throws LeaseLostException if the lease was lost
+     */
+    @Nullable Release unlock(Thread thread) {
+        return mutex.<@Nullable Release>get(() -> {
+            Hold mine = holdOf(thread);
+            if (mine == null) {
+                throw Failures.notHeld(entry.name(), thread);
+            }
+            return endHold(mine, true);
+        });
+    }
+
+    /** A transition: whether a thread that is interrupted and ends its last hold was interrupted to be told of a loss; once. */
+    boolean takeInterruptOfLoss(Thread thread) {
+        return mutex.test(() -> {
+            Hold unnoticed = losses.find(thread);
+            return unnoticed != null && unnoticed.isLastHold() && unnoticed.takeInterruptOfLoss();
+        });
+    }
+
+    @Override
+    public boolean takeInterruptOfLoss(Hold hold) {
+        return mutex.test(() -> hold.isLastHold() && hold.takeInterruptOfLoss());
+    }
+
+    /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
+    private @Nullable Hold holdOf(Thread thread) {
+        Hold mine = heldLock.hold();
+        return mine != null && mine.isOwnedBy(thread) ? mine : losses.find(thread);
+    }
+
+    /** A transition: what a thread holds by {@code lock}, or held when it was lost; null if nothing. */
+    @Nullable Hold heldBy(Thread thread) {
+        return mutex.<@Nullable Hold>get(() -> holdOf(thread));
+    }
+
+    @Override
+    public @Nullable Release end(Hold hold) {
+        return mutex.<@Nullable Release>get(() -> endHold(hold, true));
+    }
+
+    @Override
+    public void endDropped(Hold hold) {
+        mutex.run(() -> {
+            try {
+                endHold(hold, false);
+            } catch (LeaseLostException alreadyReported) {
+                LOG.debug("{}", alreadyReported.getMessage());
+            }
+        });
+    }
+
+    @Override
+    public CompletableFuture<LossReason> lossOf(Hold hold) {
+        return mutex.get(hold::lost);
+    }
+
+    private @Nullable Release endHold(Hold hold, boolean here) {
+        HeldGrant current = hold.heldGrant;
+        if (hold.state == Hold.State.HELD && current.remainingNanos(engine.ticker()) <= 0) {
+            heldLock.expire(current);
+        }
+        hold.endHold();
+        if (hold.state == Hold.State.LOST) {
+            if (!hold.hasHolds()) {
+                losses.remove(hold);
+                if (hold.takeInterruptOfLoss()) {
+                    Thread.interrupted(); // it came while this thread was about to end the hold
+                }
+            }
+            throw hold.lostException();
+        }
+        if (hold.state != Hold.State.HELD || hold.hasHolds()) {
+            return null;
+        }
+        hold.state = Hold.State.RELEASED;
+        long now = engine.nanos();
+        Waiter next = entry.queue().head();
+        if (current.minHoldLeftNanos(now) > 0) {
+            heldLock.linger();
+            events.released(hold, now);
+            engine.timer().after(current.minHoldLeftNanos(now), () -> endLinger(current));
+            return null;
+        }
+        if (next != null && current.mayBeHandedOff(next.options, engine.options(), engine.ticker())) {
+            events.released(hold, now);
+            current.handOffs++;
+            give(current, next, true);
+            return null;
+        }
+        return release(current, hold, here);
+    }
+
+    /** A transition: the lock was released early, and its {@code minHold} is over now. */
+    private void endLinger(HeldGrant lingering) {
+        mutex.run(() -> {
+            if (heldLock.grant() == lingering) {
+                heldLock.leave(lingering);
+                heldLock.giveBack(lingering);
+                nextAcquisition.run();
+            }
+        });
+    }
+
+    // ---- releasing
+
+    private Release release(HeldGrant current, Hold hold, boolean here) {
+        heldLock.leave(current);
+        Release release = new Release(hold, engine.nanos());
+        releasing = release;
+        mutex.afterUnlock(engine.releaser().release(current.grant, here, result -> {
+            mutex.run(() -> released(release, result));
+            release.outcome.complete(result);
+        }));
+        if (engine.info().ordered()) {
+            mutex.afterUnlock(() -> sent(release)); // effects run in order: the release has been sent by then
+        }
+        return release;
+    }
+
+    /**
+     * Why a waiter whose deadline has passed could not be served while a release is out: null, that is busy, unless the
+     * store has been silent for long, and for as long as it waited.
+     */
+    @Nullable LockException unavailability(Waiter waiter) {
+        long now = engine.nanos();
+        long waitedNanos = Math.min(now - waiter.sinceNanos, engine.requestTimeoutNanos());
+        long silentNanos = Math.max(waitedNanos, engine.requestTimeoutNanos() / 4);
+        long openNanos = releasing == null ? 0 : now - releasing.begunNanos;
+        boolean leftOpen = releasing != null && openNanos >= silentNanos;
+        return entry.availability().unavailability(now - silentNanos, null, leftOpen, openNanos);
+    }
+
+    /** A transition: a release has been sent; on an ordered store the next attempt may go right behind it. */
+    private void sent(Release release) {
+        mutex.run(() -> {
+            if (releasing == release) {
+                release.sent = true;
+                nextAcquisition.run();
+            }
+        });
+    }
+
+    private void released(Release release, @Nullable ReleaseResult result) {
+        if (releasing == release) { // else a later one is being released by now
+            releasing = null;
+        }
+        Hold hold = release.hold;
+        if (result == ReleaseResult.NOT_HELD) {
+            events.lost(hold, LossReason.REVOKED, "the store did not have it any more at release");
+        } else {
+            events.released(hold, engine.nanos());
+        }
+        if (result != null) {
+            entry.availability().noteAnswer();
+        }
+        if (hold.heldGrant.uncertain) {
+            entry.abandon(release.acquisition(), hold.heldGrant.leaseMillis());
+        }
+        nextAcquisition.run();
+    }
+}

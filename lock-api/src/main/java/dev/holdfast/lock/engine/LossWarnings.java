@@ -1,0 +1,45 @@
+package dev.holdfast.lock.engine;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Logs the losses of a client: one line for the first, and one for all that are lost within some seconds of it. */
+final class LossWarnings {
+    private static final Logger LOG = LoggerFactory.getLogger(LossWarnings.class);
+
+    private final String backendName;
+    private final Warnings warnings;
+
+    LossWarnings(String backendName, Timer timer) {
+        this.backendName = backendName;
+        this.warnings = new Warnings(timer, this::sumUp);
+    }
+
+    void warn(@Nullable String message) {
+        if (warnings.isFirst(String.valueOf(message))) {
+            LOG.warn("{}", message);
+        } else {
+            LOG.debug("{}", message);
+        }
+    }
+
+    /** The client closes: what was counted is logged now. */
+    void sumUp() {
+        warnings.sumUp();
+    }
+
+    /** How many warnings there have been so far. */
+    int lines() {
+        return warnings.lines();
+    }
+
+    private void sumUp(long count, String latest) {
+        LOG.warn(
+                "lock client of {}: {} more leases were lost within {}; the latest: {}",
+                backendName,
+                count,
+                Durations.text(Warnings.INTERVAL_NANOS),
+                latest);
+    }
+}

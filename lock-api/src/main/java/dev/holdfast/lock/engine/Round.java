@@ -1,0 +1,47 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.spi.AcquireRequest;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** One attempt of a {@link PendingAcquisition}, from the decision to make it to its answer. */
+final class Round {
+    /** Counts the rounds of an acquisition from one. */
+    final int number;
+
+    final long begunNanos;
+    final AcquireRequest request;
+    final long timeoutNanos;
+    /** A signal came while it was out: its answer may be older than the signal. Guarded by the entry's mutex. */
+    boolean signalled;
+    /** In flight until a thread of the client's has begun it, if one is to; guarded likewise. */
+    InFlightRequests.@Nullable Request untilBegun;
+
+    private @Nullable RequestTime sent;
+
+    Round(int number, long begunNanos, AcquireRequest request, long timeoutNanos) {
+        this.number = number;
+        this.begunNanos = begunNanos;
+        this.request = request;
+        this.timeoutNanos = timeoutNanos;
+    }
+
+    boolean isFirst() {
+        return number == 1;
+    }
+
+    /** Whether the store was asked to let the acquisition wait. */
+    boolean askedToWait() {
+        return request.waitMillis() > 0;
+    }
+
+    /** It is about to be sent: the thread that sends it says so, and the answer comes after that. */
+    void sentAt(RequestTime time) {
+        sent = time;
+    }
+
+    /** When it was sent; it has been. */
+    RequestTime sent() {
+        return Objects.requireNonNull(sent, "sent");
+    }
+}
