@@ -31,9 +31,6 @@ class ClassCirclesTest {
     private static final Path ROOT = Path.of("..");
     private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
 
-    /** Modules whose circles are being taken apart. One that is not needed any more fails: then remove it. */
-    private static final Set<String> EXCEPTIONS = Set.of("lock-testkit");
-
     static Stream<String> modules() throws IOException {
         return MODULE.matcher(Files.readString(ROOT.resolve("pom.xml")))
                 .results()
@@ -48,15 +45,9 @@ class ClassCirclesTest {
     @ParameterizedTest
     @MethodSource("modules")
     void circles_areSmall(String module) {
-        Set<String> largest = largestCircle(dependencies(module));
-
-        if (EXCEPTIONS.contains(module)) {
-            assertThat(largest)
-                    .as("%s has no large circle any more: remove it from the exceptions", module)
-                    .hasSizeGreaterThan(MOST);
-        } else {
-            assertThat(largest).as("classes of %s that need each other", module).hasSizeLessThanOrEqualTo(MOST);
-        }
+        assertThat(largestCircle(dependencies(module)))
+                .as("classes of %s that need each other", module)
+                .hasSizeLessThanOrEqualTo(MOST);
     }
 
     @Test
@@ -71,7 +62,7 @@ class ClassCirclesTest {
     @Test
     void largestCircle_isFound() {
         Map<String, Set<String>> graph = Map.of(
-                "a", Set.of("b"), //
+                "a", Set.of("b"),
                 "b", Set.of("c", "d"),
                 "c", Set.of("a", "e"),
                 "d", Set.of("e"),
