@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.jdbc.TransactionRunner.millisLeft;
+
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -55,10 +57,21 @@ final class Database implements AutoCloseable {
 
     /** The same, with connections that may be nobody else's. */
     static Database open(Connections connections, SchemaRequest request, long timeoutMillis, Runnable closeDataSource) {
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        return openBy(deadlineNanos, connections, request, timeoutMillis, closeDataSource);
+    }
+
+    /** The same, with all that it takes done by the deadline. */
+    static Database openBy(
+            long deadlineNanos,
+            Connections connections,
+            SchemaRequest request,
+            long timeoutMillis,
+            Runnable closeDataSource) {
         Dialect dialect;
         // The dialect is not known yet: H2's executor does what is right for all, at the price of a thread.
         try (BoundedExecutor first = new BoundedExecutor(connections, Dialect.H2)) {
-            dialect = first.run(timeoutMillis, connection -> {
+            dialect = first.run(millisLeft(deadlineNanos), connection -> {
                 Dialect found = Dialect.of(connection.getMetaData());
                 ServerCheck.require(connection, found, request.strategy());
                 return found;
@@ -70,7 +83,7 @@ final class Database implements AutoCloseable {
         Schema schema = new Schema(request.strategy(), dialect, request.table());
         Database database = new Database(connections, schema, timeoutMillis, closeDataSource);
         try {
-            database.requireTable(request.create(), timeoutMillis);
+            database.requireTable(request.create(), deadlineNanos);
             return database;
         } catch (RuntimeException e) {
             database.executor.close();
@@ -78,27 +91,27 @@ final class Database implements AutoCloseable {
         }
     }
 
-    private void requireTable(boolean create, long timeoutMillis) {
+    private void requireTable(boolean create, long deadlineNanos) {
         try {
-            run(timeoutMillis, schema::probe);
+            run(millisLeft(deadlineNanos), schema::probe);
         } catch (SQLException e) {
             if (JdbcFailure.of(e) == JdbcFailure.NO_TABLE) {
-                requireNoOtherTable(e, timeoutMillis);
+                requireNoOtherTable(e, deadlineNanos);
             }
             if (!create || JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
-                throw unfit(e, timeoutMillis);
+                throw unfit(e, deadlineNanos);
             }
-            createTable(timeoutMillis);
+            createTable(deadlineNanos);
         }
-        utf8 = dialect() != Dialect.POSTGRESQL || isUtf8(timeoutMillis);
+        utf8 = dialect() != Dialect.POSTGRESQL || isUtf8(deadlineNanos);
     }
 
-    private void requireNoOtherTable(SQLException failed, long timeoutMillis) {
+    private void requireNoOtherTable(SQLException failed, long deadlineNanos) {
         List<String> missing;
         try {
-            missing = run(timeoutMillis, schema::missingColumns);
+            missing = run(millisLeft(deadlineNanos), schema::missingColumns);
         } catch (SQLException e) {
-            throw unfit(e, timeoutMillis);
+            throw unfit(e, deadlineNanos);
         }
         if (!missing.isEmpty()) {
             throw schema.otherColumns(missing, failed);
@@ -106,21 +119,21 @@ final class Database implements AutoCloseable {
     }
 
     /** Two processes may create it at once, and one of them fail: what counts is that it is there afterwards. */
-    private void createTable(long timeoutMillis) {
+    private void createTable(long deadlineNanos) {
         SQLException failed = null;
         for (String sql : schema.statements()) {
             try {
-                run(timeoutMillis, connection -> Schema.execute(connection, sql));
+                run(millisLeft(deadlineNanos), connection -> Schema.execute(connection, sql));
             } catch (SQLException e) {
                 failed = e;
             }
         }
         try {
-            run(timeoutMillis, schema::probe);
+            run(millisLeft(deadlineNanos), schema::probe);
         } catch (SQLException e) {
             SQLException reason = failed == null ? e : failed;
             if (JdbcFailure.of(e) != JdbcFailure.NO_TABLE) {
-                throw unfit(e, timeoutMillis);
+                throw unfit(e, deadlineNanos);
             }
             throw reason instanceof SQLTransientConnectionException || JdbcFailure.isTimeOut(reason)
                     ? failures.translate("lock table '" + schema.table() + "' creation", reason)
@@ -128,21 +141,22 @@ final class Database implements AutoCloseable {
         }
     }
 
-    private RuntimeException unfit(SQLException e, long timeoutMillis) {
+    private RuntimeException unfit(SQLException e, long deadlineNanos) {
         String what = "lock table '" + schema.table() + "'";
         if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
             return failures.translate(what, e);
         }
         try {
-            return JdbcFailures.of(schema, run(timeoutMillis, schema::user)).translate(what, e);
+            return JdbcFailures.of(schema, run(millisLeft(deadlineNanos), schema::user))
+                    .translate(what, e);
         } catch (SQLException unknown) {
             return failures.translate(what, e);
         }
     }
 
-    private boolean isUtf8(long timeoutMillis) {
+    private boolean isUtf8(long deadlineNanos) {
         try {
-            return run(timeoutMillis, connection -> {
+            return run(millisLeft(deadlineNanos), connection -> {
                 try (Statement statement = connection.createStatement();
                         ResultSet rows = statement.executeQuery("SHOW server_encoding")) {
                     return rows.next() && rows.getString(1).equals("UTF8");

@@ -2,7 +2,9 @@ package dev.holdfast.lock.jdbc;
 
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.LinkedHashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -62,6 +64,7 @@ final class JdbcAddress {
     private final String kind;
     private final String url;
     private final Properties properties = new Properties();
+    private final Map<String, Integer> parameters = new LinkedHashMap<>();
 
     JdbcAddress(String uri) {
         kind = kind(uri);
@@ -83,6 +86,11 @@ final class JdbcAddress {
         Properties copy = new Properties();
         copy.putAll(properties);
         return copy;
+    }
+
+    /** The names of the parameters behind the {@code ?}, with their numbers. */
+    Map<String, Integer> parameters() {
+        return parameters;
     }
 
     private static String kind(String uri) {
@@ -245,6 +253,7 @@ final class JdbcAddress {
                         "parameter number " + number + " has an @, as if a ? of a user or password before it had begun"
                                 + " the parameters; write ? as %3F and @ as %40");
             }
+            parameters.put(name, number);
             put(name, kind.equals("mariadb") ? value : decoded("parameter number " + number, value));
         }
     }

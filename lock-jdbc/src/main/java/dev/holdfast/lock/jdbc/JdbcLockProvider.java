@@ -34,10 +34,12 @@ public final class JdbcLockProvider implements LockProvider {
     @Override
     public LockClient connect(String uri, ClientOptions options) {
         JdbcUri parsed = new JdbcUri(uri);
+        long deadlineNanos = System.nanoTime() + options.requestTimeout().toNanos();
         OwnPool pool = null;
         try {
             pool = OwnPool.open(parsed, Math.max(1, options.requestTimeout().toMillis()));
             return JdbcLocks.builder(pool.dataSource(), pool::close)
+                    .deadline(deadlineNanos)
                     .options(options)
                     .table(parsed.table())
                     .strategy(parsed.strategy())
@@ -46,7 +48,7 @@ public final class JdbcLockProvider implements LockProvider {
                     .build();
         } catch (RuntimeException e) {
             if (pool != null) {
-                pool.close();
+                Threads.start("holdfast-jdbc-close", pool::close);
             }
             throw SafeMessages.without(parsed.address(), e);
         }

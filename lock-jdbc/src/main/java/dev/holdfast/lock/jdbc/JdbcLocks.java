@@ -9,6 +9,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
@@ -96,6 +97,7 @@ public final class JdbcLocks {
         private @Nullable Boolean createTable;
         private @Nullable Integer maxRowLocks;
         private @Nullable Boolean notifications;
+        private @Nullable Long deadlineNanos;
 
         private Builder(DataSource dataSource, boolean own, Runnable closeDataSource) {
             this.dataSource = dataSource;
@@ -202,15 +204,24 @@ public final class JdbcLocks {
             return LockEngine.client(backend(chosen), chosen);
         }
 
+        /** Sets the end of a time for building that has begun already. */
+        Builder deadline(long deadlineNanos) {
+            this.deadlineNanos = deadlineNanos;
+            return this;
+        }
+
         LockBackend backend(ClientOptions chosen) {
             JdbcStrategy kind = strategy == null ? JdbcStrategy.VERSION : strategy;
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));
             long timeoutMillis = Math.max(1, chosen.requestTimeout().toMillis());
+            long openedBy = deadlineNanos == null
+                    ? System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis)
+                    : deadlineNanos;
             Connections connections =
                     own ? Connections.own(dataSource, timeoutMillis) : Connections.shared(dataSource, timeoutMillis);
             if (kind != JdbcStrategy.ROW_LOCK) {
-                Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
+                Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
                 boolean called = notifications == null ? RowSessions.poolSize(dataSource) >= 3 : notifications;
                 return ExpiringRowBackend.of(
                         kind,
@@ -219,7 +230,7 @@ public final class JdbcLocks {
                         System::nanoTime);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
-            Database database = Database.open(connections, request, timeoutMillis, closeDataSource);
+            Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);
             return LockedRowBackend.of(database, limit, timeoutMillis);
         }
 

@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The pool behind a {@code jdbc:} URL. One connection stays open when idle, without being asked for signs of life; no
@@ -106,10 +107,22 @@ final class OwnPool implements AutoCloseable {
             }
         });
         // MariaDB's driver looks for it before it looks at the properties; MySQL's does not mind.
-        String url = properties.remove(JdbcAddress.PERMIT_MYSQL) == null
-                ? address.url()
-                : address.url() + "?" + JdbcAddress.PERMIT_MYSQL + "=true";
-        return new AddressSource(driver(address, url), url, properties);
+        String url = isPermitted(properties.remove(JdbcAddress.PERMIT_MYSQL))
+                ? address.url() + "?" + JdbcAddress.PERMIT_MYSQL + "=true"
+                : address.url();
+        Driver driver = driver(address, url);
+        DriverParameters.requireKnown(address, driver, url);
+        return new AddressSource(driver, url, properties);
+    }
+
+    private static boolean isPermitted(@Nullable Object permitMysql) {
+        if (permitMysql == null || permitMysql.equals("false")) {
+            return false;
+        }
+        if (permitMysql.equals("") || permitMysql.equals("true")) {
+            return true;
+        }
+        throw JdbcAddress.malformed(JdbcAddress.PERMIT_MYSQL + " is neither true nor false");
     }
 
     private static HikariConfig config(JdbcUri uri, AddressSource source, long timeoutMillis) {

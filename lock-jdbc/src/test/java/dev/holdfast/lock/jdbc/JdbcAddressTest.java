@@ -87,6 +87,7 @@ final class JdbcAddressTest {
     @ParameterizedTest
     @CsvSource({
         "'', MariaDB's driver takes jdbc:mariadb:",
+        "&permitMysqlScheme=false, MariaDB's driver takes jdbc:mariadb:",
         "&permitMysqlScheme, locked",
         "&permitMysqlScheme=true, locked"
     })
