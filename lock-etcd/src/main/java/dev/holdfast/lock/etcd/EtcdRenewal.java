@@ -22,7 +22,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Renews grants: for each distinct lease one keep-alive and, beside it, one question for the keys on it, however many
- * locks there are. The keep-alive alone would not notice that somebody has deleted a key: the lease goes on without it.
+ * locks there are. The keep-alive alone would not notice that somebody has deleted a key: the lease goes on without it. After
+ * two questions in a row without an answer, the grants on that lease are in doubt.
  *
  * <p>After a change of leaders each key is written again, once, on a lease that the old leader does not know ({@link
  * SharedLeases} tells why). The new lease is confirmed no earlier than the old one before that, so what was promised holds
@@ -32,12 +33,17 @@ import org.slf4j.LoggerFactory;
 final class EtcdRenewal {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdRenewal.class);
 
+    /** From so many on, what is on the lease is in doubt. */
+    private static final int UNREAD_IN_A_ROW = 2;
+
     private final EtcdCalls calls;
     private final SharedLeases leases;
     private final ConditionalWrite writes;
     private final Consumer<EtcdAcquisition> onLost;
     /** The last look at each lease. */
     private final Map<SharedLease, Check> checks = new ConcurrentHashMap<>();
+    /** How many looks at the keys of a lease had no answer since the last one that had. */
+    private final Map<SharedLease, Integer> unread = new ConcurrentHashMap<>();
 
     EtcdRenewal(EtcdCalls calls, SharedLeases leases, ConditionalWrite writes, Consumer<EtcdAcquisition> onLost) {
         this.calls = calls;
@@ -48,6 +54,7 @@ final class EtcdRenewal {
 
     CompletableFuture<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
+        unread.keySet().removeIf(SharedLease::isGone);
         checks.entrySet().removeIf(check -> !check.getValue().isRecent(check.getKey(), deadline.startNanos()));
         List<CompletableFuture<RenewResult>> results = new ArrayList<>(grants.size());
         for (Grant grant : grants) {
@@ -79,10 +86,12 @@ final class EtcdRenewal {
      *
      * @param failure how a renewal failed, if one did
      * @param keys the {@linkplain EtcdKeys#ending endings} of the keys on them, null if they are not known
+     * @param unread how many looks in a row had no answer, this one included
+     * @param endNanos when it ended
      */
     private record Checked(
-            @Nullable Throwable failure, @Nullable Set<ByteSequence> keys) {
-        static final Checked NOTHING = new Checked(null, Set.of());
+            @Nullable Throwable failure, @Nullable Set<ByteSequence> keys, int unread, long endNanos) {
+        static final Checked NOTHING = new Checked(null, Set.of(), 0, 0);
 
         boolean misses(ByteSequence key) {
             return keys != null && !keys.contains(EtcdKeys.ending(key));
@@ -94,7 +103,8 @@ final class EtcdRenewal {
                 both = new HashSet<>(keys);
                 both.addAll(other.keys);
             }
-            return new Checked(failure == null ? other.failure : failure, both);
+            return new Checked(
+                    failure == null ? other.failure : failure, both, Math.max(unread, other.unread), other.endNanos);
         }
     }
 
@@ -104,8 +114,10 @@ final class EtcdRenewal {
      * @param startNanos when it was begun
      */
     private record Check(long startNanos, CompletableFuture<Checked> result) {
+        /** One that had no answer took long, and is shared from its end on, so that not each batch takes as long. */
         boolean isRecent(SharedLease lease, long nowNanos) {
-            return nowNanos - startNanos < lease.ttlNanos() / 20;
+            boolean unread = result.isDone() && result.join().unread() > 0;
+            return nowNanos - (unread ? result.join().endNanos() : startNanos) < lease.ttlNanos() / 20;
         }
 
         boolean hasNotFailed() {
@@ -132,15 +144,40 @@ final class EtcdRenewal {
 
     /** The keys' answer may come by another connection than the keep-alive's, so it is waited for no longer than half the time. */
     private CompletableFuture<Checked> ask(SharedLease lease, Deadline deadline) {
-        CompletableFuture<Set<ByteSequence>> keys = calls.bounded(calls.keysOf(lease.id()), deadline.leftMillis() / 2)
-                .<Set<ByteSequence>>thenApply(reply -> keysOf(reply))
-                .exceptionally(failure -> {
-                    LOG.debug("{}: its keys could not be read, so a deleted one is not noticed now", lease, failure);
-                    return null;
-                });
+        CompletableFuture<Checked> keys = look(lease, deadline.leftMillis() / 2).handle((reply, failure) -> {
+            if (failure == null) {
+                unread.remove(lease);
+                return new Checked(null, keysOf(reply), 0, System.nanoTime());
+            }
+            LOG.debug("{}: its keys could not be read, so a deleted one is not noticed now", lease, failure);
+            int inARow = EtcdFailures.isRefusal(failure) ? 0 : unread.merge(lease, 1, Integer::sum);
+            return new Checked(null, null, inARow, System.nanoTime());
+        });
         return calls.bounded(leases.renew(lease, deadline.leftMillis()), deadline.leftMillis())
                 .handle((ok, failure) -> failure)
-                .thenCombine(keys, Checked::new);
+                .thenCombine(
+                        keys, (failure, look) -> new Checked(failure, look.keys(), look.unread(), look.endNanos()));
+    }
+
+    /** Asks for the keys, and again while there is no answer: the next request goes to the next endpoint. */
+    private CompletableFuture<LeaseTimeToLiveResponse> look(SharedLease lease, long timeoutMillis) {
+        CompletableFuture<LeaseTimeToLiveResponse> answer = new CompletableFuture<>();
+        calls.keysOf(lease.id()).whenComplete((reply, failure) -> {
+            if (failure == null) {
+                answer.complete(reply);
+            } else {
+                answer.completeExceptionally(failure);
+            }
+        });
+        for (int third = 1; third < 3 && !answer.isDone(); third++) {
+            CompletableFuture.delayedExecutor(timeoutMillis * third / 3, TimeUnit.MILLISECONDS, Runnable::run)
+                    .execute(() -> {
+                        if (!answer.isDone()) {
+                            calls.keysOf(lease.id()).thenAccept(answer::complete);
+                        }
+                    });
+        }
+        return calls.bounded(answer, timeoutMillis);
     }
 
     private static @Nullable Set<ByteSequence> keysOf(LeaseTimeToLiveResponse reply) {
@@ -158,6 +195,12 @@ final class EtcdRenewal {
         if (!missing && checked.failure() != null) {
             return CompletableFuture.completedFuture(
                     new RenewResult.Unknown(on + " was not renewed in time", checked.failure()));
+        }
+        if (checked.unread() >= UNREAD_IN_A_ROW) {
+            return CompletableFuture.completedFuture(new RenewResult.Unknown(
+                    on + ": its keys could not be read " + checked.unread()
+                            + " times in a row, so nobody knows whether one was deleted",
+                    null));
         }
         SharedLease present = place.lease();
         if (!missing && on.size() == 1 && present != null && !leases.isOutdated(present)) {

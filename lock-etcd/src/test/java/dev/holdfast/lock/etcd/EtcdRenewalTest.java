@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.answer;
 import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -17,9 +18,17 @@ import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.etcd.jetcd.Client;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
+import io.grpc.MethodDescriptor;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Renewals where one of two ways to the server is silent: its connection stands, but nothing comes back on it. */
@@ -74,6 +83,60 @@ final class EtcdRenewalTest {
                         .hasOnlyElementsOfType(RenewResult.Renewed.class);
             }
         }
+    }
+
+    /** A deleted key could stay unnoticed for as long as that lasts. Those on one lease share a look, if it fails as well. */
+    @Test
+    void looksAtTheKeysWithoutAnswer_twiceInARow_areADoubt() throws Exception {
+        long timeoutMillis = 3_000; // so that a look takes longer than others may share it from its beginning
+        AtomicBoolean silent = new AtomicBoolean();
+        AtomicInteger asked = new AtomicInteger();
+        try (EtcdServer server = EtcdServer.start()) {
+            Client client = EtcdLocks.recommended(
+                            Client.builder().endpoints(server.endpoints().get(0)))
+                    .interceptor(swallowingLooks(silent, asked))
+                    .build();
+            try (LockBackend backend =
+                    EtcdLocks.builder(new EtcdConnection(client, client::close)).backend()) {
+                Grant one = acquire(backend, "one", 20_000);
+                Grant two = acquire(backend, "two", 20_000);
+                silent.set(true);
+
+                assertThat(answer(backend.renew(List.of(one), timeoutMillis)))
+                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+                int before = asked.get();
+                assertThat(answer(backend.renew(List.of(two), timeoutMillis)))
+                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+                assertThat(asked).hasValue(before);
+
+                assertThat(answer(backend.renew(List.of(one), timeoutMillis)))
+                        .hasOnlyElementsOfType(RenewResult.Unknown.class);
+                silent.set(false);
+                assertThat(answer(backend.renew(List.of(one), timeoutMillis)))
+                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+            }
+        }
+    }
+
+    private static ClientInterceptor swallowingLooks(AtomicBoolean silent, AtomicInteger asked) {
+        return new ClientInterceptor() {
+            @Override
+            public <Q, A> ClientCall<Q, A> interceptCall(
+                    MethodDescriptor<Q, A> method, CallOptions options, Channel channel) {
+                ClientCall<Q, A> call = channel.newCall(method, options);
+                if (!silent.get() || !method.getFullMethodName().endsWith("LeaseTimeToLive")) {
+                    return call;
+                }
+                asked.incrementAndGet();
+                return new ForwardingClientCall.SimpleForwardingClientCall<>(call) {
+                    @Override
+                    public void sendMessage(Q message) {}
+
+                    @Override
+                    public void halfClose() {}
+                };
+            }
+        };
     }
 
     private static LockBackend behind(FaultProxy one, FaultProxy two) {
