@@ -5,12 +5,19 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The attempts whose transactions have begun and not ended, or had no answer, so that they may still be committed; and whether
- * they were abandoned since. Thread-safe.
+ * The attempts whose transactions have begun and not ended, or had no answer, so that they may still be committed; and what
+ * became of their acquisitions since. While an acquisition is being released, nothing else may remove its row: the release
+ * would find nothing, and tell of a loss. Thread-safe.
  */
 final class AttemptsUnderWay {
     private static final int MANY = 1_000;
     private static final long FORGET_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+    private enum State {
+        ACTIVE,
+        RELEASING,
+        ENDED
+    }
 
     private final ConcurrentHashMap<OwnerId, Entry> entries = new ConcurrentHashMap<>();
 
@@ -21,40 +28,51 @@ final class AttemptsUnderWay {
         }
         entries.merge(
                 owner,
-                new Entry(1, false, false, System.nanoTime()),
-                (old, one) -> new Entry(old.attempts + 1, old.unanswered, old.abandoned, one.sinceNanos));
+                new Entry(1, false, State.ACTIVE, System.nanoTime()),
+                (old, one) -> new Entry(old.attempts + 1, old.unanswered, old.state, one.sinceNanos));
     }
 
-    boolean isAbandoned(OwnerId owner) {
+    /** Whether it was abandoned, or its release has been answered: whatever an attempt does has to be undone. */
+    boolean isEnded(OwnerId owner) {
         Entry entry = entries.get(owner);
-        return entry != null && entry.abandoned;
+        return entry != null && entry.state == State.ENDED;
     }
 
-    /** Whether it was abandoned while it was under way. */
+    /** An attempt has ended; true if its acquisition had ended before. */
     boolean end(OwnerId owner, boolean answered) {
-        boolean[] abandoned = {false};
+        boolean[] ended = {false};
         entries.computeIfPresent(owner, (key, old) -> {
-            abandoned[0] = old.abandoned;
-            boolean unanswered = old.unanswered || !answered;
-            boolean over = old.attempts == 1 && (old.abandoned || !unanswered);
-            return over ? null : new Entry(old.attempts - 1, unanswered, old.abandoned, old.sinceNanos);
+            ended[0] = old.state == State.ENDED;
+            // Nobody knows whether it was before or behind the release.
+            boolean unanswered = old.unanswered || !answered || old.state == State.RELEASING;
+            boolean over = old.attempts == 1 && (ended[0] || !unanswered);
+            return over ? null : new Entry(old.attempts - 1, unanswered, old.state, old.sinceNanos);
         });
-        return abandoned[0];
+        return ended[0];
+    }
+
+    /** To be called before the release is sent. From then on until it is answered, an attempt undoes nothing. */
+    void releasing(OwnerId owner) {
+        entries.computeIfPresent(
+                owner,
+                (key, old) -> old.state == State.ACTIVE
+                        ? new Entry(old.attempts, old.unanswered, State.RELEASING, old.sinceNanos)
+                        : old);
     }
 
     /**
-     * To be called before what is on the server is removed.
+     * To be called before what is on the server is removed, or when its release has been answered.
      *
      * @return whether an attempt has had no answer
      */
-    boolean abandon(OwnerId owner) {
+    boolean ended(OwnerId owner) {
         boolean[] unanswered = {false};
         entries.computeIfPresent(owner, (key, old) -> {
             unanswered[0] = old.unanswered;
-            return old.attempts == 0 ? null : new Entry(old.attempts, old.unanswered, true, old.sinceNanos);
+            return old.attempts == 0 ? null : new Entry(old.attempts, old.unanswered, State.ENDED, old.sinceNanos);
         });
         return unanswered[0];
     }
 
-    private record Entry(int attempts, boolean unanswered, boolean abandoned, long sinceNanos) {}
+    private record Entry(int attempts, boolean unanswered, State state, long sinceNanos) {}
 }

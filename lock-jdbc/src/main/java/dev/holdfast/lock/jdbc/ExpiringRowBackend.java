@@ -156,7 +156,7 @@ final class ExpiringRowBackend implements LockBackend {
             throw new SQLTransientConnectionException("the deadline has passed", "08000");
         }
         AcquireResult answer = statements.tryAcquire(connection, request);
-        if (!underWay.isAbandoned(request.acquisition().owner())) {
+        if (!underWay.isEnded(request.acquisition().owner())) {
             return answer;
         }
         statements.abandon(connection, request.acquisition());
@@ -165,7 +165,7 @@ final class ExpiringRowBackend implements LockBackend {
 
     /** Whatever is still under way without an answer is not to leave anything. */
     private void ended(AcquisitionId acquisition) {
-        if (underWay.abandon(acquisition.owner())) {
+        if (underWay.ended(acquisition.owner())) {
             orphans.remove(acquisition);
         }
     }
@@ -217,22 +217,17 @@ final class ExpiringRowBackend implements LockBackend {
         return renewed.contains(grant.acquisition().owner()) ? new RenewResult.Renewed(grant.leaseMillis()) : LOST;
     }
 
+    /**
+     * Nothing else removes the row before the release has been answered: not an attempt that is still under way, and not what
+     * follows a release that has failed and comes again.
+     */
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        boolean unanswered = underWay.abandon(grant.acquisition().owner());
-        try {
-            return released(grant, timeoutMillis);
-        } finally {
-            if (unanswered) { // behind the release, which would find nothing any more
-                orphans.remove(grant.acquisition());
-            }
-        }
-    }
-
-    private CompletionStage<ReleaseResult> released(Grant grant, long timeoutMillis) {
+        underWay.releasing(grant.acquisition().owner());
         return database.failures().call("release of token " + grant.token(), () -> {
             ExpiryStatements.Released released =
                     database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
+            ended(grant.acquisition());
             fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
             if (sweeper != null) {
                 sweeper.released();
@@ -252,6 +247,7 @@ final class ExpiringRowBackend implements LockBackend {
         if (wakeups != null) {
             wakeups.close();
         }
+        orphans.close();
         database.close();
     }
 }

@@ -14,6 +14,7 @@ import java.sql.SQLTransactionRollbackException;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -60,6 +61,7 @@ final class ExpiryStatements {
     private final String silentRelease;
     private final String silentAbandon;
     private final String holder;
+    private final @Nullable String lockMine;
 
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
@@ -85,6 +87,10 @@ final class ExpiryStatements {
             silentRelease = release;
             silentAbandon = abandon;
         }
+        lockMine = dialect == Dialect.H2
+                ? null
+                : "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND owner "
+                        + dialect.operator("=") + (postgres ? " " + PostgresSql.TEXT : " ?") + " FOR UPDATE NOWAIT";
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
                 + dialect.operator(">") + " " + dialect.now();
@@ -104,6 +110,28 @@ final class ExpiryStatements {
 
     void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
         free(connection, abandon, silentAbandon, acquisition);
+    }
+
+    /** As {@link #abandon}, but it leaves a row that somebody else has locked as it is. H2 has no long waits. */
+    void abandonUnlessLocked(Connection connection, AcquisitionId acquisition) throws SQLException {
+        if (lockMine == null || isMineAndUnlocked(connection, lockMine, acquisition)) {
+            abandon(connection, acquisition);
+        }
+    }
+
+    private static boolean isMineAndUnlocked(Connection connection, String sql, AcquisitionId acquisition)
+            throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            new Bind(statement).name(acquisition.name()).owner(acquisition.owner());
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next();
+            }
+        } catch (SQLException e) {
+            if (JdbcFailure.of(e) == JdbcFailure.CONFLICT) {
+                return false;
+            }
+            throw e;
+        }
     }
 
     Released release(Connection connection, Grant grant) throws SQLException {

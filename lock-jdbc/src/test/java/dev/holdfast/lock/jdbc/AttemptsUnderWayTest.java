@@ -1,0 +1,52 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.OwnerId;
+import org.junit.jupiter.api.Test;
+
+/** When the row of an acquisition may be removed by something else than its release. */
+final class AttemptsUnderWayTest {
+    private final AttemptsUnderWay underWay = new AttemptsUnderWay();
+    private final OwnerId owner = OwnerId.random();
+
+    @Test
+    void releasing_anAttemptUnderWay_undoesNothing() {
+        underWay.begin(owner);
+        underWay.releasing(owner);
+        assertThat(underWay.isEnded(owner)).as("undoes what it did").isFalse();
+        assertThat(underWay.end(owner, true)).as("removed behind the attempt").isFalse();
+        assertThat(underWay.ended(owner)).as("removed behind the release").isTrue();
+    }
+
+    @Test
+    void releaseAnswered_anAttemptUnderWay_undoesWhatItDid() {
+        underWay.begin(owner);
+        underWay.releasing(owner);
+        underWay.ended(owner);
+        assertThat(underWay.isEnded(owner)).isTrue();
+        assertThat(underWay.end(owner, true)).isTrue();
+    }
+
+    @Test
+    void releaseFailed_staysReleasing_untilItIsRepeated() {
+        underWay.begin(owner);
+        underWay.end(owner, false);
+        underWay.releasing(owner);
+        underWay.begin(owner);
+        assertThat(underWay.isEnded(owner)).isFalse();
+        underWay.end(owner, true);
+        underWay.releasing(owner);
+        assertThat(underWay.ended(owner)).isTrue();
+        assertThat(underWay.ended(owner)).as("it is forgotten").isFalse();
+    }
+
+    @Test
+    void abandoned_whileReleasing_isEnded() {
+        underWay.begin(owner);
+        underWay.releasing(owner);
+        underWay.ended(owner);
+        underWay.releasing(owner);
+        assertThat(underWay.isEnded(owner)).isTrue();
+    }
+}

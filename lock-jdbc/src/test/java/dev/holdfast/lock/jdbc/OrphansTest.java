@@ -1,0 +1,155 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLNonTransientConnectionException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is removed behind attempts without an answer: not before its time, and not at the cost of other names. */
+final class OrphansTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private static AcquireRequest request(AcquisitionId acquisition, long timeoutMillis) {
+        return new AcquireRequest(
+                acquisition,
+                60_000,
+                timeoutMillis,
+                false,
+                null,
+                timeoutMillis,
+                Identity.ofThisProcess("a test"));
+    }
+
+    private static void assertUnanswered(LockBackend backend, AcquisitionId acquisition) {
+        assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request(acquisition, 600))))
+                .isInstanceOf(LockUnavailableException.class);
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void rowIsBlocked_otherNamesAreServed(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(12))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .table(table)
+                    .createTable(true)
+                    .notifications(false)
+                    .backend(ClientOptions.defaults());
+            Spi.release(backend, Spi.granted(backend, "blocked"));
+            Spi.release(backend, Spi.granted(backend, "free"));
+            try (Connection other = db.connect();
+                    var statement = other.createStatement()) {
+                other.setAutoCommit(false);
+                statement
+                        .executeQuery("SELECT 1 FROM " + table + " WHERE token = 1 AND name = "
+                                + (db.dialect == Dialect.POSTGRESQL ? "'blocked'::bytea" : "'blocked'")
+                                + " FOR UPDATE")
+                        .close();
+                for (int i = 0; i < 8; i++) {
+                    AcquisitionId late = Spi.acquisition("blocked");
+                    assertUnanswered(backend, late);
+                    try {
+                        Spi.answer(backend.abandon(late, 50));
+                    } catch (LockUnavailableException e) {
+                        // The row is locked.
+                    }
+                }
+                for (int i = 0; i < 20; i++) {
+                    AcquisitionId free = Spi.acquisition("free");
+                    AcquireResult answer = Spi.answer(backend.tryAcquire(request(free, 2_000)));
+                    assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
+                    Spi.release(backend, ((AcquireResult.Granted) answer).grant());
+                }
+                other.rollback();
+            }
+            backend.close();
+        }
+    }
+
+    /** The first attempt had no answer, and the first release has failed: nothing but its repetition removes the row. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "H2"})
+    void releaseFailed_repeated_findsItsRow(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        AtomicBoolean failing = new AtomicBoolean();
+        try (HikariDataSource pool = db.pool(config -> {})) {
+            LockBackend backend = JdbcLocks.builder(failingOnce(pool, "SET owner = NULL", failing))
+                    .table(table)
+                    .createTable(true)
+                    .notifications(false)
+                    .backend(ClientOptions.defaults());
+            Spi.release(backend, Spi.granted(backend, "released"));
+            AcquisitionId acquisition = Spi.acquisition("released");
+            try (Connection other = db.connect();
+                    var statement = other.createStatement()) {
+                other.setAutoCommit(false);
+                statement.executeQuery("SELECT 1 FROM " + table + " FOR UPDATE").close();
+                assertUnanswered(backend, acquisition);
+                other.rollback();
+            }
+            AcquireResult answer = await().atMost(PATIENCE)
+                    .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                    .until(
+                            () -> Spi.answer(backend.tryAcquire(request(acquisition, 5_000))),
+                            AcquireResult.Granted.class::isInstance);
+            Grant grant = ((AcquireResult.Granted) answer).grant();
+
+            failing.set(true);
+            assertThatThrownBy(() -> Spi.release(backend, grant)).isInstanceOf(LockUnavailableException.class);
+            String held = "SELECT count(*) FROM " + table + " WHERE owner = '" + acquisition.owner() + "'";
+            long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+            while (db.number(held) == 1 && System.nanoTime() - untilNanos < 0) {
+                Thread.onSpinWait();
+            }
+            assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            backend.close();
+        }
+    }
+
+    /** A data source that says nothing about itself, and whose connection breaks before one statement. */
+    private static DataSource failingOnce(DataSource target, String sql, AtomicBoolean failing) {
+        return (DataSource) wrapped(DataSource.class, target, sql, failing);
+    }
+
+    private static Object wrapped(Class<?> type, Object target, String sql, AtomicBoolean failing) {
+        return Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+            if (method.getName().equals("isWrapperFor")) {
+                return false;
+            }
+            if (method.getName().equals("prepareStatement")
+                    && String.valueOf(arguments[0]).contains(sql)
+                    && failing.compareAndSet(true, false)) {
+                throw new SQLNonTransientConnectionException("the connection is broken", "08006");
+            }
+            try {
+                Object result = method.invoke(target, arguments);
+                return result instanceof Connection ? wrapped(Connection.class, result, sql, failing) : result;
+            } catch (InvocationTargetException e) {
+                throw e.getCause() instanceof SQLException cause ? cause : e.getCause();
+            }
+        });
+    }
+}
