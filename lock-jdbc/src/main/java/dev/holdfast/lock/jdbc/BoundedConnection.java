@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class BoundedConnection implements InvocationHandler {
     private static final Set<String> STATEMENTS = Set.of("createStatement", "prepareStatement");
-    private static final Set<String> SETTINGS = Set.of("rollback", "setAutoCommit", "setReadOnly");
+    /** What no driver asks the server for; some ask for whether the connection is read-only. */
+    private static final Set<String> LOCAL =
+            Set.of("getAutoCommit", "getNetworkTimeout", "setNetworkTimeout", "isWrapperFor", "unwrap");
+
 
     private final Connection connection;
     private final Object target;
@@ -43,7 +46,7 @@ final class BoundedConnection implements InvocationHandler {
         if (begins && System.nanoTime() - deadlineNanos >= 0) {
             throw new SQLTransientConnectionException("no time is left for another statement", "08000");
         }
-        if (begins || SETTINGS.contains(name)) {
+        if (begins || target == connection && !LOCAL.contains(name)) {
             connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
         }
         Object result = call(method, arguments);

@@ -141,9 +141,10 @@ final class LockedRowBackend implements LockBackend {
         });
     }
 
+    /** On the database's few threads: it has no connection of its own that would bound the number of these. */
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return call("holder", timeoutMillis, () -> locks.holder(name, timeoutMillis));
+        return database.failures().call("holder", () -> locks.holder(name, deadline(timeoutMillis)));
     }
 
     @Override

@@ -87,8 +87,15 @@ final class RowAcquisition {
             if (state == State.NEW) {
                 state = State.ENDED;
             }
+            if (isGivenUp() && (state == State.LOCKED || state == State.HELD)) {
+                drop(State.ENDED); // whoever gave it up may not have waited for this
+            }
             leave();
         }
+    }
+
+    private boolean isGivenUp() {
+        return ended || locks.isClosed();
     }
 
     private void enter(long deadlineNanos) throws SQLException {
@@ -112,7 +119,7 @@ final class RowAcquisition {
 
     private @Nullable AcquireResult begin(AcquireRequest request, long deadlineNanos) throws SQLException {
         leaseMillis = request.leaseMillis();
-        RowSession.Outcome outcome = locks.sessions().take(taken -> {
+        RowSession.Outcome outcome = locks.sessions().take(deadlineNanos, taken -> {
             RowSession.Outcome first = locks.tryLock(taken, name, leaseMillis, deadlineNanos);
             session = taken;
             return first;
@@ -138,7 +145,7 @@ final class RowAcquisition {
     }
 
     private AcquireResult busy(boolean wait, long deadlineNanos) throws SQLException {
-        if (wait && !ended) {
+        if (wait && !isGivenUp()) {
             state = State.WAITING;
             waited = new CompletableFuture<>();
             locks.executor().execute(this::await);
@@ -190,10 +197,10 @@ final class RowAcquisition {
         boolean locked = false;
         boolean broken = false;
         try {
-            while (!locked && !ended) {
+            while (!locked && !isGivenUp()) {
                 locked = mine.awaitLock(name, leaseMillis) == RowSession.Outcome.LOCKED;
             }
-            if (ended) {
+            if (isGivenUp()) {
                 mine.unlock(locks.timeoutMillis());
                 locked = false;
             }

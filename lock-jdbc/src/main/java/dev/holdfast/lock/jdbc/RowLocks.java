@@ -26,6 +26,7 @@ final class RowLocks implements AutoCloseable {
     private final long timeoutMillis;
     private final ConcurrentHashMap<OwnerId, RowAcquisition> holds = new ConcurrentHashMap<>();
     private volatile boolean readOnlyDefault;
+    private volatile boolean closed;
 
     RowLocks(Database database, RowStatements sql, RowSessions sessions, ExecutorService executor, long timeoutMillis) {
         this.database = database;
@@ -41,6 +42,11 @@ final class RowLocks implements AutoCloseable {
 
     ExecutorService executor() {
         return executor;
+    }
+
+    /** From then on no hold that is not there yet may stay. */
+    boolean isClosed() {
+        return closed;
     }
 
     int timeoutMillis() {
@@ -62,19 +68,20 @@ final class RowLocks implements AutoCloseable {
     /** As {@link RowSession#tryLock}, where transactions may be read-only by default. */
     RowSession.Outcome tryLock(RowSession session, byte[] name, long leaseMillis, long deadlineNanos)
             throws SQLException {
-        if (readOnlyDefault) {
-            session.liftReadOnly();
-        }
-        try {
-            return session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
-        } catch (SQLException e) {
-            if (readOnlyDefault || JdbcFailure.of(e) != JdbcFailure.READ_ONLY) {
-                throw e;
+        if (!readOnlyDefault) {
+            try {
+                return session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
+            } catch (SQLException e) {
+                if (JdbcFailure.of(e) != JdbcFailure.READ_ONLY) {
+                    throw e;
+                }
             }
         }
-        readOnlyDefault = true;
-        session.liftReadOnly();
-        return session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
+        session.liftReadOnly(TransactionRunner.millisLeft(deadlineNanos));
+        RowSession.Outcome outcome =
+                session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
+        readOnlyDefault = true; // a standby refuses this as well, and may be a primary soon
+        return outcome;
     }
 
     /** Makes a name's rows. */
@@ -133,14 +140,15 @@ final class RowLocks implements AutoCloseable {
     }
 
     /** The last holder, unless the row can be locked: that does it for a moment. */
-    Optional<HolderInfo> holder(String name, long timeout) throws SQLException {
-        Optional<HolderInfo> last =
-                database.run(timeout, connection -> ExpiryRows.holder(connection, sql.info(), name));
-        return last.isPresent() && isFree(name, timeout) ? Optional.empty() : last;
+    Optional<HolderInfo> holder(String name, long deadlineNanos) throws SQLException {
+        Optional<HolderInfo> last = database.run(
+                TransactionRunner.millisLeft(deadlineNanos),
+                connection -> ExpiryRows.holder(connection, sql.info(), name));
+        return last.isPresent() && isFree(name, deadlineNanos) ? Optional.empty() : last;
     }
 
-    private boolean isFree(String name, long timeout) throws SQLException {
-        return database.run(timeout, connection -> {
+    private boolean isFree(String name, long deadlineNanos) throws SQLException {
+        return database.run(TransactionRunner.millisLeft(deadlineNanos), connection -> {
             try (PreparedStatement statement = connection.prepareStatement(sql.probe())) {
                 statement.setBytes(1, LockName.utf8(name));
                 try (ResultSet rows = statement.executeQuery()) {
@@ -153,6 +161,7 @@ final class RowLocks implements AutoCloseable {
     /** On a thread that nobody waits for longer than a request may take. */
     @Override
     public void close() {
+        closed = true;
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         for (RowAcquisition hold : List.copyOf(holds.values())) {
             try {

@@ -48,33 +48,40 @@ final class RowSession {
     private long usedNanos = System.nanoTime();
     private volatile @Nullable Statement waiting;
 
-    private RowSession(Connections connections, Connection connection, Dialect dialect, RowStatements sql)
+    private RowSession(
+            Connections connections, Connection connection, Dialect dialect, RowStatements sql, long deadlineNanos)
             throws SQLException {
         this.connections = connections;
         this.connection = connection;
         this.dialect = dialect;
         this.sql = sql;
         networkTimeoutMillis = connection.getNetworkTimeout();
+        patience(deadlineNanos);
         readOnly = connection.isReadOnly();
         if (readOnly) {
+            patience(deadlineNanos);
             connection.setReadOnly(false);
         }
+        patience(deadlineNanos);
         isolation = dialect.mysqlFamily() ? connection.getTransactionIsolation() : UNCHANGED;
         if (isolation != UNCHANGED) {
+            patience(deadlineNanos);
             connection.setTransactionIsolation(Connection.TRANSACTION_READ_COMMITTED);
         }
         autoCommit = connection.getAutoCommit();
         if (autoCommit) {
+            patience(deadlineNanos);
             connection.setAutoCommit(false);
         }
     }
 
-    /** Takes a connection, which may wait as the data source likes. */
-    static RowSession open(Connections connections, Dialect dialect, RowStatements sql) throws SQLException {
+    /** Takes a connection, which may wait as the data source likes; what it needs of the server ends by the deadline. */
+    static RowSession open(Connections connections, Dialect dialect, RowStatements sql, long deadlineNanos)
+            throws SQLException {
         Connection connection = connections.dataSource().getConnection();
         boolean opened = false;
         try {
-            RowSession session = new RowSession(connections, connection, dialect, sql);
+            RowSession session = new RowSession(connections, connection, dialect, sql, deadlineNanos);
             opened = true;
             return session;
         } finally {
@@ -218,9 +225,10 @@ final class RowSession {
     }
 
     /** For a transaction that the server would take for a read-only one. */
-    void liftReadOnly() throws SQLException {
+    void liftReadOnly(int timeoutMillis) throws SQLException {
+        connection.setNetworkTimeout(Runnable::run, timeoutMillis);
         rollback();
-        execute("SET TRANSACTION READ WRITE");
+        TransactionRunner.liftReadOnly(connection, "");
     }
 
     private void execute(String statement) throws SQLException {

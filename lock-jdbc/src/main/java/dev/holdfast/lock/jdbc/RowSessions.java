@@ -71,10 +71,11 @@ final class RowSessions {
     /**
      * Takes a connection and locks a row with it, if that needs no wait.
      *
+     * @param deadlineNanos what is not there by then is given back, as what comes after {@link #close}
      * @param work uses the connection; it is ended if that fails
      * @throws LockUnavailableException if as many are kept as may be
      */
-    <T> T take(Use<T> work) throws SQLException {
+    <T> T take(long deadlineNanos, Use<T> work) throws SQLException {
         if (!permits.tryAcquire()) {
             throw new LockUnavailableException(
                     "all " + limit + " connections for row locks are in use, one for each lock"
@@ -91,7 +92,13 @@ final class RowSessions {
                     // It may have been ended while nobody looked: a new one tells what is the matter.
                 }
             }
-            T result = use(RowSession.open(connections, dialect, sql), work);
+            RowSession opened = RowSession.open(connections, dialect, sql, deadlineNanos);
+            boolean late = System.nanoTime() - deadlineNanos >= 0;
+            if (closed || late) { // whoever asked for it may have left, and nobody would give it back
+                opened.giveBack(System.nanoTime() + KEEP_NANOS);
+                throw new SQLException(late ? "the pool had no connection in time" : "the client is closed", "08000");
+            }
+            T result = use(opened, work);
             taken = true;
             return result;
         } finally {

@@ -2,7 +2,6 @@ package dev.holdfast.lock.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -10,16 +9,18 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * Does work on a connection whatever defaults its pool gave it, and gives it back as it was.
  *
- * <p>What that costs: nothing on a connection with auto-commit. PostgreSQL's and H2's drivers keep that setting to
- * themselves, so it is switched on for the statement; with MySQL and MariaDB switching costs a round trip each way, so
- * the statement is followed by a commit, which costs one. A read-only default is found by the first statement that it
- * refuses, remembered, and lifted from then on. The isolation level is left alone: each piece of work is one statement,
- * which is right at every level, and a conflict that only the stricter ones report is tried again.
+ * <p>Each statement is committed by itself, in the server: a client that dies leaves no row locked. On a connection with
+ * auto-commit that costs nothing. PostgreSQL's and H2's drivers keep that setting to themselves; with MySQL and MariaDB switching it
+ * on and off again costs a round trip each. A read-only default is found by the first statement that it refuses, remembered once
+ * a statement has worked without it, and lifted from then on; on PostgreSQL that takes a transaction, which the server ends when
+ * it hears no more of it. The isolation level is left alone: each piece of work is one statement, or several that do not need
+ * each other, and a conflict that only the stricter levels report is tried again.
  *
  * <p>Thread-safe.
  */
 final class TransactionRunner {
     private static final int CONFLICT_TRIES = 20;
+    private static final int SHORTEST_IDLE_MILLIS = 1_000;
 
     private final Dialect dialect;
     private volatile boolean readOnlyDefault;
@@ -29,7 +30,7 @@ final class TransactionRunner {
     }
 
     /**
-     * Runs the work in a transaction of its own, which ends by the deadline, however many statements it has.
+     * Runs the work, which ends by the deadline, however many statements it has.
      *
      * @throws SQLException as the work; a {@link JdbcFailure#CONFLICT} was tried again for as long as the deadline allows
      */
@@ -39,18 +40,15 @@ final class TransactionRunner {
         try {
             for (int tries = 1; ; tries++) {
                 try {
-                    return readOnlyDefault ? runReadWrite(connection, work) : runOnce(connection, work);
+                    connection.setNetworkTimeout(Runnable::run, millisLeft(deadlineNanos));
+                    return runOnce(connection, deadlineNanos, work);
                 } catch (SQLException e) {
-                    JdbcFailure failure = JdbcFailure.of(e);
-                    boolean again =
-                            failure == JdbcFailure.CONFLICT || failure == JdbcFailure.READ_ONLY && !readOnlyDefault;
-                    readOnlyDefault |= failure == JdbcFailure.READ_ONLY;
-                    if (!again || tries >= CONFLICT_TRIES || deadlineNanos - System.nanoTime() < 0) {
+                    if (JdbcFailure.of(e) != JdbcFailure.CONFLICT
+                            || tries >= CONFLICT_TRIES
+                            || deadlineNanos - System.nanoTime() < 0) {
                         throw e;
                     }
-                    if (failure == JdbcFailure.CONFLICT) {
-                        LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(tries * 1_000_000L));
-                    }
+                    LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(tries * 1_000_000L));
                 }
             }
         } finally {
@@ -58,17 +56,31 @@ final class TransactionRunner {
         }
     }
 
+    private <T> T runOnce(Connection connection, long deadlineNanos, SqlWork<T> work) throws SQLException {
+        if (!readOnlyDefault) {
+            try {
+                return withAutoCommit(connection, work);
+            } catch (SQLException e) {
+                if (JdbcFailure.of(e) != JdbcFailure.READ_ONLY || deadlineNanos - System.nanoTime() < 0) {
+                    throw e;
+                }
+            }
+        }
+        T result = dialect == Dialect.POSTGRESQL
+                ? inReadWriteTransaction(connection, deadlineNanos, work)
+                : withAutoCommit(connection, c -> readWrite(c, work));
+        readOnlyDefault = true; // a standby refuses this as well, and may be a primary soon
+        return result;
+    }
+
     static int millisLeft(long deadlineNanos) {
         long millis = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
         return (int) Math.max(1, Math.min(millis, Integer.MAX_VALUE));
     }
 
-    private <T> T runOnce(Connection connection, SqlWork<T> work) throws SQLException {
+    private <T> T withAutoCommit(Connection connection, SqlWork<T> work) throws SQLException {
         if (connection.getAutoCommit()) {
             return work.run(connection);
-        }
-        if (dialect.mysqlFamily()) {
-            return inTransaction(connection, work);
         }
         connection.setAutoCommit(true);
         try {
@@ -78,30 +90,71 @@ final class TransactionRunner {
         }
     }
 
-    /** The explicit transaction is what PostgreSQL needs; the other databases do not mind. */
-    private <T> T runReadWrite(Connection connection, SqlWork<T> work) throws SQLException {
+    /** The driver's setting, and on MySQL and MariaDB the session's, which the server may have by default. */
+    private <T> T readWrite(Connection connection, SqlWork<T> work) throws SQLException {
         boolean readOnly = connection.isReadOnly();
+        if (readOnly) {
+            connection.setReadOnly(false);
+        }
+        try {
+            if (!dialect.mysqlFamily()) {
+                return work.run(connection);
+            }
+            String variable = dialect == Dialect.MYSQL ? "transaction_read_only" : "tx_read_only";
+            Schema.execute(
+                    connection, "SET @holdfast_read_only = @@session." + variable + ", SESSION " + variable + " = 0");
+            try {
+                return work.run(connection);
+            } finally {
+                restoreQuietly(() ->
+                        Schema.execute(connection, "SET SESSION " + variable + " = @holdfast_read_only"));
+            }
+        } finally {
+            restoreReadOnly(connection, readOnly);
+        }
+    }
+
+    /** PostgreSQL has a read-only default that is to be lifted for one transaction, before its first statement. */
+    private static <T> T inReadWriteTransaction(Connection connection, long deadlineNanos, SqlWork<T> work)
+            throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
         if (autoCommit) {
             connection.setAutoCommit(false);
         }
+        boolean readOnly = false;
         try {
+            readOnly = connection.isReadOnly();
             if (readOnly) {
                 connection.setReadOnly(false);
             }
             return inTransaction(connection, c -> {
-                if (dialect != Dialect.H2) {
-                    try (Statement statement = c.createStatement()) {
-                        statement.execute("SET TRANSACTION READ WRITE");
-                    }
-                }
+                liftReadOnly(
+                        c,
+                        "; SET LOCAL idle_in_transaction_session_timeout = "
+                                + Math.max(SHORTEST_IDLE_MILLIS, millisLeft(deadlineNanos)));
                 return work.run(c);
             });
         } finally {
-            if (readOnly) {
-                connection.setReadOnly(true);
-            }
+            restoreReadOnly(connection, readOnly);
             restoreAutoCommit(connection, autoCommit);
+        }
+    }
+
+    /**
+     * Lets the present transaction write.
+     *
+     * @throws SQLException as {@link JdbcFailure#READ_ONLY} if the server is a standby, which says that it lacks the feature
+     */
+    static void liftReadOnly(Connection connection, String more) throws SQLException {
+        try {
+            Schema.execute(connection, "SET TRANSACTION READ WRITE" + more);
+        } catch (SQLException e) {
+            if (!"0A000".equals(e.getSQLState())) {
+                throw e;
+            }
+            SQLException standby = new SQLException(e.getMessage(), "25006");
+            standby.addSuppressed(e);
+            throw standby;
         }
     }
 
@@ -124,6 +177,24 @@ final class TransactionRunner {
             connection.rollback();
         } catch (SQLException e) {
             // The failure that led here says more; a connection that cannot roll back is broken and its pool drops it.
+        }
+    }
+
+    /** What led to a failure here says more; a connection on which this fails is broken, and its pool drops it. */
+    private static void restoreQuietly(BoundedExecutor.SqlCall<?> restore) {
+        try {
+            restore.run();
+        } catch (SQLException e) {
+            // Broken.
+        }
+    }
+
+    private static void restoreReadOnly(Connection connection, boolean readOnly) {
+        if (readOnly) {
+            restoreQuietly(() -> {
+                connection.setReadOnly(true);
+                return true;
+            });
         }
     }
 

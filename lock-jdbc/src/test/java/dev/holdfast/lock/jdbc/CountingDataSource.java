@@ -23,21 +23,33 @@ final class CountingDataSource implements DataSource {
 
     private final DataSource target;
     private final AtomicLong count;
+    private final boolean autoCommitCosts;
 
     CountingDataSource(DataSource target, AtomicLong count) {
+        this(target, count, false);
+    }
+
+    /** Creates one that may count the switches of auto-commit, which cost a round trip with some drivers. */
+    CountingDataSource(DataSource target, AtomicLong count, boolean autoCommitCosts) {
         this.target = target;
         this.count = count;
+        this.autoCommitCosts = autoCommitCosts;
     }
 
     @Override
     public Connection getConnection() throws SQLException {
-        return counting(target.getConnection(), count);
+        return counting(target.getConnection(), count, autoCommitCosts);
     }
 
     /** The connection, counting. */
     static Connection counting(Connection connection, AtomicLong count) {
+        return counting(connection, count, false);
+    }
+
+    private static Connection counting(Connection connection, AtomicLong count, boolean autoCommitCosts) {
         return proxy(Connection.class, (proxy, method, arguments) -> {
-            if (COUNTED.contains(method.getName())) {
+            if (COUNTED.contains(method.getName())
+                    || autoCommitCosts && method.getName().equals("setAutoCommit")) {
                 count.incrementAndGet();
             }
             Object result = call(connection, method, arguments);

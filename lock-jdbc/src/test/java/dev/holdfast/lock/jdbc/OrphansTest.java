@@ -14,6 +14,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -42,7 +43,7 @@ final class OrphansTest {
     }
 
     private static void assertUnanswered(LockBackend backend, AcquisitionId acquisition) {
-        assertThatThrownBy(() -> Spi.answer(backend.tryAcquire(request(acquisition, 600))))
+        assertThatThrownBy(() -> BackendDriver.answer(backend.tryAcquire(request(acquisition, 600))))
                 .isInstanceOf(LockUnavailableException.class);
     }
 
@@ -57,8 +58,8 @@ final class OrphansTest {
                     .createTable(true)
                     .notifications(false)
                     .backend(ClientOptions.defaults());
-            Spi.release(backend, Spi.granted(backend, "blocked"));
-            Spi.release(backend, Spi.granted(backend, "free"));
+            BackendDriver.release(backend, BackendDriver.acquire(backend, "blocked"));
+            BackendDriver.release(backend, BackendDriver.acquire(backend, "free"));
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
@@ -68,19 +69,19 @@ final class OrphansTest {
                                 + " FOR UPDATE")
                         .close();
                 for (int i = 0; i < 8; i++) {
-                    AcquisitionId late = Spi.acquisition("blocked");
+                    AcquisitionId late = BackendDriver.newAcquisition("blocked");
                     assertUnanswered(backend, late);
                     try {
-                        Spi.answer(backend.abandon(late, 50));
+                        BackendDriver.answer(backend.abandon(late, 50));
                     } catch (LockUnavailableException e) {
                         // The row is locked.
                     }
                 }
                 for (int i = 0; i < 20; i++) {
-                    AcquisitionId free = Spi.acquisition("free");
-                    AcquireResult answer = Spi.answer(backend.tryAcquire(request(free, 2_000)));
+                    AcquisitionId free = BackendDriver.newAcquisition("free");
+                    AcquireResult answer = BackendDriver.answer(backend.tryAcquire(request(free, 2_000)));
                     assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
-                    Spi.release(backend, ((AcquireResult.Granted) answer).grant());
+                    BackendDriver.release(backend, ((AcquireResult.Granted) answer).grant());
                 }
                 other.rollback();
             }
@@ -101,8 +102,8 @@ final class OrphansTest {
                     .createTable(true)
                     .notifications(false)
                     .backend(ClientOptions.defaults());
-            Spi.release(backend, Spi.granted(backend, "released"));
-            AcquisitionId acquisition = Spi.acquisition("released");
+            BackendDriver.release(backend, BackendDriver.acquire(backend, "released"));
+            AcquisitionId acquisition = BackendDriver.newAcquisition("released");
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
@@ -113,18 +114,18 @@ final class OrphansTest {
             AcquireResult answer = await().atMost(PATIENCE)
                     .ignoreExceptionsInstanceOf(LockUnavailableException.class)
                     .until(
-                            () -> Spi.answer(backend.tryAcquire(request(acquisition, 5_000))),
+                            () -> BackendDriver.answer(backend.tryAcquire(request(acquisition, 5_000))),
                             AcquireResult.Granted.class::isInstance);
             Grant grant = ((AcquireResult.Granted) answer).grant();
 
             failing.set(true);
-            assertThatThrownBy(() -> Spi.release(backend, grant)).isInstanceOf(LockUnavailableException.class);
+            assertThatThrownBy(() -> BackendDriver.release(backend, grant)).isInstanceOf(LockUnavailableException.class);
             String held = "SELECT count(*) FROM " + table + " WHERE owner = '" + acquisition.owner() + "'";
             long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
             while (db.number(held) == 1 && System.nanoTime() - untilNanos < 0) {
                 Thread.onSpinWait();
             }
-            assertThat(Spi.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(BackendDriver.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
             backend.close();
         }
     }

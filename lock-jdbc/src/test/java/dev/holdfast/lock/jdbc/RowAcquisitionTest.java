@@ -46,6 +46,30 @@ final class RowAcquisitionTest {
         }
     }
 
+    /** As an attempt that went on while its client closed, and became known after the close had looked. */
+    @Test
+    void attempt_afterTheClose_keepsNothing() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(SharedDb.newTable()), true);
+        ExecutorService executor = Threads.unbounded("test-row-");
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            RowStatements sql = RowStatements.of(db.dialect, request.table());
+            RowSessions sessions = new RowSessions(database.connections(), db.dialect, sql, 3, executor);
+            RowLocks locks = new RowLocks(database, sql, sessions, executor, 5_000);
+            AcquisitionId late = BackendDriver.newAcquisition("late");
+            RowAcquisition hold = locks.holdFor(late);
+            locks.forget(late.owner(), hold);
+            locks.close();
+            long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(5);
+            assertThatThrownBy(() -> hold.tryAcquire(request(late), deadlineNanos, deadlineNanos))
+                    .isInstanceOf(SQLException.class);
+            assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
     private static AcquireRequest request(AcquisitionId acquisition) {
         return new AcquireRequest(acquisition, 60_000, 0, false, null, 5_000, BackendDriver.IDENTITY);
     }

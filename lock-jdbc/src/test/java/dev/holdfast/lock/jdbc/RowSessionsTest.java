@@ -8,10 +8,13 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The connections of row locks: each that goes wrong is ended, and its place given to another. */
 final class RowSessionsTest {
@@ -26,21 +29,25 @@ final class RowSessionsTest {
                 Runnable::run);
     }
 
+    private static long inAMinute() {
+        return System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+    }
+
     /** Twice on a connection that was kept, and on a new one. */
     @Test
     void take_workFailsUnchecked_connectionIsEnded() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         try (HikariDataSource pool = db.pool(config -> {})) {
             RowSessions sessions = sessions(db, pool, 1);
-            sessions.back(sessions.take(session -> session));
+            sessions.back(sessions.take(inAMinute(), session -> session));
             for (int i = 0; i < 2; i++) {
-                assertThatThrownBy(() -> sessions.take(session -> {
+                assertThatThrownBy(() -> sessions.take(inAMinute(), session -> {
                             throw new IllegalStateException("a driver's fault");
                         }))
                         .isInstanceOf(IllegalStateException.class);
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
             }
-            sessions.drop(sessions.take(session -> session));
+            sessions.drop(sessions.take(inAMinute(), session -> session));
             sessions.close(System.nanoTime());
         }
     }
@@ -53,7 +60,7 @@ final class RowSessionsTest {
         ByteArrayOutputStream log = new ByteArrayOutputStream();
         try (HikariDataSource pool = db.pool(config -> {})) {
             RowSessions sessions = sessions(db, pool, 1);
-            RowSession session = sessions.take(taken -> {
+            RowSession session = sessions.take(inAMinute(), taken -> {
                 taken.heartbeat(5_000); // in a transaction
                 return taken;
             });
@@ -67,5 +74,25 @@ final class RowSessionsTest {
         assertThat(log.toString(StandardCharsets.UTF_8).lines())
                 .as("what was logged of a connection that was ended on purpose")
                 .noneMatch(line -> line.contains("WARN"));
+    }
+
+    /** Its caller has left, or its client has closed: nobody would ever give it back. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void take_connectionComesTooLate_isGivenBack(boolean closed) throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        try (HikariDataSource pool = db.pool(config -> {})) {
+            RowSessions sessions = sessions(db, pool, 1);
+            if (closed) {
+                sessions.close(inAMinute());
+            }
+            long deadlineNanos = closed ? inAMinute() : System.nanoTime();
+            assertThatThrownBy(() -> sessions.take(deadlineNanos, session -> session))
+                    .isInstanceOf(SQLException.class);
+            assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+            if (!closed) {
+                sessions.drop(sessions.take(inAMinute(), session -> session));
+            }
+        }
     }
 }

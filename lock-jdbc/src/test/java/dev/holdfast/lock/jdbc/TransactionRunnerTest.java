@@ -5,16 +5,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The time of a piece of work that has several statements, and of one whose connection has come late. */
 final class TransactionRunnerTest {
@@ -44,27 +48,79 @@ final class TransactionRunnerTest {
         }
     }
 
-    @Test
-    void timeIsUp_beforeTheCommit_rollsBack() throws Exception {
-        Db db = SharedDb.MARIADB.db();
+    /** Its client may die behind any statement: no row stays locked, or what has it ends soon. */
+    @ParameterizedTest
+    @CsvSource({
+        "POSTGRESQL, false", "MARIADB, false", "MARIADB_BY_MYSQL_DRIVER, false",
+        "POSTGRESQL, true", "MARIADB, true", "MARIADB_BY_MYSQL_DRIVER, true"
+    })
+    void autoCommitOff_statementCommitsByItself(SharedDb shared, boolean readOnly) throws Exception {
+        Db db = shared.db();
         String table = SharedDb.newTable();
         db.execute("CREATE TABLE " + table + " (id INT)");
-        try (HikariDataSource pool = db.pool(config -> config.setAutoCommit(false));
+        String count = "SELECT count(*) FROM " + table;
+        boolean bounded = readOnly && db.dialect == Dialect.POSTGRESQL;
+        try (HikariDataSource pool = db.pool(config -> {
+                    config.setAutoCommit(false);
+                    config.setReadOnly(readOnly);
+                    config.addDataSourceProperty("readOnlyMode", "always");
+                });
                 Connection connection = pool.getConnection()) {
-            long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500);
-            assertThatThrownBy(() -> new TransactionRunner(Dialect.MARIADB).run(connection, deadlineNanos, bounded -> {
-                        try (Statement statement = bounded.createStatement()) {
-                            statement.execute("INSERT INTO " + table + " VALUES (1)");
-                        }
-                        while (System.nanoTime() - deadlineNanos < 0) {
-                            Thread.onSpinWait();
+            long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+            TransactionRunner runner = new TransactionRunner(db.dialect);
+            for (int i = 1; i <= 2; i++) {
+                long expected = bounded ? i - 1 : i;
+                boolean done = runner.run(connection, deadlineNanos, each -> {
+                    try (Statement statement = each.createStatement()) {
+                        statement.execute("INSERT INTO " + table + " VALUES (1)");
+                        assertThat(db.number(count)).as("seen by others").isEqualTo(expected);
+                        if (bounded) {
+                            try (var rows = statement.executeQuery("SELECT setting::int FROM pg_settings"
+                                    + " WHERE name = 'idle_in_transaction_session_timeout'")) {
+                                rows.next();
+                                assertThat(rows.getInt(1)).isBetween(1, 20_000);
+                            }
                         }
                         return true;
-                    }))
-                    .isInstanceOf(SQLException.class)
-                    .hasMessageContaining("no time is left");
+                    }
+                });
+                assertThat(done).isTrue();
+            }
+            assertThat(connection.getAutoCommit()).isFalse();
         }
-        assertThat(db.number("SELECT count(*) FROM " + table)).isZero();
+        assertThat(db.number(count)).isEqualTo(2);
+    }
+
+    /** A driver may ask the server whether the connection is read-only, or where else nobody thinks of it. */
+    @ParameterizedTest
+    @ValueSource(strings = {"isReadOnly", "getAutoCommit"})
+    void everyCall_hasATimeOutAlready(String method) throws Exception {
+        AtomicInteger timeout = new AtomicInteger();
+        AtomicInteger seen = new AtomicInteger(-1);
+        Connection connection = (Connection) Proxy.newProxyInstance(
+                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, called, arguments) -> {
+                    if (called.getName().equals("setNetworkTimeout")) {
+                        timeout.set((Integer) arguments[1]);
+                    }
+                    if (called.getName().equals(method)) {
+                        seen.compareAndSet(-1, timeout.get());
+                    }
+                    return switch (called.getName()) {
+                        case "getNetworkTimeout" -> 0;
+                        case "isReadOnly", "getAutoCommit" -> true;
+                        default -> null;
+                    };
+                });
+        AtomicInteger tries = new AtomicInteger();
+        new TransactionRunner(Dialect.H2)
+                .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
+                    if (tries.incrementAndGet() == 1) {
+                        throw new SQLException("read-only", "25006");
+                    }
+                    return true;
+                });
+        assertThat(seen).satisfies(value -> assertThat(value.get()).isBetween(1, 5_000));
+        assertThat(timeout).as("as it was").hasValue(0);
     }
 
     /** A pool that hands out its first connection with 300 ms left. */
