@@ -59,23 +59,28 @@ final class BoundedExecutor implements AutoCloseable {
 
     /** As {@link #run}, for somebody who has to know when the transaction has ended. */
     <T> T run(long timeoutMillis, Around<T> around, SqlWork<T> work) throws SQLException {
-        return run(executor, timeoutMillis, around, work);
+        return run(executor, connections::get, timeoutMillis, around, work);
     }
 
     /** As {@link #run}, for renewals and releases. */
     <T> T runForHold(long timeoutMillis, SqlWork<T> work) throws SQLException {
-        return run(holds, timeoutMillis, SqlCall::run, work);
+        return run(holds, connections::getForHold, timeoutMillis, SqlCall::run, work);
     }
 
-    private <T> T run(ExecutorService elsewhere, long timeoutMillis, Around<T> around, SqlWork<T> work)
+    private <T> T run(
+            ExecutorService elsewhere,
+            SqlCall<Connection> connect,
+            long timeoutMillis,
+            Around<T> around,
+            SqlWork<T> work)
             throws SQLException {
         long now = System.nanoTime();
         long deadlineNanos = now + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         if (Threads.isOurs()) {
-            return onThisThread(deadlineNanos, deadlineNanos, around, work);
+            return onThisThread(connect, deadlineNanos, deadlineNanos, around, work);
         }
         if (interruptible && connections.keepsDeadline(timeoutMillis)) {
-            try (Connection connection = connections.get()) {
+            try (Connection connection = connect.run()) {
                 if (TransactionRunner.millisLeft(deadlineNanos) >= SHORTEST_STATEMENT_MILLIS) {
                     return around.run(() -> session.run(connection, deadlineNanos, work));
                 }
@@ -86,14 +91,15 @@ final class BoundedExecutor implements AutoCloseable {
             long statementNanos = Math.max(
                     deadlineNanos - now,
                     TimeUnit.MILLISECONDS.toNanos(SHORTEST_STATEMENT_MILLIS) + System.nanoTime() - now);
-            return onThisThread(deadlineNanos, now + statementNanos, around, work);
+            return onThisThread(connect, deadlineNanos, now + statementNanos, around, work);
         });
     }
 
     /** Begins by the first deadline, and ends by the second. */
-    private <T> T onThisThread(long deadlineNanos, long statementNanos, Around<T> around, SqlWork<T> work)
+    private <T> T onThisThread(
+            SqlCall<Connection> connect, long deadlineNanos, long statementNanos, Around<T> around, SqlWork<T> work)
             throws SQLException {
-        try (Connection connection = connections.get()) {
+        try (Connection connection = connect.run()) {
             if (System.nanoTime() - deadlineNanos >= 0) {
                 throw new SQLTransientConnectionException("the pool had no connection in time", "08000");
             }

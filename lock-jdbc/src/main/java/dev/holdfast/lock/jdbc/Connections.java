@@ -11,8 +11,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where connections come from: the data source, and while the application has taken all of its HikariCP pool's, a spare pool
- * of at most {@value #SPARE} with the same settings.
+ * Where connections come from: the data source, and while all of a HikariCP pool's are taken, a spare pool of at most
+ * {@value #SPARE} with the same settings.
  *
  * <p>Without the spare ones, a pool's worth of transactions that wait for one lock would keep its holder from renewing and
  * releasing it. They are made when needed and closed when they have been idle for some seconds. Thread-safe.
@@ -67,9 +67,16 @@ final class Connections implements AutoCloseable {
         return pool == null ? 0 : pool.getMaximumPoolSize();
     }
 
-    /** Whether {@link #get} on this thread takes no longer than that: what the pool is set to leaves room, and it is not empty. */
+    /**
+     * Whether {@link #get} on this thread takes no longer than that: what the pool is set to leaves room, and it is not empty. A
+     * suspended pool keeps whoever asks for as long as it likes, and an interrupt closes the socket that a virtual thread reads.
+     */
     boolean keepsDeadline(long withinMillis) {
-        if (pool == null || pool != dataSource || Thread.currentThread().isInterrupted()) {
+        if (pool == null || pool != dataSource || pool.isAllowPoolSuspension()) {
+            return false;
+        }
+        Thread thread = Thread.currentThread();
+        if (thread.isInterrupted() || isVirtual(thread)) {
             return false;
         }
         long validationMillis = Math.max(SHORTEST_VALIDATION_MILLIS, pool.getValidationTimeout());
@@ -80,13 +87,24 @@ final class Connections implements AutoCloseable {
         return state != null && state.getIdleConnections() > 0;
     }
 
+    /** By its group, which all of them have; {@code Thread.isVirtual} came with Java 21. */
+    private static boolean isVirtual(Thread thread) {
+        ThreadGroup group = thread.getThreadGroup();
+        return group != null && group.getName().equals("VirtualThreads");
+    }
+
     /** Takes a connection, which may wait as the data source likes. */
     Connection get() throws SQLException {
+        return shared ? getForHold() : dataSource.getConnection();
+    }
+
+    /** The same, for what keeps or ends a hold: attempts that hang may have all of a pool that nobody else uses. */
+    Connection getForHold() throws SQLException {
         return isUsedUp() ? spare().getConnection() : dataSource.getConnection();
     }
 
     private boolean isUsedUp() {
-        if (!shared || pool == null) {
+        if (pool == null) {
             return false;
         }
         HikariPoolMXBean state = pool.getHikariPoolMXBean();
