@@ -88,8 +88,9 @@ public final class LockOptions {
     /**
      * Returns the shortest time that the lock stays taken after it was acquired, even if it is released earlier: for
      * jobs that are shorter than the clock skew between the hosts that start them. {@code unlock} does not wait for it.
-     * Closing the client early leaves the lock to its lease where the store keeps leases apart from connections (Redis,
-     * databases); on etcd and ZooKeeper it ends with the client.
+     * Closing the client early leaves the lock to its lease: it stays taken until that ends. Exceptions: a row lock of a database
+     * ({@code JdbcStrategy.ROW_LOCK}) is free at once, and on ZooKeeper a lock ends with the process, or with a connection that
+     * the application closes.
      *
      * @return the time, zero for none (default)
      */

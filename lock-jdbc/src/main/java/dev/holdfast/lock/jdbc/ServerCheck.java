@@ -15,7 +15,8 @@ import org.slf4j.LoggerFactory;
  * What a server has to be, beyond its dialect, for a strategy to hold what it promises; asked once, when a client is built.
  *
  * <p>A row lock is a lock in one server's memory. On a cluster in which several servers accept writes, each grants it: refused.
- * A lock that is a row with an expiry is held by the row's commit, which such a cluster certifies against all others.
+ * A lock that is a row with an expiry is held by the row's commit, which such a cluster certifies against all others; but its
+ * expiry is written by one server's clock and compared with another's: a warning.
  */
 final class ServerCheck {
     private static final Logger LOG = LoggerFactory.getLogger(ServerCheck.class);
@@ -83,6 +84,13 @@ final class ServerCheck {
                             ? "): each of them locks its own copy of a row, so that a lock would have two holders"
                             : "): its sequence needs other settings there, with which tokens were not tested")
                     + "; use strategy VERSION");
+        }
+        if (galera || group) {
+            LOG.warn(
+                    "{} is a cluster in which several servers accept writes ({}): each compares the ends of leases with its own"
+                            + " clock; keep their clocks in step, or let all clients use one server",
+                    dialect.title(),
+                    galera ? "wsrep_on = ON" : "group_replication_single_primary_mode = OFF");
         }
         String flush = variables.getOrDefault("innodb_flush_log_at_trx_commit", "1");
         if (!"1".equals(flush)) {
