@@ -84,7 +84,7 @@ final class DeadlineTest {
                     }));
                 }
                 for (Future<Duration> call : calls) {
-                    assertThat(call.get()).as("with a request time-out of 1 s").isLessThan(Duration.ofSeconds(3));
+                    assertThat(call.get()).as("with a request time-out of 1 s").isLessThan(Duration.ofSeconds(2));
                 }
             } finally {
                 db.process().resume();
