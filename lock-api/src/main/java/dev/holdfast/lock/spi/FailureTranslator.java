@@ -107,7 +107,8 @@ public final class FailureTranslator {
     }
 
     /**
-     * Makes a request on this thread, for backends whose calls block, and translates its failure.
+     * Makes a request on this thread, for backends whose calls block, and translates its failure. For an
+     * {@link InterruptedException}, the request sets the thread's interrupt flag again before it throws; this does not.
      *
      * @param <T> the answer
      * @param operation what fails if it does; may be empty

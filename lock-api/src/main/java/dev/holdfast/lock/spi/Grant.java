@@ -7,7 +7,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param acquisition whose it is
  * @param token strictly greater than that of every earlier grant of the name; from 1 to 2^53 - 1
- * @param leaseMillis the lease that the server granted, in milliseconds, counted from the request
+ * @param leaseMillis the lease that the server granted, in milliseconds, counted from the request; the
+ *     store may keep the grant longer, never shorter
  * @param handle whatever the backend needs to find it again, or null
  */
 public record Grant(

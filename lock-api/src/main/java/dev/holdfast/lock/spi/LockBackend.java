@@ -25,7 +25,8 @@ import java.util.concurrent.CompletionStage;
  * client library forbids that on its threads, the backend hops to another one first. The engine bounds the wait for a stage
  * that never completes, and copes with one that completes late.
  *
- * <p><b>Time-outs.</b> {@code timeoutMillis} is how long the engine waits for that one request; positive.
+ * <p><b>Time-outs.</b> {@code timeoutMillis} is how long the engine waits for that one call, however many requests the
+ * backend makes for it; positive.
  */
 public interface LockBackend extends AutoCloseable {
 
@@ -52,6 +53,9 @@ public interface LockBackend extends AutoCloseable {
      *
      * <p>With {@link AcquireRequest#waitMillis()} of zero, {@link AcquireResult.Busy} leaves nothing on the server. A backend
      * that cannot be sure of that adds a ticket: then the engine abandons the acquisition. Otherwise Busy may leave a place in the store's queue, named by its ticket and kept until it is granted or {@link #abandon}ed.
+     *
+     * <p>An attempt of several requests may be abandoned between two of them: if what it took is gone, it answers
+     * {@link AcquireResult.Busy} and does not take the lock again.
      *
      * @param request what is asked for
      * @return granted or busy

@@ -11,7 +11,7 @@ public enum Capability {
     LAPSE,
     /** {@link LockFixture#pause} and {@link LockFixture#resume} work. */
     PAUSE,
-    /** {@link LockFixture#restart} works. */
+    /** {@link LockFixture#restart} works. Tokens must rise over it, even if the store keeps nothing on disk. */
     RESTART,
     /** {@link LockFixture#partition} and {@link LockFixture#heal} work. */
     PARTITION,
