@@ -21,7 +21,6 @@ final class BoundedConnection implements InvocationHandler {
     private static final Set<String> LOCAL =
             Set.of("getAutoCommit", "getNetworkTimeout", "setNetworkTimeout", "isWrapperFor", "unwrap");
 
-
     private final Connection connection;
     private final Object target;
     private final long deadlineNanos;

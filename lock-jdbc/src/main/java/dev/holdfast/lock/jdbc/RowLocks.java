@@ -78,8 +78,7 @@ final class RowLocks implements AutoCloseable {
             }
         }
         session.liftReadOnly(TransactionRunner.millisLeft(deadlineNanos));
-        RowSession.Outcome outcome =
-                session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
+        RowSession.Outcome outcome = session.tryLock(name, leaseMillis, TransactionRunner.millisLeft(deadlineNanos));
         readOnlyDefault = true; // a standby refuses this as well, and may be a primary soon
         return outcome;
     }

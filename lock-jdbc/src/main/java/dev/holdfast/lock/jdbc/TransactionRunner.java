@@ -106,8 +106,7 @@ final class TransactionRunner {
             try {
                 return work.run(connection);
             } finally {
-                restoreQuietly(() ->
-                        Schema.execute(connection, "SET SESSION " + variable + " = @holdfast_read_only"));
+                restoreQuietly(() -> Schema.execute(connection, "SET SESSION " + variable + " = @holdfast_read_only"));
             }
         } finally {
             restoreReadOnly(connection, readOnly);

@@ -72,9 +72,8 @@ final class ConnectionsTest {
                 Connections connections = Connections.shared(pool, 5_000)) {
             assertThat(connections.keepsDeadline(5_000)).isTrue();
             CompletableFuture<Boolean> onVirtual = new CompletableFuture<>();
-            Thread.class
-                    .getMethod("startVirtualThread", Runnable.class)
-                    .invoke(null, (Runnable) () -> onVirtual.complete(connections.keepsDeadline(5_000)));
+            Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, (Runnable)
+                    () -> onVirtual.complete(connections.keepsDeadline(5_000)));
             assertThat(onVirtual.get(60, TimeUnit.SECONDS)).isFalse();
         }
     }

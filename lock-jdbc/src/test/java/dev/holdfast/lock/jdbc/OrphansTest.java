@@ -33,13 +33,7 @@ final class OrphansTest {
 
     private static AcquireRequest request(AcquisitionId acquisition, long timeoutMillis) {
         return new AcquireRequest(
-                acquisition,
-                60_000,
-                timeoutMillis,
-                false,
-                null,
-                timeoutMillis,
-                Identity.ofThisProcess("a test"));
+                acquisition, 60_000, timeoutMillis, false, null, timeoutMillis, Identity.ofThisProcess("a test"));
     }
 
     private static void assertUnanswered(LockBackend backend, AcquisitionId acquisition) {
@@ -119,7 +113,8 @@ final class OrphansTest {
             Grant grant = ((AcquireResult.Granted) answer).grant();
 
             failing.set(true);
-            assertThatThrownBy(() -> BackendDriver.release(backend, grant)).isInstanceOf(LockUnavailableException.class);
+            assertThatThrownBy(() -> BackendDriver.release(backend, grant))
+                    .isInstanceOf(LockUnavailableException.class);
             String held = "SELECT count(*) FROM " + table + " WHERE owner = '" + acquisition.owner() + "'";
             long untilNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
             while (db.number(held) == 1 && System.nanoTime() - untilNanos < 0) {

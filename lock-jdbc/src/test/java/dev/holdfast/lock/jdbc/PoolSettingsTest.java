@@ -61,7 +61,8 @@ final class PoolSettingsTest {
         String table = SharedDb.newTable();
         try (HikariDataSource pool = shared.db().pool(config(isolation, autoCommit, readOnly))) {
             AtomicLong count = new AtomicLong();
-            LockBackend backend = JdbcLocks.builder(new CountingDataSource(pool, count, shared.db().dialect.mysqlFamily()))
+            LockBackend backend = JdbcLocks.builder(new CountingDataSource(
+                            pool, count, shared.db().dialect.mysqlFamily()))
                     .table(table)
                     .createTable(true)
                     .backend(ClientOptions.defaults());

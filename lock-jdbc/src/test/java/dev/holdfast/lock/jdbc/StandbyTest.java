@@ -37,7 +37,9 @@ final class StandbyTest {
 
             Files.createFile(signal);
             db.process().restart();
-            await().atMost(PATIENCE).ignoreExceptions().until(() -> text(db, "SELECT pg_is_in_recovery()").equals("t"));
+            await().atMost(PATIENCE)
+                    .ignoreExceptions()
+                    .until(() -> text(db, "SELECT pg_is_in_recovery()").equals("t"));
             for (int i = 0; i < 3; i++) {
                 assertThatThrownBy(() -> BackendDriver.tryAcquire(backend, "failover"))
                         .isInstanceOf(LockUnavailableException.class);
@@ -51,7 +53,9 @@ final class StandbyTest {
             db.process().restart();
             AcquireResult again = await().atMost(PATIENCE)
                     .ignoreExceptionsInstanceOf(LockUnavailableException.class)
-                    .until(() -> BackendDriver.tryAcquire(backend, "failover"), AcquireResult.Granted.class::isInstance);
+                    .until(
+                            () -> BackendDriver.tryAcquire(backend, "failover"),
+                            AcquireResult.Granted.class::isInstance);
             assertThat(((AcquireResult.Granted) again).grant().token()).isGreaterThan(before.token());
             backend.close();
         }

@@ -112,13 +112,12 @@ final class TransactionRunnerTest {
                     };
                 });
         AtomicInteger tries = new AtomicInteger();
-        new TransactionRunner(Dialect.H2)
-                .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
-                    if (tries.incrementAndGet() == 1) {
-                        throw new SQLException("read-only", "25006");
-                    }
-                    return true;
-                });
+        new TransactionRunner(Dialect.H2).run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(5), bounded -> {
+            if (tries.incrementAndGet() == 1) {
+                throw new SQLException("read-only", "25006");
+            }
+            return true;
+        });
         assertThat(seen).satisfies(value -> assertThat(value.get()).isBetween(1, 5_000));
         assertThat(timeout).as("as it was").hasValue(0);
     }

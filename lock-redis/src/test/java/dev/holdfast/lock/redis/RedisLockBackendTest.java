@@ -187,7 +187,6 @@ final class RedisLockBackendTest extends TwoBackends {
         assertThatThrownBy(() -> answer(a.tryAcquire(new AcquireRequest(
                         acquisition(), 10_000, 0, false, null, BackendDriver.TIMEOUT_MILLIS, BackendDriver.IDENTITY))))
                 .isInstanceOf(LockConfigurationException.class)
-                .hasMessageContaining(name)
                 .hasMessageContaining("no greater token below 2^53")
                 .hasMessageContaining(keys().lock());
         fixture.server().command("DEL", keys().lock());
@@ -256,7 +255,7 @@ final class RedisLockBackendTest extends TwoBackends {
             assertThatThrownBy(() -> answer(a.tryAcquire(
                             new AcquireRequest(mine, 10_000, 0, false, null, 300, BackendDriver.IDENTITY))))
                     .isInstanceOf(LockUnavailableException.class)
-                    .hasMessageContaining(name);
+                    .hasMessageContaining("no answer from Redis");
             assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
         } finally {
             fixture.resume();
