@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * recovered is clean soon. What fails goes to the end, so that one part of the store that is dead does not keep the others
  * from being cleaned; nor does it keep what is new from a try of its own. A removal that the store refuses, as during the
  * change of a password, has a pause of its own: a second, doubled each time up to half a minute. After that it is tried
- * as soon as the rounds come to it; while nothing is confirmed, these have {@value #SMALLEST_ROUND} removals each half to
+ * as soon as the rounds come to it; while nothing is confirmed, these have {@value RoundPace#SMALLEST} removals each half to
  * one second.
  *
  * <p><b>Bounds.</b> Where what was left ends with its lease, nothing is tried for longer than that, and when the queue is

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
@@ -180,7 +181,11 @@ final class Renewals {
             if (known) {
                 apply(heldGrants, results, sent, first, asked);
             } else if (first) {
-                unknown(heldGrants, error == null ? "the backend lost count" : String.valueOf(error.getMessage()));
+                unknown(
+                        heldGrants,
+                        error == null
+                                ? "the backend lost count"
+                                : String.valueOf(FailureTranslator.unwrap(error).getMessage()));
             }
             answered.complete(known);
         });

@@ -75,8 +75,10 @@ public final class FailureTranslator {
             if (remedy != null) {
                 return remedy;
             }
-        } catch (RuntimeException e) {
-            cause.addSuppressed(e); // a fault of the function must not leave the request without an end
+        } catch (Throwable e) { // a fault of the function must not leave the request without an end
+            if (e != cause) {
+                cause.addSuppressed(e);
+            }
         }
         if (cause instanceof TimeoutException) {
             return new Remedy.Unavailable("no answer from " + store + " in time", TRY_AGAIN);
@@ -117,9 +119,9 @@ public final class FailureTranslator {
      */
     public <T> CompletionStage<T> call(String operation, Callable<T> request) {
         try {
-            return CompletableFuture.completedStage(request.call());
+            return CompletableFuture.completedFuture(request.call());
         } catch (Exception e) {
-            return CompletableFuture.failedStage(translate(operation, e));
+            return CompletableFuture.failedFuture(translate(operation, e));
         }
     }
 
