@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -49,7 +50,7 @@ final class RunbookTest {
                     .createTable(true)
                     .backend(ClientOptions.defaults());
             Grant grant = acquire(backend, "orders/42");
-            assertThat(answers(db, query)).singleElement().asString().contains("a test");
+            assertThat(answers(db, query)).singleElement().asString().contains(BackendDriver.IDENTITY.who());
             release(backend, grant);
             assertThat(answers(db, query)).isEmpty();
             backend.close();
