@@ -54,7 +54,14 @@ class ClassCirclesTest {
     void modules_areThere() throws IOException {
         assertThat(modules())
                 .as("modules that are built")
-                .contains("lock-api", "lock-testkit", "lock-jdbc", "lock-redis", "lock-etcd", "lock-zookeeper");
+                .contains(
+                        "lock-api",
+                        "lock-memory",
+                        "lock-testkit",
+                        "lock-jdbc",
+                        "lock-redis",
+                        "lock-etcd",
+                        "lock-zookeeper");
         assertThat(dependencies("lock-api").get("dev.holdfast.lock.engine.LockEngine"))
                 .contains("dev.holdfast.lock.engine.EngineClient", "dev.holdfast.lock.spi.LockBackend");
     }

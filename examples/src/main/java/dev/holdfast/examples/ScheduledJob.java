@@ -1,8 +1,8 @@
 package dev.holdfast.examples;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.Optional;
@@ -46,7 +46,7 @@ public final class ScheduledJob {
     }
 
     private static LockClient client(String uri, String who) {
-        return LockClient.connect(uri, ClientOptions.builder().who(who).build());
+        return LockClient.connect(uri, LockClientOptions.builder().who(who).build());
     }
 
     private static Callable<Boolean> job(LockClient client, AtomicInteger runs) {

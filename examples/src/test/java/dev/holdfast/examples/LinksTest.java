@@ -2,7 +2,7 @@ package dev.holdfast.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,7 +24,7 @@ class LinksTest {
     private static final Pattern COMMAND = Pattern.compile("(?<![\\w/.-])bin/([a-z][a-z-]*)([^`\\n#|]*)");
     private static final Pattern OPTION = Pattern.compile("--[a-z][a-z-]*");
     private static final Pattern PROFILE = Pattern.compile("\\bmvn[^`\\n]* -P([a-z]+)");
-    private static final Pattern SETTING = Pattern.compile("\\b(ClientOptions|LockOptions)\\.([a-z]\\w*)");
+    private static final Pattern SETTING = Pattern.compile("\\b(LockClientOptions|LockOptions)\\.([a-z]\\w*)");
 
     @TestFactory
     Stream<DynamicTest> links_leadSomewhere() throws IOException {
@@ -43,7 +43,7 @@ class LinksTest {
                 """
                 # A page
                 [here](#a-page) [not](#nowhere) [file](../pom.xml) [none](none.md) [far](https://example.org/)
-                `bin/demo --backend URI --nonsense 1`, `bin/nothing`, `ClientOptions.who`, `LockOptions.colour`
+                `bin/demo --backend URI --nonsense 1`, `bin/nothing`, `LockClientOptions.who`, `LockOptions.colour`
                 """ + "| %1$s |\n%1$s\n%1$s.\n```\n%1$s.\n```\n".formatted("x".repeat(LONGEST_LINE)));
 
         assertThat(deadLinks(page)).containsExactly("#nowhere", "none.md");
@@ -128,7 +128,8 @@ class LinksTest {
         }
         Matcher settings = SETTING.matcher(text);
         while (settings.find()) {
-            Class<?> options = settings.group(1).equals("ClientOptions") ? ClientOptions.class : LockOptions.class;
+            Class<?> options =
+                    settings.group(1).equals("LockClientOptions") ? LockClientOptions.class : LockOptions.class;
             if (Arrays.stream(options.getMethods())
                     .noneMatch(method -> method.getName().equals(settings.group(2)))) {
                 missing.add(settings.group());

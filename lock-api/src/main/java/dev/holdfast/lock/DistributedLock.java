@@ -38,8 +38,8 @@ import java.util.concurrent.locks.Lock;
  * #tryLock()}: it gets a free lock, and is told false for one that somebody else has.
  *
  * <p><b>Failure.</b> Every form ends with {@link LockUnavailableException} if the store is silent or fails: {@code tryLock}
- * and {@code tryAcquire} without a time after {@link ClientOptions#requestTimeout()}, those with a time after the larger of
- * the two, the forms without a deadline after {@link ClientOptions#unavailableTimeout()} of retries. Whatever an
+ * and {@code tryAcquire} without a time after {@link LockClientOptions#requestTimeout()}, those with a time after the larger of
+ * the two, the forms without a deadline after {@link LockClientOptions#unavailableTimeout()} of retries. Whatever an
  * acquisition with an unknown outcome may have left on the server is cleaned up in the background. Every form throws
  * {@link LockClosedException} once the client is closed.
  *
@@ -66,7 +66,7 @@ public interface DistributedLock extends Lock {
      * interrupt flag is set again on return.
      *
      * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
-     * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
+     * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -78,7 +78,7 @@ public interface DistributedLock extends Lock {
      *
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
-     * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
+     * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -91,7 +91,7 @@ public interface DistributedLock extends Lock {
      *
      * @return true if the lock was acquired; false if somebody else has it, which may be stale on return
      * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
-     * @throws LockUnavailableException if the store gave no answer within {@link ClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store gave no answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is closed
      */
@@ -108,7 +108,7 @@ public interface DistributedLock extends Lock {
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if this thread still has {@code lock} holds on a lease that was lost
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
-     *     {@link ClientOptions#requestTimeout()}
+     *     {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -118,7 +118,7 @@ public interface DistributedLock extends Lock {
     /**
      * Ends one {@code lock} hold of the calling thread; the last that ends releases the lock. If the server
      * cannot be reached the release is retried in the background and this method returns after at most
-     * {@link ClientOptions#requestTimeout()}: exclusion was kept, only others may have to wait for the lease's end.
+     * {@link LockClientOptions#requestTimeout()}: exclusion was kept, only others may have to wait for the lease's end.
      *
      * @throws IllegalMonitorStateException if the calling thread has no {@code lock} hold
      * @throws LeaseLostException if the lease was lost before this call; the hold has ended nevertheless
@@ -133,7 +133,7 @@ public interface DistributedLock extends Lock {
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws IllegalStateException if this thread holds the lock by {@code lock}
      * @throws LeaseLostException if the lease was lost before this thread could return
-     * @throws LockUnavailableException if the store gave no answer for {@link ClientOptions#unavailableTimeout()}
+     * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -151,7 +151,7 @@ public interface DistributedLock extends Lock {
      * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
-     *     {@link ClientOptions#requestTimeout()}
+     *     {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */
@@ -163,7 +163,7 @@ public interface DistributedLock extends Lock {
      *
      * @return the lease, to be closed; empty if somebody else has the lock
      * @throws LeaseLostException if the lease was lost before this thread could return
-     * @throws LockUnavailableException if the store gave no answer within {@link ClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store gave no answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is closed
      */
@@ -180,7 +180,7 @@ public interface DistributedLock extends Lock {
      * @throws IllegalStateException if this thread holds the lock by {@code lock} and the timeout is positive
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
-     *     {@link ClientOptions#requestTimeout()}
+     *     {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store refuses the request for good
      * @throws LockClosedException if the client is or becomes closed
      */

@@ -7,7 +7,7 @@ import java.time.Instant;
  * Who holds a lock, as the server recorded it. Immutable. Texts that others stored are not trusted: control, format and
  * bidirectional characters are escaped, and long texts are cut, so that both texts are safe to print.
  *
- * @param who the client's {@link ClientOptions#who()}, possibly empty; at most 256 characters before escaping
+ * @param who the client's {@link LockClientOptions#who()}, possibly empty; at most 256 characters before escaping
  * @param host the host name of the holder's process
  * @param pid the process id of the holder's process
  * @param since when the lock was granted, by the server's clock where it has one; on etcd when its holder began to ask

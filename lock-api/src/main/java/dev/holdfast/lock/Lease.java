@@ -50,7 +50,7 @@ public interface Lease extends AutoCloseable {
 
     /**
      * Makes sure that the lease stays valid for at least the given time, and renews it now if necessary. Call it before a
-     * step whose length is known. Blocks for at most {@link ClientOptions#requestTimeout()}.
+     * step whose length is known. Blocks for at most {@link LockClientOptions#requestTimeout()}.
      *
      * @param validity the validity needed from now on
      * @throws LeaseLostException if the lease is lost; only then

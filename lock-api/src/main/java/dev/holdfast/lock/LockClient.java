@@ -15,7 +15,7 @@ import java.util.Optional;
 public interface LockClient extends AutoCloseable {
 
     /**
-     * Connects with {@link ClientOptions#defaults()}.
+     * Connects with {@link LockClientOptions#defaults()}.
      *
      * @param uri the store's address; its scheme ({@code redis:}, {@code etcd:}, {@code zookeeper:}, {@code jdbc:},
      *     {@code memory:}) selects the {@link LockProvider} found on the class or module path
@@ -23,11 +23,11 @@ public interface LockClient extends AutoCloseable {
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme; the message lists the
      *     schemes that are served
      * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
-     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()};
+     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()};
      *     etcd's first connection of a process, which loads much, may take five times as long
      */
     static LockClient connect(String uri) {
-        return connect(uri, ClientOptions.defaults());
+        return connect(uri, LockClientOptions.defaults());
     }
 
     /**
@@ -38,16 +38,16 @@ public interface LockClient extends AutoCloseable {
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme
      * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
-     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()};
+     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()};
      *     etcd's first connection of a process, which loads much, may take five times as long
      */
-    static LockClient connect(String uri, ClientOptions options) {
+    static LockClient connect(String uri, LockClientOptions options) {
         return Providers.select(uri).connect(uri, options);
     }
 
     /**
      * Returns the lock with the given name and the client's
-     * {@linkplain ClientOptions#lockOptions() default lock options}.
+     * {@linkplain LockClientOptions#lockOptions() default lock options}.
      *
      * @param name any non-blank Unicode text of at most 512 bytes in UTF-8, without NUL and without unpaired surrogates;
      *     names are compared code point by code point
@@ -75,7 +75,7 @@ public interface LockClient extends AutoCloseable {
      * @param name the lock's name
      * @return the holder, or empty if nobody holds the lock
      * @throws IllegalArgumentException if the name is not acceptable
-     * @throws LockUnavailableException if the store does not answer within {@link ClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
      */
     Optional<HolderInfo> holder(String name);
@@ -107,7 +107,7 @@ public interface LockClient extends AutoCloseable {
 
     /**
      * Releases every lock that this client holds, fails every waiter with {@link LockClosedException}, and frees the
-     * client's threads and, if it owns them, its connections. Returns within {@link ClientOptions#requestTimeout()}
+     * client's threads and, if it owns them, its connections. Returns within {@link LockClientOptions#requestTimeout()}
      * even if the server is unreachable; locks that it could not release end with their leases. Idempotent.
      */
     @Override

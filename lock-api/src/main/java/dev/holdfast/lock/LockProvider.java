@@ -24,7 +24,7 @@ public interface LockProvider {
      * @return an open client that owns its connection
      * @throws IllegalArgumentException if the URI is malformed; the message never repeats a password
      * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
-     * @throws LockUnavailableException if the store cannot be reached within {@link ClientOptions#requestTimeout()}
+     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}
      */
-    LockClient connect(String uri, ClientOptions options);
+    LockClient connect(String uri, LockClientOptions options);
 }

@@ -35,14 +35,14 @@ class OptionsTest {
         ofLock.forEach((what, set) -> assertThatNullPointerException()
                 .isThrownBy(() -> set.accept(LockOptions.builder()))
                 .withMessage(what + " must not be null"));
-        Map<String, Consumer<ClientOptions.Builder>> ofClient = new LinkedHashMap<>();
+        Map<String, Consumer<LockClientOptions.Builder>> ofClient = new LinkedHashMap<>();
         ofClient.put("who", builder -> builder.who(null));
         ofClient.put("lockOptions", builder -> builder.lockOptions(null));
         ofClient.put("requestTimeout", builder -> builder.requestTimeout(null));
         ofClient.put("unavailableTimeout", builder -> builder.unavailableTimeout(null));
         ofClient.put("handOffTime", builder -> builder.handOffTime(null));
         ofClient.forEach((what, set) -> assertThatNullPointerException()
-                .isThrownBy(() -> set.accept(ClientOptions.builder()))
+                .isThrownBy(() -> set.accept(LockClientOptions.builder()))
                 .withMessage(what + " must not be null"));
     }
 
@@ -78,7 +78,7 @@ class OptionsTest {
 
     @Test
     void toBuilder_ofClientOptions_keepsWhatIsNotSet() {
-        ClientOptions from = ClientOptions.builder()
+        LockClientOptions from = LockClientOptions.builder()
                 .who("billing")
                 .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(7)).build())
                 .requestTimeout(Duration.ofSeconds(1))
@@ -89,7 +89,7 @@ class OptionsTest {
                 .build();
 
         assertThat(from.toBuilder().build()).hasToString(from.toString());
-        ClientOptions changed =
+        LockClientOptions changed =
                 from.toBuilder().who("").handOffLimit(0).leakTracing(false).build();
         assertThat(changed.who()).isEmpty();
         assertThat(changed.handOffLimit()).isZero();
@@ -104,7 +104,8 @@ class OptionsTest {
     void toBuilder_setTwice_isRefused() {
         LockOptions.Builder lock = LockOptions.defaults().toBuilder().lease(Duration.ofSeconds(1));
         assertThatIllegalStateException().isThrownBy(() -> lock.lease(Duration.ofSeconds(1)));
-        ClientOptions.Builder client = ClientOptions.defaults().toBuilder().handOffLimit(1);
+        LockClientOptions.Builder client =
+                LockClientOptions.defaults().toBuilder().handOffLimit(1);
         assertThatIllegalStateException().isThrownBy(() -> client.handOffLimit(1));
     }
 

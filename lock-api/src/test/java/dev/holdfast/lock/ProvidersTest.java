@@ -19,7 +19,7 @@ class ProvidersTest {
         }
 
         @Override
-        public LockClient connect(String uri, ClientOptions options) {
+        public LockClient connect(String uri, LockClientOptions options) {
             throw new UnsupportedOperationException();
         }
     }

@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.candidate;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
@@ -9,11 +9,11 @@ import java.util.function.UnaryOperator;
 /** Holdfast with its defaults, or with some options. */
 final class Holdfast implements Candidate {
     private final String name;
-    private final ClientOptions options;
+    private final LockClientOptions options;
     private final UnaryOperator<String> address;
     private final Duration outlives;
 
-    private Holdfast(String name, ClientOptions options, UnaryOperator<String> address, Duration outlives) {
+    private Holdfast(String name, LockClientOptions options, UnaryOperator<String> address, Duration outlives) {
         this.name = name;
         this.options = options;
         this.address = address;
@@ -23,7 +23,7 @@ final class Holdfast implements Candidate {
     static Holdfast defaults() {
         return new Holdfast(
                 "holdfast",
-                ClientOptions.defaults(),
+                LockClientOptions.defaults(),
                 address -> address,
                 LockOptions.defaults().lease());
     }
@@ -32,14 +32,17 @@ final class Holdfast implements Candidate {
     static Holdfast fair() {
         LockOptions fair = LockOptions.builder().fair(true).build();
         return new Holdfast(
-                "holdfast-fair", ClientOptions.builder().lockOptions(fair).build(), address -> address, fair.lease());
+                "holdfast-fair",
+                LockClientOptions.builder().lockOptions(fair).build(),
+                address -> address,
+                fair.lease());
     }
 
     /** The defaults, with a variant of the address: another strategy or mode. */
     static Holdfast variant(String variant, UnaryOperator<String> address) {
         return new Holdfast(
                 "holdfast-" + variant,
-                ClientOptions.defaults(),
+                LockClientOptions.defaults(),
                 address,
                 LockOptions.defaults().lease());
     }

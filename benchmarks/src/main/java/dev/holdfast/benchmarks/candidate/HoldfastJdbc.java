@@ -1,8 +1,8 @@
 package dev.holdfast.benchmarks.candidate;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
@@ -12,16 +12,16 @@ import java.time.Duration;
 final class HoldfastJdbc implements Candidate {
     private final String name;
     private final JdbcStrategy strategy;
-    private final ClientOptions options;
+    private final LockClientOptions options;
 
-    private HoldfastJdbc(String name, JdbcStrategy strategy, ClientOptions options) {
+    private HoldfastJdbc(String name, JdbcStrategy strategy, LockClientOptions options) {
         this.name = name;
         this.strategy = strategy;
         this.options = options;
     }
 
     static HoldfastJdbc defaults() {
-        return new HoldfastJdbc("holdfast", JdbcStrategy.VERSION, ClientOptions.defaults());
+        return new HoldfastJdbc("holdfast", JdbcStrategy.VERSION, LockClientOptions.defaults());
     }
 
     /** As {@code fair} on the other stores: no lock goes from thread to thread without the server. */
@@ -29,15 +29,15 @@ final class HoldfastJdbc implements Candidate {
         return new HoldfastJdbc(
                 "holdfast-fair",
                 JdbcStrategy.VERSION,
-                ClientOptions.builder().handOffLimit(0).build());
+                LockClientOptions.builder().handOffLimit(0).build());
     }
 
     static HoldfastJdbc uniqueIndex() {
-        return new HoldfastJdbc("holdfast-unique-index", JdbcStrategy.UNIQUE_INDEX, ClientOptions.defaults());
+        return new HoldfastJdbc("holdfast-unique-index", JdbcStrategy.UNIQUE_INDEX, LockClientOptions.defaults());
     }
 
     static HoldfastJdbc rowLock() {
-        return new HoldfastJdbc("holdfast-row-lock", JdbcStrategy.ROW_LOCK, ClientOptions.defaults());
+        return new HoldfastJdbc("holdfast-row-lock", JdbcStrategy.ROW_LOCK, LockClientOptions.defaults());
     }
 
     @Override

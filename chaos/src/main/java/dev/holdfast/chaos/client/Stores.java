@@ -2,8 +2,8 @@ package dev.holdfast.chaos.client;
 
 import dev.holdfast.chaos.memory.RemoteBackend;
 import dev.holdfast.chaos.mutant.Mutants;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.redis.RedisLocks;
@@ -65,7 +65,7 @@ public final class Stores {
     }
 
     private static LockClient open(String store, long leaseMillis, String mutant, Duration requestTimeout) {
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .requestTimeout(requestTimeout)
                 .unavailableTimeout(UNAVAILABLE)
                 .lockOptions(LockOptions.builder()
@@ -91,7 +91,7 @@ public final class Stores {
         };
     }
 
-    private static LockClient redlock(String[] parts, ClientOptions options) {
+    private static LockClient redlock(String[] parts, LockClientOptions options) {
         List<RedisClient> clients = new ArrayList<>();
         ClientResources resources = resources().build();
         for (int i = 1; i < parts.length; i++) {
@@ -101,14 +101,14 @@ public final class Stores {
                 RedisLocks.redlock(clients).options(options).build(), () -> shutDown(clients, resources));
     }
 
-    private static LockClient sentinel(String[] parts, ClientOptions options) {
+    private static LockClient sentinel(String[] parts, LockClientOptions options) {
         ClientResources resources = throughProxies(parts);
         List<RedisClient> clients = List.of(redis(resources, parts[1]));
         return new ClosingClient(
                 RedisLocks.builder(clients.get(0)).options(options).build(), () -> shutDown(clients, resources));
     }
 
-    private static LockClient cluster(String[] parts, ClientOptions options) {
+    private static LockClient cluster(String[] parts, LockClientOptions options) {
         ClientResources resources = throughProxies(parts);
         List<RedisURI> seeds = new ArrayList<>();
         for (String port : parts[1].split(":")[2].split(",")) {

@@ -1,8 +1,8 @@
 package dev.holdfast.chaos.memory;
 
 import dev.holdfast.chaos.mutant.Mutants;
+import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.memory.MemoryStore;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

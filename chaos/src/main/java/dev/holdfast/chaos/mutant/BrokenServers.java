@@ -1,6 +1,7 @@
 package dev.holdfast.chaos.mutant;
 
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -10,7 +11,6 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.fault.ForwardingBackend;
-import dev.holdfast.lock.testkit.memory.MemoryStore;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;

@@ -2,8 +2,8 @@ package dev.holdfast.chaos.mutant;
 
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.memory.MemoryStore;
 import java.util.List;
 import java.util.function.Supplier;
 

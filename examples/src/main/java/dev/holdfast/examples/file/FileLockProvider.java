@@ -1,7 +1,7 @@
 package dev.holdfast.examples.file;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.engine.LockEngine;
 import java.nio.file.Path;
@@ -19,7 +19,7 @@ public final class FileLockProvider implements LockProvider {
     }
 
     @Override
-    public LockClient connect(String uri, ClientOptions options) {
+    public LockClient connect(String uri, LockClientOptions options) {
         String folder = uri.substring("file:".length());
         if (folder.isBlank()) {
             throw new IllegalArgumentException("the address names no folder; write it as file:/var/lock/app");

@@ -1,7 +1,7 @@
 package dev.holdfast.examples.sale;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -146,7 +146,7 @@ public final class FlashSale implements Callable<Integer> {
         out.println("Each sale reads the stock from a database file, thinks for " + thinkMicros / 1_000.0
                 + " ms and writes it back less one.");
         // Asks for an unusable store before anything is sold, and keeps the file of locks open in this process.
-        try (LockClient client = LockClient.connect(store, ClientOptions.defaults())) {
+        try (LockClient client = LockClient.connect(store, LockClientOptions.defaults())) {
             client.lock(name).acquire(Duration.ofSeconds(10)).close();
 
             progress.begin("1. Without a lock");

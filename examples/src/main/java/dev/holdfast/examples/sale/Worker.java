@@ -1,10 +1,10 @@
 package dev.holdfast.examples.sale;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockOptions;
 import java.io.BufferedReader;
@@ -68,7 +68,7 @@ final class Worker {
                 .lease(Duration.ofMillis(config.leaseMillis()))
                 .build();
         try (LockClient client = LockClient.connect(
-                backend, ClientOptions.builder().lockOptions(options).build())) {
+                backend, LockClientOptions.builder().lockOptions(options).build())) {
             sellWith(client);
         }
     }

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUsage;
@@ -27,7 +27,7 @@ final class EngineClient implements LockClient {
     private final LockEntries entries;
     private final BlockingCalls calls;
 
-    EngineClient(LockBackend backend, ClientOptions options, EngineRuntime runtime) {
+    EngineClient(LockBackend backend, LockClientOptions options, EngineRuntime runtime) {
         this.engine = EngineContext.of(backend, options, runtime, this::run);
         this.info = engine.info();
         this.entries = new LockEntries(engine);

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
@@ -27,7 +27,7 @@ import java.util.random.RandomGenerator;
 record EngineContext(
         LockBackend backend,
         BackendInfo info,
-        ClientOptions options,
+        LockClientOptions options,
         EngineRuntime runtime,
         Identity identity,
         InFlightRequests requests,
@@ -44,7 +44,7 @@ record EngineContext(
      * @param housekeeping the client's periodic task
      */
     static EngineContext of(
-            LockBackend backend, ClientOptions options, EngineRuntime runtime, LongUnaryOperator housekeeping) {
+            LockBackend backend, LockClientOptions options, EngineRuntime runtime, LongUnaryOperator housekeeping) {
         BackendInfo info = backend.info();
         long timeoutNanos = Durations.nanos(options.requestTimeout());
         Housekeeper housekeeper = new Housekeeper(runtime.ticker(), runtime.timer(), housekeeping);

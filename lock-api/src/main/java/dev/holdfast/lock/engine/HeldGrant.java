@@ -1,6 +1,6 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
@@ -137,7 +137,7 @@ final class HeldGrant {
     }
 
     /** Whether a waiter with those options may get it from the present holder, without a request. */
-    boolean mayBeHandedOff(LockOptions next, ClientOptions client, Ticker ticker) {
+    boolean mayBeHandedOff(LockOptions next, LockClientOptions client, Ticker ticker) {
         return !next.fair()
                 && !options.fair()
                 && autoRenew

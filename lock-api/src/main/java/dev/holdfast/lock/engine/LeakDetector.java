@@ -62,7 +62,9 @@ final class LeakDetector {
                                 + " leases with try-with-resources{}",
                         LockName.printable(trace.hold.heldGrant.name()),
                         trace.hold.token,
-                        trace.acquiredAt == null ? ", and see ClientOptions.leakTracing for where it was acquired" : "",
+                        trace.acquiredAt == null
+                                ? ", and see LockClientOptions.leakTracing for where it was acquired"
+                                : "",
                         trace.acquiredAt);
                 trace.hold.lock.endDropped(trace.hold);
             }

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
@@ -20,7 +20,7 @@ public final class LockEngine {
      * @throws IllegalArgumentException if the default lease is shorter than the backend can keep, or the default options
      *     ask for an order that it does not have
      */
-    public static LockClient client(LockBackend backend, ClientOptions options) {
+    public static LockClient client(LockBackend backend, LockClientOptions options) {
         EngineRuntime runtime = EngineRuntime.ofThreads();
         try {
             return new EngineClient(backend, options, runtime).start();

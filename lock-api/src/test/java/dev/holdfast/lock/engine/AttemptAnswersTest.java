@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
@@ -21,10 +21,10 @@ class AttemptAnswersTest {
     private static final LockOptions LONG =
             LockOptions.builder().lease(Duration.ofSeconds(60)).build();
 
-    private Virtual virtual = virtual(ClientOptions.builder());
+    private Virtual virtual = virtual(LockClientOptions.builder());
     private ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
 
-    private static Virtual virtual(ClientOptions.Builder options) {
+    private static Virtual virtual(LockClientOptions.Builder options) {
         return new Virtual(options.build(), ImpoliteBackend::new);
     }
 
@@ -126,7 +126,7 @@ class AttemptAnswersTest {
 
     @Test
     void grant_thatTookLongerThanItsLease_isNotUsed() {
-        virtual = virtual(ClientOptions.builder().requestTimeout(Duration.ofSeconds(60)));
+        virtual = virtual(LockClientOptions.builder().requestTimeout(Duration.ofSeconds(60)));
         backend = (ImpoliteBackend) virtual.backend;
         CompletableFuture<AcquireResult> answer = backend.answerLate();
         backend.answerLate();
@@ -140,7 +140,7 @@ class AttemptAnswersTest {
 
     @Test
     void grant_thatTookLongerThanItsLease_failsOneThatTriesOnce() {
-        virtual = virtual(ClientOptions.builder().requestTimeout(Duration.ofSeconds(60)));
+        virtual = virtual(LockClientOptions.builder().requestTimeout(Duration.ofSeconds(60)));
         backend = (ImpoliteBackend) virtual.backend;
         CompletableFuture<AcquireResult> answer = backend.answerLate();
         AsyncWaiter waiter = virtual.submit("n", PLAIN, 0);
@@ -275,7 +275,7 @@ class AttemptAnswersTest {
 
     @Test
     void close_whileAnAttemptIsSilent_endsWithTheAttempt() {
-        virtual = virtual(ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)));
+        virtual = virtual(LockClientOptions.builder().requestTimeout(Duration.ofSeconds(2)));
         backend = (ImpoliteBackend) virtual.backend;
         backend.answerLate();
         submit(PLAIN);
@@ -291,7 +291,7 @@ class AttemptAnswersTest {
     @Test
     void attempt_ofOneThatTriesOnceAndHadNoAnswer_isAbandonedAndItsAcquisitionNotUsedAgain() {
         InlineBackend inline = new InlineBackend(true);
-        EngineClient client = InlineBackend.client(inline, ClientOptions.defaults());
+        EngineClient client = InlineBackend.client(inline, LockClientOptions.defaults());
         AsyncWaiter once = InlineBackend.waiter(0);
         AsyncWaiter next = InlineBackend.waiter(Waiter.FOREVER);
         CompletableFuture<AcquireResult> answer = new CompletableFuture<>();

@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import java.util.Objects;
@@ -31,7 +31,7 @@ class ExecutorFailureTest {
         };
         return new EngineClient(
                         backend,
-                        ClientOptions.defaults(),
+                        LockClientOptions.defaults(),
                         new EngineRuntime(
                                 plain.ticker(),
                                 plain.random(),

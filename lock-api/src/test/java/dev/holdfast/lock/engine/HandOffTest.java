@@ -3,7 +3,7 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
@@ -38,12 +38,12 @@ class HandOffTest {
         }
     }
 
-    private static Virtual virtual(ClientOptions.Builder options) {
+    private static Virtual virtual(LockClientOptions.Builder options) {
         return new Virtual(options.build(), ImpoliteBackend::new);
     }
 
-    private static ClientOptions.Builder patient() {
-        return ClientOptions.builder().handOffTime(Duration.ofMinutes(1));
+    private static LockClientOptions.Builder patient() {
+        return LockClientOptions.builder().handOffTime(Duration.ofMinutes(1));
     }
 
     private static Consumer<Run> after(long millis) {
@@ -129,7 +129,7 @@ class HandOffTest {
     @Test
     void handOffTime_byDefault_isTenMilliseconds() {
         for (int millis : new int[] {8, 500}) {
-            Virtual virtual = virtual(ClientOptions.builder());
+            Virtual virtual = virtual(LockClientOptions.builder());
             Hold held = virtual.hold("n", PLAIN); // a millisecond
             AsyncWaiter next = virtual.submit("n", PLAIN, Waiter.FOREVER);
             virtual.pass(millis * 1_000_000L);
@@ -212,7 +212,7 @@ class HandOffTest {
     void release_onAnOrderedStore_isFollowedAtOnceByTheNextAttempt(boolean ordered) {
         InlineBackend backend = new InlineBackend(ordered);
         EngineClient client = InlineBackend.client(
-                backend, ClientOptions.builder().handOffLimit(0).build());
+                backend, LockClientOptions.builder().handOffLimit(0).build());
         AsyncWaiter first = InlineBackend.waiter(Waiter.FOREVER);
         AsyncWaiter second = InlineBackend.waiter(Waiter.FOREVER);
         client.entries().submit("n", first);

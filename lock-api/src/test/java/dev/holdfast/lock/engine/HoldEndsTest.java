@@ -3,9 +3,9 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
@@ -21,7 +21,7 @@ class HoldEndsTest {
     @Test
     void minHold_ofOneThatGotTheLockByHandOff_countsFromItsOwnHold() {
         Virtual virtual = new Virtual(
-                ClientOptions.builder().handOffTime(Duration.ofMinutes(1)).build());
+                LockClientOptions.builder().handOffTime(Duration.ofMinutes(1)).build());
         Hold first = virtual.hold("n", LockOptions.defaults());
         AsyncWaiter next = virtual.submit(
                 "n", LockOptions.builder().minHold(Duration.ofSeconds(2)).build(), Waiter.FOREVER);

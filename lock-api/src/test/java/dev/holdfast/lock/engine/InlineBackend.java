@@ -1,7 +1,7 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -53,7 +53,7 @@ final class InlineBackend implements LockBackend {
 
     /** A client without timers, whose executors run their tasks at once. */
     static EngineClient client() {
-        return client(new InlineBackend(false), ClientOptions.defaults());
+        return client(new InlineBackend(false), LockClientOptions.defaults());
     }
 
     /** One who wants a lease. */
@@ -62,7 +62,7 @@ final class InlineBackend implements LockBackend {
                 "n", LockOptions.defaults(), timeoutNanos, System.nanoTime(), Runnable::run, Simulation.SimLease::new);
     }
 
-    static EngineClient client(InlineBackend backend, ClientOptions options) {
+    static EngineClient client(InlineBackend backend, LockClientOptions options) {
         EngineRuntime runtime = new EngineRuntime(
                 Ticker.SYSTEM,
                 ThreadLocalRandom::current,

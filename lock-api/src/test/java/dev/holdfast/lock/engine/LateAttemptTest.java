@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -23,7 +23,8 @@ class LateAttemptTest {
     private final SimWorld world = new SimWorld(1);
     private final SimWorld.Machine machine = world.new Machine(1);
     private final InlineBackend backend = new InlineBackend(true);
-    private final EngineClient client = new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
+    private final EngineClient client =
+            new EngineClient(backend, LockClientOptions.defaults(), machine.runtime()).start();
     private final CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
     private final AsyncWaiter waiter = new AsyncWaiter(
             "n",

@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +25,7 @@ class LateThreadTest {
         EngineRuntime plain = machine.runtime();
         return new EngineClient(
                         backend,
-                        ClientOptions.defaults(),
+                        LockClientOptions.defaults(),
                         new EngineRuntime(
                                 plain.ticker(),
                                 plain.random(),

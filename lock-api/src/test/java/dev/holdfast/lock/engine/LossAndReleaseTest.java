@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A lock while it is here: who is told what when it ends, and what stays in the store. */
 @Timeout(30)
 class LossAndReleaseTest {
-    private final Virtual virtual = new Virtual(ClientOptions.defaults(), ImpoliteBackend::new);
+    private final Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
     private final ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
 
     @Test
@@ -169,7 +169,7 @@ class LossAndReleaseTest {
         InlineBackend inline = new InlineBackend(true);
         CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
         inline.attemptAnswer = answer;
-        EngineClient client = InlineBackend.client(inline, ClientOptions.defaults());
+        EngineClient client = InlineBackend.client(inline, LockClientOptions.defaults());
         CompletableFuture<String> outcome = new CompletableFuture<>();
         Thread thread = new Thread(() -> {
             try {
@@ -199,7 +199,7 @@ class LossAndReleaseTest {
     @Test
     void interrupt_whileATimedWaitIsUnderWay_endsIt() throws Exception {
         InlineBackend inline = new InlineBackend(true);
-        EngineClient client = InlineBackend.client(inline, ClientOptions.defaults());
+        EngineClient client = InlineBackend.client(inline, LockClientOptions.defaults());
         client.lock("n").lock();
         CompletableFuture<String> outcome = new CompletableFuture<>();
         Thread thread = new Thread(() -> {

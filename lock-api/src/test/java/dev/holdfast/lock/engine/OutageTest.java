@@ -2,8 +2,8 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -30,7 +30,7 @@ class OutageTest {
     }
 
     private EngineClient client(OutageBackend backend) {
-        return new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
+        return new EngineClient(backend, LockClientOptions.defaults(), machine.runtime()).start();
     }
 
     private AsyncWaiter submit(EngineClient client, String name, long timeoutNanos) {

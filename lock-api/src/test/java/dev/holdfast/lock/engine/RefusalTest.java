@@ -2,8 +2,8 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,7 +15,8 @@ class RefusalTest {
 
     @Test
     void refusal_ofThousandsOfWaiters_isToldToAll_andTheNameLives() {
-        Virtual virtual = new Virtual(ClientOptions.builder().handOffLimit(0).build());
+        Virtual virtual =
+                new Virtual(LockClientOptions.builder().handOffLimit(0).build());
         Hold held = virtual.hold("n", LockOptions.defaults());
         List<CompletableFuture<Lease>> waits = new ArrayList<>();
         for (int i = 0; i < 20_000; i++) {

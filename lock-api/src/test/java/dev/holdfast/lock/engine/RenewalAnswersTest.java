@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
@@ -21,7 +21,7 @@ class RenewalAnswersTest {
     private static final RenewResult UNKNOWN = new RenewResult.Unknown("on purpose", null);
 
     private final Virtual virtual = new Virtual(
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build(), ImpoliteBackend::new);
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build(), ImpoliteBackend::new);
     private final ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
     private final List<String> told = new ArrayList<>();
 

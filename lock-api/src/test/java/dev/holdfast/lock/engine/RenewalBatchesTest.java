@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
@@ -31,7 +31,8 @@ class RenewalBatchesTest {
             return reply;
         }
     };
-    private final EngineClient client = new EngineClient(backend, ClientOptions.defaults(), machine.runtime()).start();
+    private final EngineClient client =
+            new EngineClient(backend, LockClientOptions.defaults(), machine.runtime()).start();
 
     private AsyncWaiter acquire(String name, Duration lease) {
         AsyncWaiter waiter = new AsyncWaiter(

@@ -2,9 +2,9 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Subscription;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -182,7 +182,7 @@ class SelfWaitTest {
                 () -> {});
         return new EngineClient(
                         new InlineBackend(false),
-                        ClientOptions.builder().handOffLimit(0).build(),
+                        LockClientOptions.builder().handOffLimit(0).build(),
                         runtime)
                 .start();
     }

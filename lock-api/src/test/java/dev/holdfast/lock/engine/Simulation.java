@@ -1,9 +1,9 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.AttemptOutcome;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
@@ -126,7 +126,7 @@ final class Simulation {
 
         boolean closed;
 
-        Client(SimWorld.Machine machine, SimBackend backend, ClientOptions options) {
+        Client(SimWorld.Machine machine, SimBackend backend, LockClientOptions options) {
             this.machine = machine;
             this.backend = backend;
             this.engine = new EngineClient(backend, options, machine.runtime()).start();
@@ -143,7 +143,7 @@ final class Simulation {
         store = new SimStore(world, queues, sticky, fault);
         store.onGrant = this::checkExclusion;
         double faults = world.chance(0.2) ? 0 : world.random.nextDouble() * 0.4;
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .requestTimeout(Duration.ofMillis(400 + world.random.nextInt(1500)))
                 .unavailableTimeout(Duration.ofSeconds(5))
                 .handOffLimit(world.random.nextInt(4))

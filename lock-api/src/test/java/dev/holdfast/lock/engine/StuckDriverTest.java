@@ -4,9 +4,9 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -38,7 +38,7 @@ class StuckDriverTest {
     private final StuckBackend backend = new StuckBackend();
     private final EngineClient client = new EngineClient(
                     backend,
-                    ClientOptions.builder()
+                    LockClientOptions.builder()
                             .requestTimeout(Duration.ofMillis(200))
                             .unavailableTimeout(Duration.ofSeconds(20))
                             .build(),

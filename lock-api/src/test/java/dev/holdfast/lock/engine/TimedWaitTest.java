@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.holdfast.lock.AttemptOutcome;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
@@ -122,7 +122,7 @@ class TimedWaitTest {
     @Test
     void timedWaits_whileTaken_leaveNothing() throws Exception {
         backend.attemptAnswer = null;
-        EngineClient real = new EngineClient(backend, ClientOptions.defaults(), EngineRuntime.ofThreads()).start();
+        EngineClient real = new EngineClient(backend, LockClientOptions.defaults(), EngineRuntime.ofThreads()).start();
         try {
             real.lock("n").lock();
             Thread[] threads = new Thread[4];
@@ -169,7 +169,7 @@ class TimedWaitTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> InlineBackend.client(
                         new InlineBackend(false),
-                        ClientOptions.builder().lockOptions(fair).build()))
+                        LockClientOptions.builder().lockOptions(fair).build()))
                 .withMessageContaining("fair");
     }
 
@@ -202,7 +202,7 @@ class TimedWaitTest {
                 () -> {});
         EngineClient made = new EngineClient(
                         backend,
-                        ClientOptions.builder()
+                        LockClientOptions.builder()
                                 .requestTimeout(Duration.ofSeconds(3))
                                 .build(),
                         runtime)

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.engine;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
@@ -19,17 +19,17 @@ final class Virtual {
     final OutageBackend backend;
     final EngineClient client;
 
-    Virtual(ClientOptions options) {
+    Virtual(LockClientOptions options) {
         this(options, clockNanos -> new OutageBackend(false, false, clockNanos));
     }
 
-    Virtual(ClientOptions options, Function<LongSupplier, ? extends OutageBackend> backends) {
+    Virtual(LockClientOptions options, Function<LongSupplier, ? extends OutageBackend> backends) {
         backend = backends.apply(world::now);
         client = new EngineClient(backend, options, machine.runtime()).start();
     }
 
     Virtual() {
-        this(ClientOptions.defaults());
+        this(LockClientOptions.defaults());
     }
 
     void pass(long nanos) {

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
@@ -46,7 +46,7 @@ public final class EtcdLockProvider implements LockProvider {
     }
 
     @Override
-    public LockClient connect(String uri, ClientOptions options) {
+    public LockClient connect(String uri, LockClientOptions options) {
         EtcdUri address = EtcdUri.parse(uri);
         EtcdMode mode = address.mode();
         String prefix = address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX);
@@ -64,7 +64,7 @@ public final class EtcdLockProvider implements LockProvider {
         }
     }
 
-    private static ClientBuilder client(EtcdUri address, ClientOptions options) {
+    private static ClientBuilder client(EtcdUri address, LockClientOptions options) {
         String scheme = address.tls() ? "https://" : "http://";
         ClientBuilder builder = Client.builder();
         address.parameter("authority").ifPresent(builder::authority);

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.etcd;
 
 import com.google.common.util.concurrent.MoreExecutors;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -135,7 +135,7 @@ public final class EtcdLocks {
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
         private final EtcdConnection connection;
-        private @Nullable ClientOptions options;
+        private @Nullable LockClientOptions options;
         private @Nullable String prefix;
         private @Nullable EtcdMode mode;
 
@@ -144,13 +144,13 @@ public final class EtcdLocks {
         }
 
         /**
-         * Sets the client's options; by default {@link ClientOptions#defaults()}.
+         * Sets the client's options; by default {@link LockClientOptions#defaults()}.
          *
          * @param options the options
          * @return this
          * @throws IllegalStateException if already set
          */
-        public Builder options(ClientOptions options) {
+        public Builder options(LockClientOptions options) {
             this.options = once("options", this.options, options);
             return this;
         }
@@ -190,8 +190,8 @@ public final class EtcdLocks {
             return LockEngine.client(backend(), options());
         }
 
-        private ClientOptions options() {
-            return options == null ? ClientOptions.defaults() : options;
+        private LockClientOptions options() {
+            return options == null ? LockClientOptions.defaults() : options;
         }
 
         /** Makes the backend, without the engine. */

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Connecting by address: users, permissions, TLS, and the application's own client. */
 final class EtcdAccessTest {
     private static final String CANARY = "canary-7gJq";
-    private static final ClientOptions OPTIONS = ClientOptions.builder()
+    private static final LockClientOptions OPTIONS = LockClientOptions.builder()
             .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(4)).build())
             .requestTimeout(Duration.ofSeconds(30))
             .who("me")

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
@@ -64,7 +64,7 @@ final class EtcdChild {
     }
 
     private static void connect(String uri, String name, int timeoutSeconds, BufferedReader commands) throws Exception {
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .requestTimeout(Duration.ofSeconds(timeoutSeconds))
                 .build();
         try (LockClient client = LockClient.connect(uri, options)) {

@@ -4,9 +4,9 @@ import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -36,9 +36,9 @@ final class EtcdCloseTest {
         return "closed-" + NAMES.incrementAndGet();
     }
 
-    private static ClientOptions options(Duration minHold) {
+    private static LockClientOptions options(Duration minHold) {
         LockOptions.Builder options = LockOptions.builder().lease(Duration.ofSeconds(6));
-        return ClientOptions.builder()
+        return LockClientOptions.builder()
                 .lockOptions((minHold.isZero() ? options : options.minHold(minHold)).build())
                 .requestTimeout(REQUEST_TIMEOUT)
                 .build();

@@ -4,9 +4,9 @@ import static dev.holdfast.lock.etcd.EtcdFixture.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import io.etcd.jetcd.Client;
@@ -46,7 +46,8 @@ final class EtcdClusterFaultTest {
 
     private LockClient client(Duration lease) {
         LockOptions options = LockOptions.builder().lease(lease).build();
-        return fixture.newClient(ClientOptions.builder().lockOptions(options).build());
+        return fixture.newClient(
+                LockClientOptions.builder().lockOptions(options).build());
     }
 
     private static void pass(Duration time) {

@@ -6,10 +6,10 @@ import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -245,8 +245,8 @@ final class EtcdCountingTest {
     @Test
     void renewal_ofManyLocks_costsAsMuchAsOfOne() throws Exception {
         LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(6)).build();
-        try (LockClient client =
-                fixture.newClient(ClientOptions.builder().lockOptions(options).build())) {
+        try (LockClient client = fixture.newClient(
+                LockClientOptions.builder().lockOptions(options).build())) {
             List<Lease> held = new ArrayList<>();
             long leases = calls("LeaseGrant");
             for (int i = 0; i < 200; i++) {
@@ -311,8 +311,8 @@ final class EtcdCountingTest {
     @Test
     void client_thatHoldsNothing_sendsNothing() throws Exception {
         LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(2)).build();
-        try (LockClient client =
-                fixture.newClient(ClientOptions.builder().lockOptions(options).build())) {
+        try (LockClient client = fixture.newClient(
+                LockClientOptions.builder().lockOptions(options).build())) {
             client.lock(newName()).lock();
             client.lock("counted-" + NAMES.get()).unlock();
             long before = fixture.commands();

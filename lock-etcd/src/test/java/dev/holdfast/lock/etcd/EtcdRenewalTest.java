@@ -7,9 +7,9 @@ import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -37,7 +37,7 @@ final class EtcdRenewalTest {
 
     @Test
     void renewal_withoutAnswer_goesToAnotherEndpoint() throws Exception {
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .lockOptions(LockOptions.builder().lease(LEASE).build())
                 .requestTimeout(Duration.ofSeconds(30))
                 .build();

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.BackendDriver;
@@ -50,7 +50,7 @@ final class EtcdRotationTest {
         LockOptions options = LockOptions.builder().lease(LEASE).build();
         return EtcdLocks.builder(etcd)
                 .prefix(PREFIX)
-                .options(ClientOptions.builder().lockOptions(options).build())
+                .options(LockClientOptions.builder().lockOptions(options).build())
                 .build();
     }
 

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
@@ -58,7 +58,7 @@ final class OneNettyThread {
         Thread sampler = new Thread(this::sample, "sampler");
         sampler.setDaemon(true);
         sampler.start();
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(9)).build())
                 .requestTimeout(Duration.ofSeconds(30))
                 .unavailableTimeout(Duration.ofMinutes(PATIENCE_MINUTES))

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.BackendInfo;
@@ -16,7 +16,7 @@ import java.time.Duration;
  */
 final class SignalOnly extends ForwardingBackend {
     /** Nothing is given up early, and no lease ends because a process did not run for a while. */
-    static final ClientOptions OPTIONS = ClientOptions.builder()
+    static final LockClientOptions OPTIONS = LockClientOptions.builder()
             .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(2)).build())
             .requestTimeout(Duration.ofMinutes(1))
             .unavailableTimeout(Duration.ofMinutes(10))

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import java.util.Set;
 
@@ -32,7 +32,7 @@ public final class JdbcLockProvider implements LockProvider {
     }
 
     @Override
-    public LockClient connect(String uri, ClientOptions options) {
+    public LockClient connect(String uri, LockClientOptions options) {
         JdbcUri parsed = new JdbcUri(uri);
         long deadlineNanos = System.nanoTime() + options.requestTimeout().toNanos();
         OwnPool pool = null;

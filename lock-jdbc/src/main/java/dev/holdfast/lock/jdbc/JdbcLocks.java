@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * that listens for PostgreSQL's notifications while there are waiters, and for {@link JdbcStrategy#ROW_LOCK}. No call
  * outlives its deadline, however long the pool waits for a connection: then a thread of the client waits for it. That costs two
  * thread switches a request, unless it is a HikariCP pool whose connection and validation time-outs fit together into
- * {@link ClientOptions#requestTimeout()}.
+ * {@link LockClientOptions#requestTimeout()}.
  *
  * <p>While the application has taken all connections of a HikariCP pool, the client makes up to two of its own, with the same
  * settings, to renew and to release. Any other pool needs more connections than there are threads that wait for a lock inside
@@ -91,7 +91,7 @@ public final class JdbcLocks {
         private final DataSource dataSource;
         private final boolean own;
         private final Runnable closeDataSource;
-        private @Nullable ClientOptions options;
+        private @Nullable LockClientOptions options;
         private @Nullable JdbcStrategy strategy;
         private @Nullable TableName table;
         private @Nullable Boolean createTable;
@@ -108,11 +108,11 @@ public final class JdbcLocks {
         /**
          * Sets the client's options.
          *
-         * @param options the options; by default {@link ClientOptions#defaults()}
+         * @param options the options; by default {@link LockClientOptions#defaults()}
          * @return this
          * @throws IllegalStateException if already set
          */
-        public Builder options(ClientOptions options) {
+        public Builder options(LockClientOptions options) {
             this.options = once("options", this.options, options);
             return this;
         }
@@ -197,10 +197,10 @@ public final class JdbcLocks {
          * @return an open client
          * @throws LockConfigurationException if the database is not a supported one, refuses access, or lacks the table;
          *     the message tells the statement to run
-         * @throws LockUnavailableException if it does not answer within {@link ClientOptions#requestTimeout()}
+         * @throws LockUnavailableException if it does not answer within {@link LockClientOptions#requestTimeout()}
          */
         public LockClient build() {
-            ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
+            LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             return LockEngine.client(backend(chosen), chosen);
         }
 
@@ -210,7 +210,7 @@ public final class JdbcLocks {
             return this;
         }
 
-        LockBackend backend(ClientOptions chosen) {
+        LockBackend backend(LockClientOptions chosen) {
             JdbcStrategy kind = strategy == null ? JdbcStrategy.VERSION : strategy;
             TableName name = table == null ? kind.defaultTable() : table;
             var request = new Database.SchemaRequest(kind, name, Boolean.TRUE.equals(createTable));

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -36,8 +36,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a user gets wrong ends in a message that says what to do, in time, and without the password. */
 final class BadInputTest {
-    private static final ClientOptions TWO_SECONDS =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+    private static final LockClientOptions TWO_SECONDS =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
 
     @ParameterizedTest
     @EnumSource
@@ -117,7 +117,7 @@ final class BadInputTest {
     void attempt_databaseOfAnotherEncoding_locks() throws Exception {
         Db db = SharedDb.POSTGRESQL.db();
         db.execute("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
-        ClientOptions japanese = TWO_SECONDS.toBuilder().who("日本の注文").build();
+        LockClientOptions japanese = TWO_SECONDS.toBuilder().who("日本の注文").build();
         try (HikariDataSource pool =
                 db.pool(config -> config.setJdbcUrl(config.getJdbcUrl().replaceFirst("/[a-z]+$", "/latin")))) {
             for (JdbcStrategy strategy : JdbcStrategy.values()) {

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
@@ -42,7 +42,7 @@ final class ClientTest {
     @EnumSource
     void connect_uri_locksAndTellsTheHolder(SharedDb shared) throws Exception {
         String uri = uri(shared.db(), SharedDb.newTable());
-        ClientOptions options = ClientOptions.builder().who("tëst 😀").build();
+        LockClientOptions options = LockClientOptions.builder().who("tëst 😀").build();
         try (LockClient client = LockClient.connect(uri, options);
                 LockClient other = LockClient.connect(uri)) {
             try (Lease lease = client.lock("orders/42").acquire()) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
@@ -16,8 +16,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** All of connecting together takes no longer than {@code requestTimeout}, however many steps it has. */
 final class ConnectDeadlineTest {
-    private static final ClientOptions TWO_SECONDS =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+    private static final LockClientOptions TWO_SECONDS =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
     private static final Duration BOUND = Duration.ofMillis(3_500);
     private static Db db;
 

@@ -5,7 +5,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import java.time.Duration;
@@ -27,7 +27,7 @@ final class ContendingProcess {
             LockBackend backend = JdbcLocks.builder(pool)
                     .strategy(JdbcStrategy.valueOf(args[3]))
                     .createTable(true)
-                    .backend(ClientOptions.builder()
+                    .backend(LockClientOptions.builder()
                             .requestTimeout(Duration.ofSeconds(60))
                             .build());
             int attempts = Integer.parseInt(args[4]);

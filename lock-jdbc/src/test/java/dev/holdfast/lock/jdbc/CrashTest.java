@@ -7,7 +7,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -51,7 +51,7 @@ final class CrashTest {
     }
 
     private static LockBackend backend(HikariDataSource pool, JdbcStrategy strategy) {
-        return JdbcLocks.builder(pool).strategy(strategy).createTable(true).backend(ClientOptions.defaults());
+        return JdbcLocks.builder(pool).strategy(strategy).createTable(true).backend(LockClientOptions.defaults());
     }
 
     private static <T> T killedAfter(Db db, java.util.function.Supplier<T> work) throws Exception {

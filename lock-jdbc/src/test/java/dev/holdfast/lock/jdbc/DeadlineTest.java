@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -35,7 +35,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** A server that freezes, or refuses a right, on a server of its own: no call outlives its deadline, and close neither. */
 final class DeadlineTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
-    private static final ClientOptions ONE_SECOND = ClientOptions.builder()
+    private static final LockClientOptions ONE_SECOND = LockClientOptions.builder()
             .requestTimeout(Duration.ofSeconds(1))
             .unavailableTimeout(Duration.ofSeconds(2))
             .build();

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import java.sql.DriverManager;
 import java.time.Duration;
 import java.util.Random;
@@ -14,8 +14,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** A slip in the name of a parameter does not connect in clear text. */
 final class DriverParametersTest {
-    private static final ClientOptions HASTY =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
+    private static final LockClientOptions HASTY =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
 
     @ParameterizedTest
     @ValueSource(

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -99,7 +99,7 @@ final class GaleraTest {
             assertThatThrownBy(() -> JdbcLocks.builder(pool)
                             .strategy(strategy)
                             .createTable(true)
-                            .backend(ClientOptions.defaults()))
+                            .backend(LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("strategy " + strategy)
                     .hasMessageContaining("wsrep_on")
@@ -155,6 +155,6 @@ final class GaleraTest {
     }
 
     private static LockBackend backend(HikariDataSource pool) {
-        return JdbcLocks.builder(pool).createTable(true).backend(ClientOptions.defaults());
+        return JdbcLocks.builder(pool).createTable(true).backend(LockClientOptions.defaults());
     }
 }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
@@ -30,7 +30,7 @@ final class GuardedUpdateTest {
         try (HikariDataSource pool = db.pool(config -> {});
                 Connection connection = db.connect()) {
             LockBackend backend =
-                    JdbcLocks.builder(pool).table(table).createTable(true).backend(ClientOptions.defaults());
+                    JdbcLocks.builder(pool).table(table).createTable(true).backend(LockClientOptions.defaults());
             Grant paused = acquire(backend, "item/42");
             db.execute("UPDATE " + table + " SET owner = NULL");
             Grant successor = acquire(backend, "item/42");

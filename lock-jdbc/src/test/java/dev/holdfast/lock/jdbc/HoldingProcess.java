@@ -1,9 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
@@ -20,7 +20,7 @@ import java.util.List;
 /** A child process that holds a lock until it is killed: prints its token, and the loss if there is one. */
 final class HoldingProcess implements AutoCloseable {
     /** For processes that a busy machine makes slow. */
-    static final ClientOptions PATIENT = ClientOptions.builder()
+    static final LockClientOptions PATIENT = LockClientOptions.builder()
             .requestTimeout(Duration.ofSeconds(30))
             .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(2)).build())
             .build();

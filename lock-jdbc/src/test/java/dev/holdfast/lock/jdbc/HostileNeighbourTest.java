@@ -9,9 +9,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -186,7 +186,7 @@ final class HostileNeighbourTest {
     void locks_neverRunTheNeighboursCode(JdbcStrategy strategy) throws Exception {
         long before = runs();
         try (HikariDataSource pool = appsPool()) {
-            LockBackend backend = builder(pool, strategy).backend(ClientOptions.defaults());
+            LockBackend backend = builder(pool, strategy).backend(LockClientOptions.defaults());
             Grant first = acquire(backend, "paid out");
             assertThat(tryAcquire(backend, "paid out")).isInstanceOf(AcquireResult.Busy.class);
             assertThat(renew(backend, List.of(first))).hasOnlyElementsOfType(RenewResult.Renewed.class);

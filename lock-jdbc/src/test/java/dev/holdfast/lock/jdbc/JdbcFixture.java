@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.testkit.Capability;
@@ -62,7 +62,7 @@ final class JdbcFixture implements LockFixture {
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
                 .createTable(true)
-                .backend(ClientOptions.defaults());
+                .backend(LockClientOptions.defaults());
     }
 
     @Override

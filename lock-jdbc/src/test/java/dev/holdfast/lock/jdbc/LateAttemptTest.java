@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.BackendDriver;
@@ -32,7 +32,7 @@ final class LateAttemptTest {
                     .table(table)
                     .createTable(true)
                     .notifications(false)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             release(backend, acquire(backend, "late"));
             BackendDriver late = BackendDriver.of(backend, "late");
             try (Connection other = db.connect();
@@ -62,7 +62,7 @@ final class LateAttemptTest {
                     .table(table)
                     .createTable(true)
                     .notifications(false)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             release(backend, acquire(backend, "cut off"));
             BackendDriver late = BackendDriver.of(backend, "cut off");
             String granted = "SELECT count(*) FROM " + table + " WHERE owner = '"

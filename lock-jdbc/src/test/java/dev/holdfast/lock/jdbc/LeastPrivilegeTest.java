@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -53,7 +53,7 @@ final class LeastPrivilegeTest {
             assertThatThrownBy(() -> JdbcLocks.builder(pool)
                             .strategy(strategy)
                             .table(table.text())
-                            .backend(ClientOptions.defaults()))
+                            .backend(LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("GRANT SELECT, INSERT, UPDATE")
                     .satisfies(refused -> assertThat(refused.getMessage()).containsIgnoringCase(user));

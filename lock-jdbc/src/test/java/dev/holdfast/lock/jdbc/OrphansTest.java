@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -51,7 +51,7 @@ final class OrphansTest {
                     .table(table)
                     .createTable(true)
                     .notifications(false)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             BackendDriver.release(backend, BackendDriver.acquire(backend, "blocked"));
             BackendDriver.release(backend, BackendDriver.acquire(backend, "free"));
             try (Connection other = db.connect();
@@ -95,7 +95,7 @@ final class OrphansTest {
                     .table(table)
                     .createTable(true)
                     .notifications(false)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             BackendDriver.release(backend, BackendDriver.acquire(backend, "released"));
             AcquisitionId acquisition = BackendDriver.newAcquisition("released");
             try (Connection other = db.connect();

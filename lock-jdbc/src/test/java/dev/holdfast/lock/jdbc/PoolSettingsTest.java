@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -65,7 +65,7 @@ final class PoolSettingsTest {
                             pool, count, shared.db().dialect.mysqlFamily()))
                     .table(table)
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             Grant first = acquire(backend, "a");
             assertThat(shared.db().number("SELECT count(*) FROM " + table + " WHERE owner IS NOT NULL"))
                     .as("locks that others can see")
@@ -114,7 +114,7 @@ final class PoolSettingsTest {
                     .strategy(JdbcStrategy.ROW_LOCK)
                     .table(SharedDb.newTable())
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             long last = 0;
             for (int i = 0; i < 3; i++) {
                 Grant grant = acquire(backend, "a");
@@ -159,7 +159,7 @@ final class PoolSettingsTest {
             LockBackend backend = JdbcLocks.builder(pool)
                     .table(SharedDb.newTable())
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             List<Future<?>> running = new ArrayList<>();
             for (int t = 0; t < threads; t++) {
                 running.add(executor.submit(() -> {

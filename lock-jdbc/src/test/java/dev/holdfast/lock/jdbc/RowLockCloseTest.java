@@ -3,9 +3,9 @@ package dev.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,8 +17,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The end of a row-lock client whose server has frozen, on a server of its own: all connections share one deadline. */
 final class RowLockCloseTest {
     private static final int CONNECTIONS = 4;
-    private static final ClientOptions ONE_SECOND =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
+    private static final LockClientOptions ONE_SECOND =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
 
     private static Db db;
 

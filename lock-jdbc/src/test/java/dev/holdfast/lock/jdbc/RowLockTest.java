@@ -10,9 +10,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -50,7 +50,7 @@ final class RowLockTest {
     void attemptAndRelease_uncontended_twoStatementsAndOne(SharedDb shared) throws Exception {
         AtomicLong count = new AtomicLong();
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
-            LockBackend backend = builder(new CountingDataSource(pool, count)).backend(ClientOptions.defaults());
+            LockBackend backend = builder(new CountingDataSource(pool, count)).backend(LockClientOptions.defaults());
             release(backend, acquire(backend, "orders/42"));
 
             long before = count.get();
@@ -95,7 +95,7 @@ final class RowLockTest {
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void abandon_whileTheWaitBegins_endsItBeforeItsTimeOut(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> {})) {
-            LockBackend backend = builder(pool).backend(ClientOptions.defaults());
+            LockBackend backend = builder(pool).backend(LockClientOptions.defaults());
             Grant held = acquire(backend, "abandoned");
             long longestMillis = 0;
             for (int i = 0; i < 60; i++) {
@@ -137,7 +137,7 @@ final class RowLockTest {
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void attempt_allConnectionsInUse_tellsSo_andGoesOnAfterARelease(SharedDb shared) throws Exception {
         try (HikariDataSource pool = shared.db().pool(config -> config.setMaximumPoolSize(4))) {
-            LockBackend backend = builder(pool).backend(ClientOptions.defaults());
+            LockBackend backend = builder(pool).backend(LockClientOptions.defaults());
             List<Grant> grants = new ArrayList<>();
             for (int i = 0; i < 3; i++) {
                 grants.add(acquire(backend, "name/" + i));
@@ -158,7 +158,7 @@ final class RowLockTest {
     @Test
     void attempt_amongManyHeldLongNames_waitsForNone() throws Exception {
         try (HikariDataSource pool = SharedDb.MARIADB.db().pool(config -> config.setMaximumPoolSize(110))) {
-            LockBackend backend = builder(pool).backend(ClientOptions.defaults());
+            LockBackend backend = builder(pool).backend(LockClientOptions.defaults());
             List<Integer> order = new ArrayList<>();
             for (int i = 0; i < 100; i++) {
                 order.add(i);
@@ -174,7 +174,7 @@ final class RowLockTest {
     @Test
     void build_poolOfOne_refused() throws Exception {
         try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> config.setMaximumPoolSize(1))) {
-            assertThatThrownBy(() -> builder(pool).backend(ClientOptions.defaults()))
+            assertThatThrownBy(() -> builder(pool).backend(LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("ROW_LOCK");
         }
@@ -183,7 +183,7 @@ final class RowLockTest {
     @Test
     void build_h2_refused() throws Exception {
         try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {})) {
-            assertThatThrownBy(() -> builder(pool).backend(ClientOptions.defaults()))
+            assertThatThrownBy(() -> builder(pool).backend(LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("not for H2");
         }
@@ -220,9 +220,9 @@ final class RowLockTest {
                         }
                         return method.invoke(pool, arguments);
                     });
-            LockBackend other = builder(othersPool, table).backend(ClientOptions.defaults());
+            LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults());
             release(other, acquire(other, "x"));
-            LockBackend backend = builder(slow, table).backend(ClientOptions.defaults());
+            LockBackend backend = builder(slow, table).backend(LockClientOptions.defaults());
             connections.set(0);
             CompletableFuture<AcquireResult> attempt = CompletableFuture.supplyAsync(
                     () -> answer(BackendDriver.of(backend, "x").send(0, 60_000)));

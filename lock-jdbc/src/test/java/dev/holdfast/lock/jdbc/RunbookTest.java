@@ -5,7 +5,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.BackendDriver;
@@ -48,7 +48,7 @@ final class RunbookTest {
                     .strategy(strategy)
                     .table(table.text())
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             Grant grant = acquire(backend, "orders/42");
             assertThat(answers(db, query)).singleElement().asString().contains(BackendDriver.IDENTITY.who());
             release(backend, grant);

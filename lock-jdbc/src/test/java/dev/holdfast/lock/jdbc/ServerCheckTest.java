@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -41,7 +41,7 @@ final class ServerCheckTest {
                                 .strategy(strategy)
                                 .table(SharedDb.newTable())
                                 .createTable(true)
-                                .backend(ClientOptions.defaults()))
+                                .backend(LockClientOptions.defaults()))
                         .isInstanceOf(LockConfigurationException.class)
                         .hasMessageContaining(version)
                         .hasMessageContaining("use PostgreSQL itself");
@@ -56,7 +56,7 @@ final class ServerCheckTest {
             JdbcLocks.builder(telling(pool, version))
                     .table(SharedDb.newTable())
                     .createTable(true)
-                    .backend(ClientOptions.defaults())
+                    .backend(LockClientOptions.defaults())
                     .close();
         }
     }
@@ -140,7 +140,7 @@ final class ServerCheckTest {
         JdbcLocks.builder(pool)
                 .table(SharedDb.newTable())
                 .createTable(true)
-                .backend(ClientOptions.defaults())
+                .backend(LockClientOptions.defaults())
                 .close();
     }
 

@@ -10,10 +10,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
@@ -69,7 +69,7 @@ abstract class ServerFaults {
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void restart_midHold_leaseAndTokenSurvive(JdbcStrategy strategy) throws Exception {
-        LockBackend backend = builder(strategy).backend(ClientOptions.defaults());
+        LockBackend backend = builder(strategy).backend(LockClientOptions.defaults());
         Grant grant = acquire(backend, "restart/hold");
 
         db.process().restart();
@@ -185,8 +185,9 @@ abstract class ServerFaults {
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void replyLostAfterCommit_sameAcquisitionHasOneGrant(JdbcStrategy strategy) throws Exception {
-        ClientOptions short1 =
-                ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+        LockClientOptions short1 = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(2))
+                .build();
         LockBackend backend = builder(strategy).backend(short1);
         Grant before = acquire(backend, "reply");
         release(backend, before);
@@ -224,7 +225,7 @@ abstract class ServerFaults {
     @Test
     void replyLost_rowLockIsFreeAgain() throws Exception {
         LockBackend backend = builder(JdbcStrategy.ROW_LOCK)
-                .backend(ClientOptions.builder()
+                .backend(LockClientOptions.builder()
                         .requestTimeout(Duration.ofSeconds(2))
                         .build());
         Grant before = acquire(backend, "reply/row");
@@ -257,12 +258,12 @@ abstract class ServerFaults {
                 LockBackend eastern = JdbcLocks.builder(east)
                         .strategy(strategy)
                         .createTable(true)
-                        .backend(ClientOptions.defaults());
+                        .backend(LockClientOptions.defaults());
                 Grant grant = acquire(eastern, "zones");
                 TimeZone.setDefault(TimeZone.getTimeZone("Pacific/Pago_Pago"));
                 try (HikariDataSource west = db.pool(config -> {})) {
                     LockBackend western =
-                            JdbcLocks.builder(west).strategy(strategy).backend(ClientOptions.defaults());
+                            JdbcLocks.builder(west).strategy(strategy).backend(LockClientOptions.defaults());
                     AcquireResult result = tryAcquire(western, "zones");
                     assertThat(result).isInstanceOf(AcquireResult.Busy.class);
                     if (strategy != JdbcStrategy.ROW_LOCK) {
@@ -284,7 +285,7 @@ abstract class ServerFaults {
 
     @Test
     void frozenServer_callEndsInTime() throws Exception {
-        LockBackend backend = builder(JdbcStrategy.VERSION).backend(ClientOptions.defaults());
+        LockBackend backend = builder(JdbcStrategy.VERSION).backend(LockClientOptions.defaults());
         acquire(backend, "frozen");
         db.process().pause();
         try {

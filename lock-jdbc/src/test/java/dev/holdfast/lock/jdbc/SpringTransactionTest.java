@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.LockBackend;
 import java.sql.Connection;
@@ -94,7 +94,7 @@ final class SpringTransactionTest {
             // Hands out the connection of the calling thread's transaction.
             LockBackend backend = JdbcLocks.builder(new TransactionAwareDataSourceProxy(pool))
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             Accounts accounts = context.getBean(Accounts.class);
 
             assertThatThrownBy(() -> accounts.leaseAndFail(backend)).hasMessage("roll back");

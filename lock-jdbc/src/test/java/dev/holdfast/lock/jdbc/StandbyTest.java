@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -30,7 +30,7 @@ final class StandbyTest {
                     config.addDataSourceProperty("readOnlyMode", "always");
                 })) {
             LockBackend backend =
-                    JdbcLocks.builder(pool).strategy(strategy).createTable(true).backend(ClientOptions.defaults());
+                    JdbcLocks.builder(pool).strategy(strategy).createTable(true).backend(LockClientOptions.defaults());
             Grant before = BackendDriver.acquire(backend, "failover");
             BackendDriver.release(backend, before);
             Path signal = Path.of(text(db, "SHOW data_directory")).resolve("standby.signal");

@@ -7,7 +7,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -127,7 +127,7 @@ final class StatementCountTest {
             backend = JdbcLocks.builder(new CountingDataSource(pool, count))
                     .table(SharedDb.newTable())
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
         }
 
         long statements() {

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -109,7 +109,7 @@ final class SweeperTest {
                     .strategy(JdbcStrategy.UNIQUE_INDEX)
                     .table(SharedDb.newTable())
                     .createTable(true)
-                    .backend(ClientOptions.defaults());
+                    .backend(LockClientOptions.defaults());
             long before = count.get();
             release(backend, acquire(backend, "never used before"));
             assertThat(count.get() - before).isEqualTo(db.isServer() ? 2 : 3);
@@ -123,7 +123,7 @@ final class SweeperTest {
             assertThatThrownBy(() -> JdbcLocks.builder(pool)
                             .strategy(JdbcStrategy.UNIQUE_INDEX)
                             .table("a".repeat(58))
-                            .backend(ClientOptions.defaults()))
+                            .backend(LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("57");
         }

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -69,8 +69,9 @@ final class TalkativeProcess {
     }
 
     private static void attempt(String uri) {
-        ClientOptions options =
-                ClientOptions.builder().requestTimeout(Duration.ofMillis(1_200)).build();
+        LockClientOptions options = LockClientOptions.builder()
+                .requestTimeout(Duration.ofMillis(1_200))
+                .build();
         try (LockClient client = LockClient.connect(uri, options)) {
             System.out.println(client);
         } catch (RuntimeException e) {

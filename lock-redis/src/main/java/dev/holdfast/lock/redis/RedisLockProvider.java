@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import java.util.Set;
 
@@ -26,7 +26,7 @@ public final class RedisLockProvider implements LockProvider {
     }
 
     @Override
-    public LockClient connect(String uri, ClientOptions options) {
+    public LockClient connect(String uri, LockClientOptions options) {
         return RedisLocks.builder(OwnedConnectionFactory.connect(uri, options.requestTimeout()))
                 .options(options)
                 .build();

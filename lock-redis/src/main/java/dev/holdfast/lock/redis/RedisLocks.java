@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
@@ -155,7 +155,7 @@ public final class RedisLocks {
         private final Function<Duration, List<ConnectionFactory>> sources;
         private final boolean connects;
         private final boolean redlock;
-        private @Nullable ClientOptions options;
+        private @Nullable LockClientOptions options;
         private @Nullable String prefix;
         private @Nullable Duration tokenMemory;
         private @Nullable Duration pollFirst;
@@ -169,13 +169,13 @@ public final class RedisLocks {
         }
 
         /**
-         * Sets the client's options; by default {@link ClientOptions#defaults()}.
+         * Sets the client's options; by default {@link LockClientOptions#defaults()}.
          *
          * @param options the options
          * @return this
          * @throws IllegalStateException if already set
          */
-        public Builder options(ClientOptions options) {
+        public Builder options(LockClientOptions options) {
             this.options = once("options", this.options, options);
             return this;
         }
@@ -240,7 +240,7 @@ public final class RedisLocks {
          *
          * @param minimum the least number of replicas
          * @param timeout how long they are waited for, counted from when the attempt was made: the most that hung replicas
-         *     can add to an acquisition; below {@link ClientOptions#requestTimeout()}. More than twice what the replicas
+         *     can add to an acquisition; below {@link LockClientOptions#requestTimeout()}. More than twice what the replicas
          *     usually need, so that an attempt that first waits for a connection has enough left
          * @param policy what happens if there are fewer
          * @return this
@@ -272,13 +272,13 @@ public final class RedisLocks {
          * @throws LockUnavailableException if the server cannot be reached
          */
         public LockClient build() {
-            ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
+            LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             return LockEngine.client(backend(), chosen);
         }
 
         /** Connects, without the engine. */
         LockBackend backend() {
-            ClientOptions chosen = options == null ? ClientOptions.defaults() : options;
+            LockClientOptions chosen = options == null ? LockClientOptions.defaults() : options;
             List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(
                     prefix == null ? "holdfast" : prefix,

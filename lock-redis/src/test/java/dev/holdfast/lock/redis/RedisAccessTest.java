@@ -95,7 +95,8 @@ final class RedisAccessTest {
     void malformedUri_neverRepeatsThePassword() {
         for (String uri : List.of(
                 "redis://:" + CANARY + "@", "redis-cluster://:" + CANARY + "@:x", "redis-sentinel://" + CANARY)) {
-            assertThatThrownBy(() -> new RedisLockProvider().connect(uri, dev.holdfast.lock.ClientOptions.defaults()))
+            assertThatThrownBy(
+                            () -> new RedisLockProvider().connect(uri, dev.holdfast.lock.LockClientOptions.defaults()))
                     .satisfies(e -> assertThat(trace(e)).doesNotContain(CANARY));
         }
     }

@@ -2,9 +2,9 @@ package dev.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
 import java.io.ByteArrayOutputStream;
@@ -120,8 +120,8 @@ final class RedisCloseTest {
         }
     }
 
-    private static ClientOptions options() {
-        return ClientOptions.builder().requestTimeout(REQUEST).build();
+    private static LockClientOptions options() {
+        return LockClientOptions.builder().requestTimeout(REQUEST).build();
     }
 
     private String uri() {

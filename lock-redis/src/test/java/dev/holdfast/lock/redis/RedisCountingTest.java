@@ -3,10 +3,10 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,8 +25,8 @@ import org.junit.jupiter.api.TestInstance;
 /** What locking costs, counted by the server. Timings are not asserted. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RedisCountingTest {
-    private static final ClientOptions NO_HAND_OFF =
-            ClientOptions.builder().handOffLimit(0).build();
+    private static final LockClientOptions NO_HAND_OFF =
+            LockClientOptions.builder().handOffLimit(0).build();
 
     private RedisFixture fixture;
 
@@ -42,7 +42,7 @@ final class RedisCountingTest {
 
     @Test
     void uncontendedPair_andDeepReEntry_areTwoCommands() throws Exception {
-        try (LockClient client = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient client = fixture.newClient(LockClientOptions.defaults())) {
             DistributedLock lock = client.lock("pair");
             lock.lock();
             lock.unlock();
@@ -68,11 +68,11 @@ final class RedisCountingTest {
     void threads32_oneName_twoCommandsAnAcquisition_farFewerWithTheHandOff() throws Exception {
         double plain = commandsAnAcquisition(NO_HAND_OFF, 32, 30);
         assertThat(plain).isLessThanOrEqualTo(2.0);
-        double handedOff = commandsAnAcquisition(ClientOptions.defaults(), 32, 100);
+        double handedOff = commandsAnAcquisition(LockClientOptions.defaults(), 32, 100);
         assertThat(handedOff).isLessThan(0.5);
     }
 
-    private double commandsAnAcquisition(ClientOptions options, int threads, int rounds) throws Exception {
+    private double commandsAnAcquisition(LockClientOptions options, int threads, int rounds) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(threads);
         try (LockClient client = fixture.newClient(options)) {
             DistributedLock lock = client.lock("contended");
@@ -108,7 +108,7 @@ final class RedisCountingTest {
     void names10000_waitedForAtOnce_oneSubscription() throws Exception {
         int names = 10_000;
         int released = 50;
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(10)).build())
                 .requestTimeout(Duration.ofSeconds(30))
                 .build();
@@ -147,8 +147,8 @@ final class RedisCountingTest {
     @Test
     void waiter_looksAgainAboutOnceASecond() throws Exception {
         LockOptions lease = LockOptions.builder().lease(Duration.ofMinutes(5)).build();
-        try (LockClient holder = fixture.newClient(ClientOptions.defaults());
-                LockClient waiter = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient holder = fixture.newClient(LockClientOptions.defaults());
+                LockClient waiter = fixture.newClient(LockClientOptions.defaults())) {
             DistributedLock held = holder.lock("watched", lease);
             held.lock();
             CompletableFuture<Lease> waiting = waiter.lock("watched", lease)
@@ -173,7 +173,7 @@ final class RedisCountingTest {
         Duration interval = Duration.ofSeconds(1);
         LockOptions lease =
                 LockOptions.builder().lease(interval.multipliedBy(3)).build();
-        try (LockClient client = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient client = fixture.newClient(LockClientOptions.defaults())) {
             int threads = 8;
             ExecutorService pool = Executors.newFixedThreadPool(threads);
             try {

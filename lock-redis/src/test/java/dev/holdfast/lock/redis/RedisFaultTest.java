@@ -3,10 +3,10 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import java.time.Duration;
@@ -42,8 +42,8 @@ final class RedisFaultTest {
 
     @Test
     void killedSubscription_thenUnlock_theWaiterHasItInASecond() throws Exception {
-        try (LockClient a = fixture.newClient(ClientOptions.defaults());
-                LockClient b = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient a = fixture.newClient(LockClientOptions.defaults());
+                LockClient b = fixture.newClient(LockClientOptions.defaults())) {
             bestOf(5, Duration.ofSeconds(1), PATIENCE, () -> {
                 Lease held = a.lock("killed").acquire();
                 CompletableFuture<Lease> waiting =
@@ -115,8 +115,9 @@ final class RedisFaultTest {
     private boolean lossComesFirstOnce(String name, Fault fault) throws Exception {
         LockOptions options =
                 LockOptions.builder().lease(Duration.ofMillis(1_500)).build();
-        ClientOptions client =
-                ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
+        LockClientOptions client = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(1))
+                .build();
         try (LockClient a = fixture.newClient(client);
                 LockClient b = fixture.newClient(client)) {
             Lease held = a.lock(name, options).acquire();
@@ -157,8 +158,8 @@ final class RedisFaultTest {
     void flushAll_neverLowersATokenAndIsReported() throws Exception {
         LockOptions options =
                 LockOptions.builder().lease(Duration.ofMillis(1_500)).build();
-        try (LockClient client = fixture.newClient(ClientOptions.defaults());
-                LockClient other = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient client = fixture.newClient(LockClientOptions.defaults());
+                LockClient other = fixture.newClient(LockClientOptions.defaults())) {
             Lease held = client.lock("flushed", options).acquire();
             fixture.server().command("FLUSHALL");
             Optional<Lease> next = other.lock("flushed", options).tryAcquire(Duration.ofMinutes(4));
@@ -177,7 +178,7 @@ final class RedisFaultTest {
 
     private Duration grantAfterKill(Duration lease) throws Exception {
         try (ChildJvm child = ChildJvm.start(Holder.class, fixture.uri(), "crashed", Long.toString(lease.toMillis()));
-                LockClient client = fixture.newClient(ClientOptions.defaults())) {
+                LockClient client = fixture.newClient(LockClientOptions.defaults())) {
             long held = Long.parseLong(child.await("token"));
             CompletableFuture<Lease> next =
                     client.lock("crashed").acquireAsync(Duration.ofMinutes(4)).toCompletableFuture();

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.testkit.fault.CountingBackend;
@@ -29,7 +29,7 @@ final class RedisOutageProgram {
             CountingBackend backend =
                     new CountingBackend(RedisLocks.builder(RedisURI.create(server.host(), server.port()))
                             .backend());
-            try (LockClient client = LockEngine.client(backend, ClientOptions.defaults())) {
+            try (LockClient client = LockEngine.client(backend, LockClientOptions.defaults())) {
                 DistributedLock lock = client.lock("job");
                 lock.lock();
                 lock.unlock();

@@ -3,10 +3,10 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
@@ -40,7 +40,7 @@ final class RedisProcessesIT {
 
     @Test
     void processes8_oneName_atMostFourCommandsAnAcquisition() throws Exception {
-        try (LockClient client = fixture.newClient(ClientOptions.defaults());
+        try (LockClient client = fixture.newClient(LockClientOptions.defaults());
                 Lease held = client.lock("contended").acquire()) {
             for (int i = 0; i < PROCESSES; i++) {
                 children.add(ChildJvm.start(ContendingProcess.class, fixture.uri(), "contended"));
@@ -68,8 +68,8 @@ final class RedisProcessesIT {
 
     @Test
     void fiveWaitingProcessesKilled_theNextLiveOneHasItSoonAfterTheRelease() throws Exception {
-        try (LockClient holder = fixture.newClient(ClientOptions.defaults());
-                LockClient living = fixture.newClient(ClientOptions.defaults())) {
+        try (LockClient holder = fixture.newClient(LockClientOptions.defaults());
+                LockClient living = fixture.newClient(LockClientOptions.defaults())) {
             holder.lock("killed").acquire().close();
             living.lock("warm").acquire().close();
             Lease held = holder.lock("killed").acquire();

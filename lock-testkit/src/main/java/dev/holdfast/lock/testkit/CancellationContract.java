@@ -2,8 +2,8 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.fault.Fault;
 import dev.holdfast.lock.testkit.fault.HeldReply;
@@ -29,8 +29,9 @@ abstract class CancellationContract extends ClientGroup {
 
     @BeforeEach
     void openClient() {
-        own = faultyClient(
-                ClientOptions.builder().requestTimeout(Duration.ofMillis(1_500)).build());
+        own = faultyClient(LockClientOptions.builder()
+                .requestTimeout(Duration.ofMillis(1_500))
+                .build());
     }
 
     @Test

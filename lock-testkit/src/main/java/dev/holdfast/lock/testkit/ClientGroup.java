@@ -2,9 +2,9 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
@@ -44,11 +44,11 @@ abstract class ClientGroup extends ContractGroup {
     }
 
     /** A client of this test alone, closed when the test is over. */
-    final CountedClient client(ClientOptions options) {
+    final CountedClient client(LockClientOptions options) {
         return closing(CountedClient.open(fixture(), options));
     }
 
-    final FaultyClient faultyClient(ClientOptions options) {
+    final FaultyClient faultyClient(LockClientOptions options) {
         return closing(FaultyClient.open(fixture(), options));
     }
 

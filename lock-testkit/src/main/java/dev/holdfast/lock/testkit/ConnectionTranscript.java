@@ -1,7 +1,7 @@
 package dev.holdfast.lock.testkit;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -105,8 +105,9 @@ public final class ConnectionTranscript {
     }
 
     private static void connect(String address, PrintStream out) {
-        ClientOptions options =
-                ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+        LockClientOptions options = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(2))
+                .build();
         try (LockClient client = LockClient.connect(address, options)) {
             out.println("client " + client + " " + client.lock("transcript").tryAcquire());
             Thread.getAllStackTraces().keySet().forEach(thread -> out.println("thread " + thread.getName()));

@@ -2,10 +2,10 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.fault.Request;
 import java.util.ArrayList;
@@ -180,7 +180,8 @@ abstract class ContentionContract extends ClientGroup {
     @Test
     @DisplayName("with hand-off disabled asks the server each time")
     void contention_noHandOff_asksEachTime() throws Exception {
-        ClientOptions options = ContractContext.clientOptions().handOffLimit(0).build();
+        LockClientOptions options =
+                ContractContext.clientOptions().handOffLimit(0).build();
         CountedClient own = client(options);
         Recorder recorder = new Recorder();
         own.client().addListener(recorder);

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.testkit;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.GrantListener;
@@ -54,8 +54,8 @@ final class ContractContext {
     }
 
     /** The options of clients in tests: patient, since the machine may be busy. */
-    static ClientOptions.Builder clientOptions() {
-        return ClientOptions.builder().who("contract").requestTimeout(Duration.ofSeconds(10));
+    static LockClientOptions.Builder clientOptions() {
+        return LockClientOptions.builder().who("contract").requestTimeout(Duration.ofSeconds(10));
     }
 
     /** Tells a backend that somebody listens, as the engine does before anything else. */

@@ -3,10 +3,10 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockUnavailableException;
@@ -91,8 +91,9 @@ abstract class ListenersContract extends ClientGroup {
     @DisplayName("hears how each attempt ended that did not get the lock, so that the events add up")
     void events_ofAttemptsInVain_addUp() throws Exception {
         String name = newName();
-        FaultyClient own = faultyClient(
-                ClientOptions.builder().requestTimeout(Duration.ofMillis(500)).build());
+        FaultyClient own = faultyClient(LockClientOptions.builder()
+                .requestTimeout(Duration.ofMillis(500))
+                .build());
         Recorder recorder = new Recorder();
         own.client().addListener(recorder);
         DistributedLock lock = own.client().lock(name);
@@ -134,7 +135,7 @@ abstract class ListenersContract extends ClientGroup {
         String locked = newName();
         String leased = newName();
         String awaited = newName();
-        CountedClient own = client(ClientOptions.defaults());
+        CountedClient own = client(LockClientOptions.defaults());
         assertThat(own.client().held()).isEmpty();
         Lease elsewhere = second().lock(awaited).acquire();
         Actor thread = actor();
@@ -249,7 +250,7 @@ abstract class ListenersContract extends ClientGroup {
     void holder_held_isTold() throws Exception {
         String name = newName();
         CountedClient own =
-                client(ClientOptions.builder().who("billing job, node 7").build());
+                client(LockClientOptions.builder().who("billing job, node 7").build());
         assertThat(first().holder(name)).isEmpty();
         try (Lease lease = own.client().lock(name).acquire()) {
             HolderInfo holder = first().holder(name).orElseThrow();

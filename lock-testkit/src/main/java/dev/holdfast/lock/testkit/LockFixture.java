@@ -1,7 +1,7 @@
 package dev.holdfast.lock.testkit;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -37,7 +37,7 @@ public interface LockFixture extends AutoCloseable {
      * @param options the client's options
      * @return an open client, closed by the caller
      */
-    default LockClient newClient(ClientOptions options) {
+    default LockClient newClient(LockClientOptions options) {
         return newClient(newBackend(), options);
     }
 
@@ -48,7 +48,7 @@ public interface LockFixture extends AutoCloseable {
      * @param options the client's options
      * @return an open client, closed by the caller
      */
-    default LockClient newClient(LockBackend backend, ClientOptions options) {
+    default LockClient newClient(LockBackend backend, LockClientOptions options) {
         return LockEngine.client(backend, options);
     }
 

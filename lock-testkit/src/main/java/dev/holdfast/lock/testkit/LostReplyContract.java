@@ -3,9 +3,9 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.fault.Fault;
@@ -49,8 +49,9 @@ abstract class LostReplyContract extends ClientGroup {
     @DisplayName("of an attempt that never answers: asks again after the request's time-out")
     void attempt_silence_isRetried() throws Exception {
         String name = newName();
-        ClientOptions options =
-                ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
+        LockClientOptions options = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(1))
+                .build();
         FaultyClient own = faultyClient(options);
         own.faults().once(Request.ATTEMPT, Fault.SILENCE);
 
@@ -123,7 +124,7 @@ abstract class LostReplyContract extends ClientGroup {
     @Test
     @DisplayName("of every attempt of a form without a deadline: ends after unavailableTimeout")
     void attempt_alwaysRefused_endsAfterUnavailableTimeout() throws Exception {
-        FaultyClient own = faultyClient(ClientOptions.builder()
+        FaultyClient own = faultyClient(LockClientOptions.builder()
                 .unavailableTimeout(Duration.ofMillis(500))
                 .build());
         own.faults().always(Request.ATTEMPT, Fault.REFUSED);
@@ -205,7 +206,8 @@ abstract class LostReplyContract extends ClientGroup {
         HistoryChecker history = new HistoryChecker();
         String name = newName();
         // Without the hand-off every acquisition is a request: with it, a fast store may see too few to hit one.
-        ClientOptions plain = ContractContext.clientOptions().handOffLimit(0).build();
+        LockClientOptions plain =
+                ContractContext.clientOptions().handOffLimit(0).build();
         List<FaultyClient> clients = List.of(faultyClient(plain), faultyClient(plain));
         List<CompletableFuture<Boolean>> runs = new ArrayList<>();
         LockOptions options = LockOptions.builder()

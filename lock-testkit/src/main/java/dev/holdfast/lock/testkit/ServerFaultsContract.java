@@ -2,10 +2,10 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
@@ -26,7 +26,8 @@ abstract class ServerFaultsContract extends ClientGroup {
     }
 
     private CountedClient own() {
-        return client(ClientOptions.builder().requestTimeout(REQUEST_TIMEOUT).build());
+        return client(
+                LockClientOptions.builder().requestTimeout(REQUEST_TIMEOUT).build());
     }
 
     @TestIf(Need.PAUSE)

@@ -3,10 +3,10 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LossReason;
@@ -189,8 +189,9 @@ abstract class ShutdownContract extends ClientGroup {
     @Test
     @DisplayName("returns within the request's time-out, and a little, even if the server is silent")
     void close_silentServer_returns() throws Exception {
-        FaultyClient own = faultyClient(
-                ClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build());
+        FaultyClient own = faultyClient(LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(1))
+                .build());
         for (int i = 0; i < 3; i++) {
             own.client().lock(newName(), shortLease(Renewal.AUTO)).lock();
         }

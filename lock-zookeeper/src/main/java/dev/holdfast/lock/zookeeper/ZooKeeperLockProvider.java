@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
 import java.nio.charset.StandardCharsets;
@@ -43,7 +43,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
     }
 
     @Override
-    public LockClient connect(String uri, ClientOptions options) {
+    public LockClient connect(String uri, LockClientOptions options) {
         ZooKeeperUri address = ZooKeeperUri.parse(uri);
         long deadlineNanos = System.nanoTime() + options.requestTimeout().toNanos();
         ZKClientConfig config = config(address);
@@ -75,12 +75,12 @@ public final class ZooKeeperLockProvider implements LockProvider {
     }
 
     /** Starts a framework and waits until it is connected. */
-    static CuratorFramework start(ZooKeeperUri address, ClientOptions options) {
+    static CuratorFramework start(ZooKeeperUri address, LockClientOptions options) {
         return start(address, options, config(address), (client, event) -> {});
     }
 
     private static CuratorFramework start(
-            ZooKeeperUri address, ClientOptions options, ZKClientConfig config, CuratorListener listener) {
+            ZooKeeperUri address, LockClientOptions options, ZKClientConfig config, CuratorListener listener) {
         long timeoutMillis = options.requestTimeout().toMillis();
         int sessionMillis = address.sessionMillis(options);
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
 import java.util.List;
@@ -50,7 +50,7 @@ public final class ZooKeeperLocks {
 
         private final CuratorFramework client;
         private final boolean owned;
-        private @Nullable ClientOptions options;
+        private @Nullable LockClientOptions options;
         private @Nullable String basePath;
         private @Nullable List<ACL> acl;
 
@@ -60,13 +60,13 @@ public final class ZooKeeperLocks {
         }
 
         /**
-         * Sets the client's options; by default {@link ClientOptions#defaults()}.
+         * Sets the client's options; by default {@link LockClientOptions#defaults()}.
          *
          * @param options the options
          * @return this
          * @throws IllegalStateException if already set
          */
-        public Builder options(ClientOptions options) {
+        public Builder options(LockClientOptions options) {
             this.options = once("options", this.options, options);
             return this;
         }
@@ -114,8 +114,8 @@ public final class ZooKeeperLocks {
             return LockEngine.client(backend(), chosen());
         }
 
-        private ClientOptions chosen() {
-            return options == null ? ClientOptions.defaults() : options;
+        private LockClientOptions chosen() {
+            return options == null ? LockClientOptions.defaults() : options;
         }
 
         /** Makes the backend, without the engine. */

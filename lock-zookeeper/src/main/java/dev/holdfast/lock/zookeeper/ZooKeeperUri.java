@@ -1,6 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.LockUri;
 import java.util.Set;
@@ -78,7 +78,7 @@ record ZooKeeperUri(
      * Two thirds of it are certain (see {@link Session}), which is enough for a lease that is renewed. A lease that is not
      * renewed must count in full: half as long again.
      */
-    int sessionMillis(ClientOptions options) {
+    int sessionMillis(LockClientOptions options) {
         if (sessionMillis > 0) {
             return sessionMillis;
         }

@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
@@ -49,8 +49,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ZooKeeperAccessTest {
 
     private static final String CANARY = "canary%2B1";
-    private static final ClientOptions OPTIONS =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(10)).build();
+    private static final LockClientOptions OPTIONS =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(10)).build();
     private static ZooKeeperFixture fixture;
 
     @BeforeAll
@@ -113,8 +113,9 @@ class ZooKeeperAccessTest {
     void connect_serverHangs_failsInTime(int answered) throws Exception {
         FaultProxy proxy = fixture.proxies().get(0);
         proxy.dropRepliesAfter(answered);
-        ClientOptions hasty =
-                ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+        LockClientOptions hasty = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(2))
+                .build();
 
         long start = System.nanoTime();
         assertThatThrownBy(() -> LockClient.connect("zk://" + fixture.connectString() + "/hangs", hasty))
@@ -191,8 +192,9 @@ class ZooKeeperAccessTest {
     @DisplayName("A server that does not answer is reported within the request time-out, without the password")
     void connect_serverAway_unavailable() {
         fixture.partition();
-        ClientOptions hasty =
-                ClientOptions.builder().requestTimeout(Duration.ofMillis(500)).build();
+        LockClientOptions hasty = LockClientOptions.builder()
+                .requestTimeout(Duration.ofMillis(500))
+                .build();
 
         assertThatThrownBy(() -> LockClient.connect("zk://u:" + CANARY + "@" + fixture.connectString(), hasty))
                 .isInstanceOf(LockUnavailableException.class)
@@ -229,7 +231,7 @@ class ZooKeeperAccessTest {
         try (CuratorFramework framework = framework(fixture.connectString(), "")) {
             LockClient client = ZooKeeperLocks.builder(framework)
                     .basePath("/away")
-                    .options(ClientOptions.builder()
+                    .options(LockClientOptions.builder()
                             .requestTimeout(Duration.ofMillis(500))
                             .build())
                     .build();

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.LockEngine;
@@ -49,7 +49,7 @@ class ZooKeeperClientFaultTest {
     private static LockClient client(ZooKeeperLockBackend backend) {
         return LockEngine.client(
                 backend,
-                ClientOptions.builder()
+                LockClientOptions.builder()
                         .requestTimeout(Duration.ofSeconds(2))
                         .lockOptions(LockOptions.builder()
                                 .lease(Duration.ofMillis(ZooKeeperFixture.SESSION_MILLIS))

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
@@ -104,7 +104,7 @@ final class ZooKeeperFixture implements LockFixture {
     CuratorFramework connect(String servers, int sessionMillis) {
         return ZooKeeperLockProvider.start(
                 ZooKeeperUri.parse("zookeeper://" + userInfo + servers + "?sessionTimeout=" + sessionMillis),
-                ClientOptions.builder()
+                LockClientOptions.builder()
                         .requestTimeout(Duration.ofSeconds(20))
                         .lockOptions(LockOptions.defaults())
                         .build());

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.engine.LockEngine;
@@ -45,7 +45,7 @@ class ZooKeeperGiveUpTest {
     @BeforeEach
     void hold() throws Exception {
         LockOptions lease = LockOptions.builder().lease(Duration.ofSeconds(15)).build();
-        ClientOptions options = ClientOptions.builder()
+        LockClientOptions options = LockClientOptions.builder()
                 .requestTimeout(Duration.ofSeconds(2))
                 .lockOptions(lease)
                 .build();

@@ -4,9 +4,9 @@ import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.engine.LockEngine;
@@ -27,7 +27,7 @@ class ZooKeeperPoisonedNameTest {
             ZooKeeperLockBackend backend = fixture.newBackend(30_000);
             try (LockClient client = LockEngine.client(
                     backend,
-                    ClientOptions.builder()
+                    LockClientOptions.builder()
                             .requestTimeout(Duration.ofSeconds(10))
                             .lockOptions(LockOptions.builder()
                                     .lease(Duration.ofSeconds(30))

@@ -3,8 +3,8 @@ package dev.holdfast.lock.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.nio.file.Files;
@@ -39,8 +39,8 @@ class ZooKeeperSaslTest {
 
     private static final String JAAS_FILE = "java.security.auth.login.config";
 
-    private static final ClientOptions OPTIONS =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
+    private static final LockClientOptions OPTIONS =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
 
     @TempDir
     static Path folder;

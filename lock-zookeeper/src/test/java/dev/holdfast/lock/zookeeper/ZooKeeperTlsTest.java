@@ -3,9 +3,9 @@ package dev.holdfast.lock.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.server.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
@@ -21,10 +21,10 @@ class ZooKeeperTlsTest {
     private static final String PASSWORD = "store-password";
     private static final String LOCATION = "zookeeper.ssl.trustStore.location";
     private static final String SECRET = "zookeeper.ssl.trustStore.password";
-    private static final ClientOptions OPTIONS =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
-    private static final ClientOptions HASTY =
-            ClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
+    private static final LockClientOptions OPTIONS =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
+    private static final LockClientOptions HASTY =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();
 
     @AfterEach
     void forget() {

@@ -3,7 +3,7 @@ package dev.holdfast.lock.zookeeper;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.ClientOptions;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.CanaryPassword;
@@ -56,8 +56,8 @@ class ZooKeeperUriTest {
                 .isEqualTo(15_000);
     }
 
-    private static ClientOptions options(Renewal renewal) {
-        return ClientOptions.builder()
+    private static LockClientOptions options(Renewal renewal) {
+        return LockClientOptions.builder()
                 .lockOptions(LockOptions.builder()
                         .lease(Duration.ofSeconds(10))
                         .renewal(renewal)

@@ -1,7 +1,7 @@
 package dev.holdfast.examples.spring;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import javax.sql.DataSource;
 import org.springframework.beans.factory.annotation.Value;
@@ -34,7 +34,7 @@ public class ShopApplication {
     @Bean
     LockClient lockClient(DataSource dataSource, @Value("${spring.application.name}") String name) {
         return JdbcLocks.builder(dataSource)
-                .options(ClientOptions.builder().who(name).build())
+                .options(LockClientOptions.builder().who(name).build())
                 .build();
     }
 }

@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit.mutant;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -13,7 +14,6 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.fault.ForwardingBackend;
-import dev.holdfast.lock.testkit.memory.MemoryStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.testkit.mutant;
 
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.memory.MemoryStore;
 import java.util.List;
 import java.util.function.BiFunction;
 import java.util.function.UnaryOperator;

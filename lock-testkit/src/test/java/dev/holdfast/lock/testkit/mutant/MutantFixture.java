@@ -1,12 +1,12 @@
 package dev.holdfast.lock.testkit.mutant;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
-import dev.holdfast.lock.testkit.memory.MemoryStore;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
@@ -31,7 +31,7 @@ final class MutantFixture implements LockFixture {
     }
 
     @Override
-    public LockClient newClient(LockBackend backend, ClientOptions options) {
+    public LockClient newClient(LockBackend backend, LockClientOptions options) {
         return mutant.client().apply(LockEngine.client(backend, options));
     }
 

@@ -1,10 +1,10 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -79,7 +79,7 @@ final class MemoryStoreTest {
     @Test
     void connect_sameName_sharesStore() throws Exception {
         try (LockClient one = LockClient.connect("memory:MemoryStoreTest");
-                LockClient other = LockClient.connect("MEMORY:MemoryStoreTest", ClientOptions.defaults());
+                LockClient other = LockClient.connect("MEMORY:MemoryStoreTest", LockClientOptions.defaults());
                 LockClient elsewhere = LockClient.connect("memory:MemoryStoreTest-2");
                 LockClient unnamed = LockClient.connect("memory:")) {
             try (Lease lease = one.lock("a").acquire()) {
@@ -96,7 +96,7 @@ final class MemoryStoreTest {
     @Test
     void client_ofOwnStore_works() throws Exception {
         MemoryStore real = MemoryStore.create();
-        try (LockClient client = real.newClient(ClientOptions.defaults());
+        try (LockClient client = real.newClient(LockClientOptions.defaults());
                 Lease lease = client.lock("a").acquire()) {
             assertThat(lease.token()).isPositive();
             assertThat(real.commands()).isEqualTo(1);

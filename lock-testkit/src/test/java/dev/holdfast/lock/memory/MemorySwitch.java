@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.LockFixture;

@@ -1,10 +1,10 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockTimeoutException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -16,13 +16,13 @@ import org.junit.jupiter.api.Test;
  * time that a second waiter of the same client waits. That the store has said nothing lately is then no failure.
  */
 final class QuietWaitTest {
-    private static final ClientOptions IMPATIENT =
-            ClientOptions.builder().requestTimeout(Duration.ofMillis(50)).build();
+    private static final LockClientOptions IMPATIENT =
+            LockClientOptions.builder().requestTimeout(Duration.ofMillis(50)).build();
 
     @Test
     void deadlineLongAfterTheLastAnswer_isBusyAndNotUnavailable() throws Exception {
         MemoryStore store = MemoryStore.create();
-        try (LockClient other = store.newClient(ClientOptions.defaults());
+        try (LockClient other = store.newClient(LockClientOptions.defaults());
                 Lease held = other.lock("quiet").acquire();
                 LockClient client = store.newClient(IMPATIENT)) {
             assertThat(client.lock("quiet").tryAcquire(Duration.ofMillis(400))).isEmpty();
@@ -33,7 +33,7 @@ final class QuietWaitTest {
     @Test
     void secondWaiterOfAClient_isBusyAndNotUnavailable() throws Exception {
         MemoryStore store = MemoryStore.create();
-        try (LockClient other = store.newClient(ClientOptions.defaults());
+        try (LockClient other = store.newClient(LockClientOptions.defaults());
                 Lease held = other.lock("quiet").acquire();
                 LockClient client = store.newClient(IMPATIENT)) {
             CompletableFuture<Lease> first = client.lock("quiet").acquireAsync(Duration.ofMinutes(5));

@@ -1,7 +1,7 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import java.util.Locale;
 import java.util.Set;
@@ -22,7 +22,7 @@ public final class MemoryLockProvider implements LockProvider {
     }
 
     @Override
-    public LockClient connect(String uri, ClientOptions options) {
+    public LockClient connect(String uri, LockClientOptions options) {
         String prefix = SCHEME + ":";
         if (!uri.toLowerCase(Locale.ROOT).startsWith(prefix)) {
             throw new IllegalArgumentException("not a memory URI; write it as memory:name");

@@ -4,8 +4,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** How a {@link LockClient} behaves. Immutable; made by {@link #builder()}. */
-public final class ClientOptions {
-    private static final ClientOptions DEFAULTS = builder().build();
+public final class LockClientOptions {
+    private static final LockClientOptions DEFAULTS = builder().build();
 
     private final String who;
     private final LockOptions lockOptions;
@@ -15,8 +15,8 @@ public final class ClientOptions {
     private final Duration handOffTime;
     private final boolean leakTracing;
 
-    private ClientOptions(Builder builder) {
-        ClientOptions from = builder.from;
+    private LockClientOptions(Builder builder) {
+        LockClientOptions from = builder.from;
         who = OptionRules.or(builder.who, from == null ? "" : from.who);
         lockOptions = OptionRules.or(builder.lockOptions, from == null ? LockOptions.defaults() : from.lockOptions);
         requestTimeout =
@@ -33,7 +33,7 @@ public final class ClientOptions {
      *
      * @return the defaults
      */
-    public static ClientOptions defaults() {
+    public static LockClientOptions defaults() {
         return DEFAULTS;
     }
 
@@ -129,14 +129,14 @@ public final class ClientOptions {
 
     @Override
     public String toString() {
-        return "ClientOptions[who=" + who + ", lockOptions=" + lockOptions + ", requestTimeout=" + requestTimeout
+        return "LockClientOptions[who=" + who + ", lockOptions=" + lockOptions + ", requestTimeout=" + requestTimeout
                 + ", unavailableTimeout=" + unavailableTimeout + ", handOffLimit=" + handOffLimit + ", handOffTime="
                 + handOffTime + ", leakTracing=" + leakTracing + "]";
     }
 
-    /** Builds {@link ClientOptions}; each value may be set once. Not thread-safe. */
+    /** Builds {@link LockClientOptions}; each value may be set once. Not thread-safe. */
     public static final class Builder {
-        private final @Nullable ClientOptions from;
+        private final @Nullable LockClientOptions from;
         private @Nullable String who;
         private @Nullable LockOptions lockOptions;
         private @Nullable Duration requestTimeout;
@@ -145,7 +145,7 @@ public final class ClientOptions {
         private @Nullable Duration handOffTime;
         private @Nullable Boolean leakTracing;
 
-        private Builder(@Nullable ClientOptions from) {
+        private Builder(@Nullable LockClientOptions from) {
             this.from = from;
         }
 
@@ -260,8 +260,8 @@ public final class ClientOptions {
          *
          * @return immutable options
          */
-        public ClientOptions build() {
-            return new ClientOptions(this);
+        public LockClientOptions build() {
+            return new LockClientOptions(this);
         }
     }
 }

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;

@@ -1,8 +1,8 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
-import dev.holdfast.lock.ClientOptions;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -88,7 +88,7 @@ public final class MemoryStore {
      * @param options the client's options
      * @return an open client, closed by the caller
      */
-    public LockClient newClient(ClientOptions options) {
+    public LockClient newClient(LockClientOptions options) {
         return LockEngine.client(newBackend(), options);
     }
 

@@ -1,4 +1,4 @@
-package dev.holdfast.lock.testkit.memory;
+package dev.holdfast.lock.memory;
 
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Ticket;
