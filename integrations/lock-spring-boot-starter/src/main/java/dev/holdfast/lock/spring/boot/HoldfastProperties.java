@@ -1,0 +1,161 @@
+package dev.holdfast.lock.spring.boot;
+
+import java.time.Duration;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.boot.context.properties.bind.Name;
+
+/**
+ * The properties of an application that begin with {@code holdfast}. What is not set keeps the library's default. Immutable.
+ *
+ * @param enabled Whether there is a lock client.
+ * @param uri Address of the lock store, such as redis://host or etcd://host. By default the application's own data source or
+ *     connection is used.
+ * @param backend Which of the application's own stores has the locks, if several could.
+ * @param who Name under which the holder of a lock is shown. By default spring.application.name.
+ * @param requestTimeout How long one request to the store may take. Default 3s.
+ * @param unavailableTimeout For how long an acquisition without a deadline retries while the store fails. Default 30s.
+ * @param handOffLimit How many times in a row a lock may pass from thread to thread of this process, 0 to 1023. Default 1000.
+ * @param handOffTime For how long after its grant a lock may pass from thread to thread of this process. Default 10ms.
+ * @param leakTracing Whether each lease remembers where it was acquired, for the warning about one that was never closed.
+ * @param lock Options of all locks that have none of their own.
+ * @param locks Named options, by id; each starts from holdfast.lock.
+ * @param jdbc Locks in the application's database.
+ * @param redis Locks over the application's Redis connection.
+ * @param etcd Locks over the application's jetcd client.
+ * @param zookeeper Locks over the application's CuratorFramework.
+ * @param annotation What annotated methods do that do not say otherwise.
+ * @param metrics Meters of the locks.
+ */
+@ConfigurationProperties(prefix = "holdfast", ignoreUnknownFields = false)
+public record HoldfastProperties(
+        @DefaultValue("true") boolean enabled,
+        @Nullable String uri,
+        @Nullable Backend backend,
+        @Nullable String who,
+        @Nullable Duration requestTimeout,
+        @Nullable Duration unavailableTimeout,
+        @Nullable Integer handOffLimit,
+        @Nullable Duration handOffTime,
+        @Nullable Boolean leakTracing,
+        @DefaultValue Lock lock,
+        @DefaultValue Map<String, Lock> locks,
+        @DefaultValue Jdbc jdbc,
+        @DefaultValue Redis redis,
+        @DefaultValue Etcd etcd,
+        @DefaultValue Zookeeper zookeeper,
+        @DefaultValue Annotation annotation,
+        @DefaultValue Metrics metrics) {
+
+    /** A module that can use what the application has: its data source, connection or client. */
+    public enum Backend {
+        /** {@code lock-jdbc} on the {@code DataSource}. */
+        JDBC,
+        /** {@code lock-redis} on the {@code LettuceConnectionFactory}. */
+        REDIS,
+        /** {@code lock-etcd} on the jetcd {@code Client}. */
+        ETCD,
+        /** {@code lock-zookeeper} on the {@code CuratorFramework}. */
+        ZOOKEEPER
+    }
+
+    /** When the tables are created. */
+    public enum InitializeSchema {
+        /** At each start, if they are missing. */
+        ALWAYS,
+        /** On an embedded database only. */
+        EMBEDDED,
+        /** Never; the application's own migrations create them. */
+        NEVER
+    }
+
+    /** What an annotated method does that is called within a transaction. */
+    public enum InTransaction {
+        /** Releases the lock when the transaction has completed, and refuses the commit if the lease was lost. */
+        DEFER,
+        /** The same, with a line in the log at the first call. */
+        WARN,
+        /** Throws before any request. */
+        FAIL
+    }
+
+    /**
+     * Options of locks; null means not set.
+     *
+     * @param lease How long a grant lasts without renewal: for how long a crashed holder blocks others. Default 15s.
+     * @param renewal Whether held locks are renewed in the background (auto) or end with their lease (none). Default auto.
+     * @param maxHold Longest time that one hold may last. Default none.
+     * @param minHold Shortest time that a lock stays taken, even if it is released earlier. Default none.
+     * @param fair Whether processes get the lock strictly in the order of their requests. Default false.
+     * @param interruptOnLoss Whether a thread that holds the lock is interrupted when the lease is lost. Default false.
+     */
+    public record Lock(
+            @Nullable Duration lease,
+            dev.holdfast.lock.@Nullable Renewal renewal,
+            @Nullable Duration maxHold,
+            @Nullable Duration minHold,
+            @Nullable Boolean fair,
+            @Nullable Boolean interruptOnLoss) {}
+
+    /**
+     * Locks in the application's database.
+     *
+     * @param initializeSchema When the tables of the locks are created.
+     * @param strategy How the database keeps a lock: version, unique-index or row-lock. Default version.
+     * @param table Name of the table. By default the strategy's own.
+     * @param notifications Whether PostgreSQL's NOTIFY wakes waiters. By default if the pool has three connections or more.
+     */
+    public record Jdbc(
+            @DefaultValue("embedded") InitializeSchema initializeSchema,
+            @Nullable String strategy,
+            @Nullable String table,
+            @Nullable Boolean notifications) {}
+
+    /**
+     * Locks over the application's Redis connection.
+     *
+     * @param prefix First part of all keys and channels. Default holdfast.
+     */
+    public record Redis(@Nullable String prefix) {}
+
+    /**
+     * Locks over the application's jetcd client.
+     *
+     * @param prefix First part of all keys; ends with a slash. Default holdfast/.
+     */
+    public record Etcd(@Nullable String prefix) {}
+
+    /**
+     * Locks over the application's CuratorFramework.
+     *
+     * @param basePath Path below which the locks are. Default /holdfast.
+     */
+    public record Zookeeper(@Nullable String basePath) {}
+
+    /**
+     * What annotated methods do that do not say otherwise.
+     *
+     * @param enabled Whether annotated methods are locked.
+     * @param longestWait How long a call waits for the lock. By default as long as it takes.
+     * @param order Order of the advice. The default stands outside of transactions.
+     * @param inTransaction What a call within a transaction does: defer the release to its end, the same with a warning, or
+     *     fail.
+     */
+    public record Annotation(
+            @DefaultValue("true") boolean enabled,
+            @Name("wait") @Nullable Duration longestWait,
+            @DefaultValue("2147483547") int order,
+            @DefaultValue("defer") InTransaction inTransaction) {}
+
+    /**
+     * Meters of the locks.
+     *
+     * @param enabled Whether the locks are measured, if Micrometer and lock-micrometer are there.
+     * @param maxNames How many different values the tag of the lock's name may have; further ones count as other.
+     */
+    public record Metrics(
+            @DefaultValue("true") boolean enabled,
+            @DefaultValue("100") int maxNames) {}
+}

@@ -1,0 +1,61 @@
+package dev.holdfast.lock.spring.boot;
+
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spring.NamedLockOptions;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Makes the library's options of the application's properties. */
+final class OptionsOfProperties {
+    private OptionsOfProperties() {}
+
+    static NamedLockOptions named(HoldfastProperties properties) {
+        LockOptions defaults = lock("holdfast.lock", LockOptions.builder(), properties.lock());
+        Map<String, LockOptions> named = new TreeMap<>();
+        properties.locks().forEach((id, own) -> named.put(id, lock("holdfast.locks." + id, defaults.toBuilder(), own)));
+        return new NamedLockOptions(defaults, named);
+    }
+
+    static LockClientOptions client(HoldfastProperties properties, LockOptions defaults, String application) {
+        LockClientOptions.Builder builder = LockClientOptions.builder().lockOptions(defaults);
+        set("holdfast.who", properties.who() == null ? application : properties.who(), builder::who);
+        set("holdfast.request-timeout", properties.requestTimeout(), builder::requestTimeout);
+        set("holdfast.unavailable-timeout", properties.unavailableTimeout(), builder::unavailableTimeout);
+        set("holdfast.hand-off-limit", properties.handOffLimit(), builder::handOffLimit);
+        set("holdfast.hand-off-time", properties.handOffTime(), builder::handOffTime);
+        set("holdfast.leak-tracing", properties.leakTracing(), builder::leakTracing);
+        return builder.build();
+    }
+
+    private static LockOptions lock(String prefix, LockOptions.Builder builder, HoldfastProperties.Lock own) {
+        set(prefix + ".lease", own.lease(), builder::lease);
+        set(prefix + ".renewal", own.renewal(), builder::renewal);
+        set(prefix + ".max-hold", own.maxHold(), builder::maxHold);
+        set(prefix + ".min-hold", own.minHold(), builder::minHold);
+        set(prefix + ".fair", own.fair(), builder::fair);
+        set(prefix + ".interrupt-on-loss", own.interruptOnLoss(), builder::interruptOnLoss);
+        return get(prefix, builder::build);
+    }
+
+    /** Hands a property on, if it is set. */
+    static <T> void set(String property, @Nullable T value, Consumer<T> setter) {
+        if (value != null) {
+            get(property, () -> {
+                setter.accept(value);
+                return value;
+            });
+        }
+    }
+
+    private static <T> T get(String property, Supplier<T> action) {
+        try {
+            return action.get();
+        } catch (IllegalArgumentException e) {
+            throw new InvalidPropertyException(property, e);
+        }
+    }
+}
