@@ -14,6 +14,15 @@ public interface Candidate {
     String name();
 
     /**
+     * The name by which a worker process finds it.
+     *
+     * @return the same, unless the worker has the classes of another commit
+     */
+    default String workerName() {
+        return name();
+    }
+
+    /**
      * What it is there for.
      *
      * @return the role

@@ -2,6 +2,8 @@ package dev.holdfast.benchmarks.cli;
 
 import dev.holdfast.benchmarks.candidate.Candidate;
 import dev.holdfast.benchmarks.candidate.Candidates;
+import dev.holdfast.benchmarks.candidate.Earlier;
+import dev.holdfast.benchmarks.candidate.Role;
 import dev.holdfast.benchmarks.micro.Engine;
 import dev.holdfast.benchmarks.report.Metric;
 import dev.holdfast.benchmarks.report.ResultFiles;
@@ -90,6 +92,14 @@ public final class Bench implements Callable<Integer> {
             showDefaultValue = CommandLine.Help.Visibility.NEVER)
     private @Nullable List<String> jvmOptions;
 
+    @Option(
+            names = "--beside",
+            paramLabel = "NAME=PATH",
+            description =
+                    "Also what is ours on the class path of another commit; bin/bench makes it from a commit's name.",
+            showDefaultValue = CommandLine.Help.Visibility.NEVER)
+    private @Nullable String beside;
+
     @Option(names = "--jmh", description = "Only the engine on the memory backend, by JMH.")
     private boolean jmh;
 
@@ -170,6 +180,9 @@ public final class Bench implements Callable<Integer> {
             for (Candidate candidate : Candidates.of(name)) {
                 if (takes(candidate)) {
                     groups.add(new WorkerGroup(store, candidate, settings(work)));
+                    if (beside != null && candidate.role() == Role.HOLDFAST) {
+                        groups.add(earlier(store, candidate, beside, work));
+                    }
                 }
             }
             Rounds rounds = new Rounds(results, plan(), this::progress);
@@ -183,6 +196,15 @@ public final class Bench implements Callable<Integer> {
         } finally {
             groups.forEach(WorkerGroup::close);
         }
+    }
+
+    private WorkerGroup earlier(Store store, Candidate candidate, String revisionAndPath, Path work) {
+        String[] parts = revisionAndPath.split("=", 2);
+        if (parts.length < 2) {
+            throw new ParameterException(spec.commandLine(), "--beside: not NAME=PATH: " + revisionAndPath);
+        }
+        return new WorkerGroup(
+                store, new Earlier(candidate, parts[0]), settings(work).onClasses(parts[1]));
     }
 
     /** The killed holders, on all stores at once. */
@@ -232,7 +254,7 @@ public final class Bench implements Callable<Integer> {
         if (jvmOptions != null) {
             options.addAll(jvmOptions);
         }
-        return new WorkerSettings(usual.java(), options, work);
+        return usual.with(options);
     }
 
     private static void delete(Path folder) throws IOException {

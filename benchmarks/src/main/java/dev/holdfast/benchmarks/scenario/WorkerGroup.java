@@ -63,7 +63,7 @@ public final class WorkerGroup implements AutoCloseable {
     /** The first {@code count} workers. */
     List<WorkerProcess> workers(int count) throws IOException, InterruptedException {
         while (workers.size() < count) {
-            workers.add(WorkerProcess.start(settings, store.name(), candidate.name(), store.address()));
+            workers.add(WorkerProcess.start(settings, store.name(), candidate.workerName(), store.address()));
         }
         return workers.subList(0, count);
     }

@@ -55,7 +55,7 @@ public final class WorkerProcess implements AutoCloseable {
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                 "-Djava.awt.headless=true",
                 "-cp",
-                System.getProperty("java.class.path"),
+                settings.classPath(),
                 Worker.class.getName(),
                 store,
                 candidate,

@@ -9,8 +9,9 @@ import java.util.List;
  * @param java the binary
  * @param options of the JVM
  * @param folder for logs and records
+ * @param classPath of the worker
  */
-public record WorkerSettings(Path java, List<String> options, Path folder) {
+public record WorkerSettings(Path java, List<String> options, Path folder, String classPath) {
 
     /** Copies the options. */
     public WorkerSettings {
@@ -25,7 +26,10 @@ public record WorkerSettings(Path java, List<String> options, Path folder) {
      */
     public static WorkerSettings usual(Path folder) {
         return new WorkerSettings(
-                Path.of(System.getProperty("java.home"), "bin", "java"), List.of("-Xms192m", "-Xmx384m"), folder);
+                Path.of(System.getProperty("java.home"), "bin", "java"),
+                List.of("-Xms192m", "-Xmx384m"),
+                folder,
+                System.getProperty("java.class.path"));
     }
 
     /**
@@ -35,7 +39,17 @@ public record WorkerSettings(Path java, List<String> options, Path folder) {
      * @return changed settings
      */
     public WorkerSettings with(List<String> others) {
-        return new WorkerSettings(java, others, folder);
+        return new WorkerSettings(java, others, folder, classPath);
+    }
+
+    /**
+     * The same on other classes.
+     *
+     * @param path where they are
+     * @return changed settings
+     */
+    public WorkerSettings onClasses(String path) {
+        return new WorkerSettings(java, options, folder, path);
     }
 
     /**
@@ -45,6 +59,6 @@ public record WorkerSettings(Path java, List<String> options, Path folder) {
      * @return changed settings
      */
     public WorkerSettings on(Path binary) {
-        return new WorkerSettings(binary, options, folder);
+        return new WorkerSettings(binary, options, folder, classPath);
     }
 }
