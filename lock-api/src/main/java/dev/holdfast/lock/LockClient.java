@@ -92,6 +92,14 @@ public interface LockClient extends AutoCloseable {
     List<LockUsage> held();
 
     /**
+     * Returns what this client has left to do and what it did not report. For operators and metrics: it asks no server and
+     * costs a few reads. Works on a closed client too.
+     *
+     * @return the status at this moment
+     */
+    ClientStatus status();
+
+    /**
      * Adds a listener to the events of all locks of this client.
      *
      * @param listener called in order on one thread of the client, never on a locking thread

@@ -6,7 +6,8 @@ import java.time.Duration;
  * Receives the events of a client's locks, for metrics and logs.
  *
  * <p>Calls come in order on one thread of the client, never on a thread that locks or renews: a slow listener delays
- * other listeners, not locks, and if it falls behind by more than 10,000 events the newest are dropped with a warning.
+ * other listeners, not locks, and if it falls behind by more than 10,000 events the newest are dropped with a warning and
+ * counted ({@link ClientStatus#droppedEvents()}).
  * An exception thrown by a listener is logged and otherwise ignored.
  */
 public interface LockListener {
@@ -21,8 +22,8 @@ public interface LockListener {
     default void attempted(String name) {}
 
     /**
-     * A lock was granted. It ends with exactly one {@link #released} or {@link #lost}, unless the client is closed while
-     * the release is in flight.
+     * A lock was granted. It ends with exactly one {@link #released} or {@link #lost}, however the client ends: one that is
+     * closed reports what it holds as lost, and a release that the store does not answer in time as released.
      *
      * @param name the lock's name
      * @param token the grant's fencing token
@@ -71,7 +72,9 @@ public interface LockListener {
      *
      * @param name the lock's name
      * @param token the grant's fencing token
+     * @param held the time from its acquisition until the loss was noticed, or until it was released if the store said only
+     *     then that it was lost
      * @param reason why
      */
-    default void lost(String name, long token, LossReason reason) {}
+    default void lost(String name, long token, Duration held, LossReason reason) {}
 }

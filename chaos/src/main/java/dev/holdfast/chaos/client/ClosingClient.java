@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.client;
 
+import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
@@ -37,6 +38,11 @@ final class ClosingClient implements LockClient {
     @Override
     public List<LockUsage> held() {
         return delegate.held();
+    }
+
+    @Override
+    public ClientStatus status() {
+        return delegate.status();
     }
 
     @Override

@@ -116,7 +116,7 @@ final class Backlog {
         } finally {
             mutex.unlock();
         }
-        boolean again = isWorthAnother(removal, failure);
+        boolean again = isWorthAnother(removal, failure) && !isClosed();
         if (again) {
             add(removal);
         } else {

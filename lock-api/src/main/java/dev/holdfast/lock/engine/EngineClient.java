@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
@@ -116,6 +117,12 @@ final class EngineClient implements LockClient {
     }
 
     @Override
+    public ClientStatus status() {
+        return new ClientStatus(
+                info.name(), engine.releaser().waiting(), engine.events().dropped());
+    }
+
+    @Override
     public void addListener(LockListener listener) {
         engine.events().add(Objects.requireNonNull(listener, "listener"));
     }
@@ -169,6 +176,7 @@ final class EngineClient implements LockClient {
         }
         try {
             engine.releaser().close();
+            engine.requests().stallAll(); // so that each grant ends in one event
             engine.losses().sumUp();
             engine.backend().close();
         } catch (RuntimeException e) {

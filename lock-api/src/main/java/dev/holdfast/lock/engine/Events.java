@@ -6,6 +6,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -17,6 +18,7 @@ final class Events {
     private final List<LockListener> listeners = new CopyOnWriteArrayList<>();
     private final Executor executor;
     private final AtomicBoolean dropping = new AtomicBoolean();
+    private final LongAdder dropped = new LongAdder();
 
     Events(Executor executor) {
         this.executor = executor;
@@ -30,6 +32,11 @@ final class Events {
         listeners.remove(listener);
     }
 
+    /** How many events were not told. */
+    long dropped() {
+        return dropped.sum();
+    }
+
     void tell(Consumer<LockListener> event) {
         if (listeners.isEmpty()) {
             return;
@@ -38,6 +45,7 @@ final class Events {
             executor.execute(() -> listeners.forEach(listener -> call(listener, event)));
             dropping.set(false);
         } catch (RejectedExecutionException | OutOfMemoryError full) { // or no thread
+            dropped.increment();
             if (!dropping.getAndSet(true)) {
                 LOG.warn("lock events are dropped: the listeners are too slow, or the client is closed");
             }

@@ -43,6 +43,7 @@ final class HoldEvents {
             entry.mutex()
                     .afterUnlock(() -> engine.losses().warn(hold.lostException().getMessage()));
         }
-        events.tell(listener -> listener.lost(entry.name(), hold.token, reason));
+        Duration held = Duration.ofNanos(engine.nanos() - hold.acquiredNanos);
+        events.tell(listener -> listener.lost(entry.name(), hold.token, held, reason));
     }
 }

@@ -63,8 +63,17 @@ final class InFlightRequests {
     }
 
     /** Runs what has stalled; returns the nanoseconds until the next one may. */
-    @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // a concurrent set: its iterators allow for removals
     long sweep(long nowNanos) {
+        return sweep(nowNanos, false);
+    }
+
+    /** The client ends: whatever has no answer has stalled, also what had some time left. */
+    void stallAll() {
+        sweep(ticker.nanos(), true);
+    }
+
+    @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // a concurrent set: its iterators allow for removals
+    private long sweep(long nowNanos, boolean all) {
         long next = Housekeeper.NEVER;
         for (Request request : underWay) {
             Runnable onStall = request.onStall;
@@ -72,7 +81,7 @@ final class InFlightRequests {
                 continue;
             }
             long left = request.deadlineNanos - nowNanos;
-            if (left > 0) {
+            if (left > 0 && !all) {
                 next = Math.min(next, left);
             } else if (underWay.remove(request)) {
                 onStall.run();

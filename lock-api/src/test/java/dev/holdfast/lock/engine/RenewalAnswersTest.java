@@ -38,7 +38,7 @@ class RenewalAnswersTest {
             }
 
             @Override
-            public void lost(String name, long token, LossReason reason) {
+            public void lost(String name, long token, Duration held, LossReason reason) {
                 told.add("lost " + name + " " + reason);
             }
         });

@@ -185,7 +185,7 @@ final class Simulation {
             }
 
             @Override
-            public void lost(String name, long token, LossReason reason) {
+            public void lost(String name, long token, Duration held, LossReason reason) {
                 losses++;
                 client.endings.merge(key(name, token), 1, Integer::sum);
             }

@@ -320,4 +320,14 @@ public abstract class LockContract {
             super(context());
         }
     }
+
+    /** See {@link EventSumsContract}. */
+    @Nested
+    @Order(28)
+    @DisplayName("The events of a client")
+    class EventSums extends EventSumsContract {
+        EventSums() {
+            super(context());
+        }
+    }
 }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.stream.Stream;
 
 /** Records the events of a client. Thread-safe. */
 final class Recorder implements LockListener {
@@ -25,6 +26,48 @@ final class Recorder implements LockListener {
 
     long count(String kind, String name) {
         return kinds(name).stream().filter(kind::equals).count();
+    }
+
+    /** How many attempts have begun and not ended. */
+    long openAttempts(String name) {
+        return count("attempted", name) - count("acquired", name) - count("gaveUp", name);
+    }
+
+    /** The tokens that were granted and neither released nor lost. */
+    List<Long> openGrants(String name) {
+        return tokens(name, "acquired")
+                .filter(token -> endsOf(name, token) == 0)
+                .toList();
+    }
+
+    /** Empty, or how many attempts began and ended. */
+    List<String> attemptsThatDoNotAddUp(String name) {
+        long attempted = count("attempted", name);
+        long acquired = count("acquired", name);
+        long gaveUp = count("gaveUp", name);
+        return attempted == acquired + gaveUp
+                ? List.of()
+                : List.of(attempted + " attempted, " + acquired + " acquired, " + gaveUp + " gave up");
+    }
+
+    /** The tokens that were granted or ended otherwise than once. */
+    List<String> grantsThatDoNotAddUp(String name) {
+        return tokens(name, "acquired", "released", "lost")
+                .distinct()
+                .filter(token ->
+                        tokens(name, "acquired").filter(token::equals).count() != 1 || endsOf(name, token) != 1)
+                .map(token -> "token " + token + ": " + endsOf(name, token) + " ends")
+                .toList();
+    }
+
+    private long endsOf(String name, Long token) {
+        return tokens(name, "released", "lost").filter(token::equals).count();
+    }
+
+    private Stream<Long> tokens(String name, String... kinds) {
+        return of(name).stream()
+                .filter(event -> List.of(kinds).contains(event.kind()))
+                .map(Event::token);
     }
 
     @Override
@@ -58,7 +101,7 @@ final class Recorder implements LockListener {
     }
 
     @Override
-    public void lost(String name, long token, LossReason reason) {
+    public void lost(String name, long token, Duration held, LossReason reason) {
         add("lost", name, token, reason.name());
     }
 

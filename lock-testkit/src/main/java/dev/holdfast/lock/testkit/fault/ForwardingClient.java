@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit.fault;
 
+import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
@@ -50,6 +51,11 @@ public class ForwardingClient implements LockClient {
     @Override
     public List<LockUsage> held() {
         return delegate.held();
+    }
+
+    @Override
+    public ClientStatus status() {
+        return delegate.status();
     }
 
     @Override

@@ -72,8 +72,8 @@ final class BrokenClients {
                 super.addListener(listener);
                 super.addListener(new LockListener() {
                     @Override
-                    public void lost(String name, long token, LossReason reason) {
-                        listener.lost(name, token, reason);
+                    public void lost(String name, long token, Duration held, LossReason reason) {
+                        listener.lost(name, token, held, reason);
                     }
                 });
             }
