@@ -3,14 +3,25 @@ package dev.holdfast.lock.spring.boot;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spring.NamedLockOptions;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.annotation.Value;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Import;
+import org.springframework.context.annotation.ImportRuntimeHints;
+import org.springframework.context.annotation.Lazy;
 
-/** Makes a {@link LockClient} of the application's properties and beans, unless it has one. */
+/**
+ * Makes a {@link LockClient} of the application's properties and beans, unless it has one: from {@code holdfast.uri}, or on the
+ * application's own data source or connection. A property that the library refuses, and a store that does not answer, end the
+ * start.
+ */
 @AutoConfiguration(
         afterName = {
             "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
@@ -20,6 +31,8 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(HoldfastProperties.class)
+@ImportRuntimeHints(HoldfastRuntimeHints.class)
+@Import({JdbcBackend.class, RedisBackend.class, EtcdBackend.class, ZooKeeperBackend.class})
 public final class HoldfastAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */
@@ -42,10 +55,27 @@ public final class HoldfastAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    LockClient lockClient(HoldfastProperties properties, LockClientOptions options) {
-        if (properties.uri() == null) {
-            throw new IllegalStateException("no lock store: set holdfast.uri");
+    LockClient lockClient(
+            HoldfastProperties properties,
+            LockClientOptions options,
+            ObjectProvider<BackendCandidate> candidates,
+            ObjectProvider<DatabaseReady> ready) {
+        String uri = properties.uri();
+        if (uri != null && uri.regionMatches(true, 0, "jdbc:", 0, 5)) {
+            ready.getObject(); // perhaps the application's own database, and its migrations create the table
         }
-        return LockClient.connect(properties.uri(), options);
+        return StoreChoice.open(properties, candidates.orderedStream().toList(), options);
+    }
+
+    @Bean
+    @Lazy
+    @DependsOnDatabaseInitialization
+    DatabaseReady holdfastDatabaseReady() {
+        return new DatabaseReady();
+    }
+
+    @Bean
+    static LockClientLifecycle holdfastLifecycle(ApplicationContext context, ConfigurableListableBeanFactory beans) {
+        return new LockClientLifecycle(context, beans);
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.boot;
 
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -52,13 +53,44 @@ public record HoldfastProperties(
     /** A module that can use what the application has: its data source, connection or client. */
     public enum Backend {
         /** {@code lock-jdbc} on the {@code DataSource}. */
-        JDBC,
+        JDBC("lock-jdbc", "DataSource"),
         /** {@code lock-redis} on the {@code LettuceConnectionFactory}. */
-        REDIS,
+        REDIS("lock-redis", "LettuceConnectionFactory"),
         /** {@code lock-etcd} on the jetcd {@code Client}. */
-        ETCD,
+        ETCD("lock-etcd", "jetcd Client"),
         /** {@code lock-zookeeper} on the {@code CuratorFramework}. */
-        ZOOKEEPER
+        ZOOKEEPER("lock-zookeeper", "CuratorFramework");
+
+        private final String module;
+        private final String beanType;
+
+        Backend(String module, String beanType) {
+            this.module = module;
+            this.beanType = beanType;
+        }
+
+        String module() {
+            return module;
+        }
+
+        String beanType() {
+            return beanType;
+        }
+
+        /** The value of {@code holdfast.backend}. */
+        String property() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+    }
+
+    /** How the database keeps a lock; docs/jdbc.md compares them. */
+    public enum Strategy {
+        /** One row a name that stays. */
+        VERSION,
+        /** One row for each name in use. */
+        UNIQUE_INDEX,
+        /** A row that a transaction keeps locked, on a connection of its own. */
+        ROW_LOCK
     }
 
     /** When the tables are created. */
@@ -103,13 +135,13 @@ public record HoldfastProperties(
      * Locks in the application's database.
      *
      * @param initializeSchema When the tables of the locks are created.
-     * @param strategy How the database keeps a lock: version, unique-index or row-lock. Default version.
+     * @param strategy How the database keeps a lock. Default version.
      * @param table Name of the table. By default the strategy's own.
      * @param notifications Whether PostgreSQL's NOTIFY wakes waiters. By default if the pool has three connections or more.
      */
     public record Jdbc(
             @DefaultValue("embedded") InitializeSchema initializeSchema,
-            @Nullable String strategy,
+            @Nullable Strategy strategy,
             @Nullable String table,
             @Nullable Boolean notifications) {}
 

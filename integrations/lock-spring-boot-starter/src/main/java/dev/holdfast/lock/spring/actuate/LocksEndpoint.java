@@ -1,0 +1,149 @@
+package dev.holdfast.lock.spring.actuate;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockUsage;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+
+/**
+ * The actuator endpoint {@code locks}. {@code /actuator/locks} lists what this process holds and waits for, without asking a
+ * server; {@code /actuator/locks/orders/42} asks the server who holds {@code orders/42}. Nothing here ends a lock: a holder that
+ * does not know that it lost its lock is what locks are there to prevent.
+ *
+ * <p>Thread-safe.
+ */
+@Endpoint(id = "locks")
+public final class LocksEndpoint {
+    private final Map<String, LockClient> clients;
+
+    /**
+     * Creates the endpoint.
+     *
+     * @param clients the application's clients, by the names of their beans; copied
+     */
+    public LocksEndpoint(Map<String, LockClient> clients) {
+        this.clients = new TreeMap<>(clients);
+    }
+
+    /**
+     * Lists the locks that this process holds or waits for.
+     *
+     * @return the locks by client, ordered by name; each entry is consistent by itself
+     */
+    @ReadOperation
+    public HereDescriptor locks() {
+        Map<String, List<LockDescriptor>> found = new TreeMap<>();
+        clients.forEach((bean, client) -> found.put(
+                bean,
+                client.held().stream()
+                        .sorted(Comparator.comparing(LockUsage::name))
+                        .map(LockDescriptor::of)
+                        .toList()));
+        return new HereDescriptor(found);
+    }
+
+    /**
+     * Asks the store of each client who holds a lock.
+     *
+     * @param name the parts of the lock's name between slashes
+     * @return the holders by client; a client without one is not listed
+     * @throws IllegalArgumentException if the name is not acceptable
+     * @throws dev.holdfast.lock.LockUnavailableException if a store does not answer
+     */
+    @ReadOperation
+    public ServerDescriptor lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
+        String joined = String.join("/", name);
+        Map<String, HolderDescriptor> holders = new TreeMap<>();
+        clients.forEach((bean, client) ->
+                client.holder(joined).ifPresent(holder -> holders.put(bean, HolderDescriptor.of(holder))));
+        return new ServerDescriptor(joined, holders);
+    }
+
+    /**
+     * The answer about this process. Immutable.
+     *
+     * @param clients the locks by the client's bean
+     */
+    public record HereDescriptor(Map<String, List<LockDescriptor>> clients) {}
+
+    /**
+     * The answer about a lock on its server. Immutable.
+     *
+     * @param name the lock's name
+     * @param holders who has it, by the client's bean; empty if nobody does
+     */
+    public record ServerDescriptor(String name, Map<String, HolderDescriptor> holders) {}
+
+    /**
+     * A holder, as the server knows it. Immutable.
+     *
+     * @param who the name that the holder gave itself, possibly empty
+     * @param host its host
+     * @param pid its process id
+     * @param since when it got the lock
+     * @param token the fencing token
+     */
+    public record HolderDescriptor(String who, String host, long pid, Instant since, long token) {
+        static HolderDescriptor of(HolderInfo holder) {
+            return new HolderDescriptor(holder.who(), holder.host(), holder.pid(), holder.since(), holder.token());
+        }
+    }
+
+    /**
+     * A lock of this process. Immutable.
+     *
+     * @param name the lock's name
+     * @param holder who of this process has it; null if nobody does
+     * @param waiters who of this process waits, first come first
+     */
+    public record LockDescriptor(String name, @Nullable HereHolder holder, List<HereWaiter> waiters) {
+        static LockDescriptor of(LockUsage usage) {
+            return new LockDescriptor(
+                    usage.name(),
+                    usage.holder().map(HereHolder::of).orElse(null),
+                    usage.waiters().stream().map(HereWaiter::of).toList());
+        }
+    }
+
+    /**
+     * Who of this process has a lock. Immutable.
+     *
+     * @param token the fencing token
+     * @param thread the thread that acquired it; null if it has ended
+     * @param lease true if a lease owns it, false if the thread does
+     * @param since when it was acquired
+     * @param remainingMillis for how long it is valid without a renewal, in milliseconds
+     */
+    public record HereHolder(long token, @Nullable String thread, boolean lease, Instant since, long remainingMillis) {
+        static HereHolder of(LockUsage.Holder holder) {
+            return new HereHolder(
+                    holder.token(),
+                    holder.thread().orElse(null),
+                    holder.lease(),
+                    holder.since(),
+                    holder.remaining().toMillis());
+        }
+    }
+
+    /**
+     * Who of this process waits for a lock. Immutable.
+     *
+     * @param thread the thread that asks
+     * @param async true if that thread does not wait itself
+     * @param lease true if it asks for a lease
+     * @param since since when
+     */
+    public record HereWaiter(String thread, boolean async, boolean lease, Instant since) {
+        static HereWaiter of(LockUsage.Waiter waiter) {
+            return new HereWaiter(waiter.thread(), waiter.async(), waiter.lease(), waiter.since());
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package dev.holdfast.lock.spring.boot;
+
+import dev.holdfast.lock.LockProvider;
+import java.util.ServiceLoader;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aot.hint.MemberCategory;
+import org.springframework.aot.hint.RuntimeHints;
+import org.springframework.aot.hint.RuntimeHintsRegistrar;
+
+/** What a native image has to keep: the providers of the backends on the class path, and the schema files of lock-jdbc. */
+final class HoldfastRuntimeHints implements RuntimeHintsRegistrar {
+    @Override
+    public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {
+        hints.resources().registerPattern("META-INF/services/" + LockProvider.class.getName());
+        hints.resources().registerPattern("dev/holdfast/lock/jdbc/*.sql");
+        ServiceLoader.load(LockProvider.class, loader).stream()
+                .forEach(provider ->
+                        hints.reflection().registerType(provider.type(), MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS));
+    }
+}

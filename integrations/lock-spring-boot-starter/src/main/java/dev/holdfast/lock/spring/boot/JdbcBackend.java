@@ -1,0 +1,58 @@
+package dev.holdfast.lock.spring.boot;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.jdbc.JdbcLocks;
+import dev.holdfast.lock.jdbc.JdbcStrategy;
+import dev.holdfast.lock.spring.boot.HoldfastProperties.Backend;
+import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
+import dev.holdfast.lock.spring.boot.HoldfastProperties.Jdbc;
+import javax.sql.DataSource;
+import org.springframework.beans.factory.ListableBeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.util.ClassUtils;
+
+/** Locks in the application's database, whose tables are there before the client is. */
+@Configuration(proxyBeanMethods = false)
+@ConditionalOnClass({JdbcLocks.class, DataSource.class})
+@ConditionalOnBean(DataSource.class)
+class JdbcBackend {
+    private static final boolean DETECTS_EMBEDDED = ClassUtils.isPresent(
+            "org.springframework.boot.jdbc.EmbeddedDatabaseConnection", JdbcBackend.class.getClassLoader());
+
+    @Bean
+    BackendCandidate holdfastJdbc(
+            HoldfastProperties properties,
+            ListableBeanFactory beans,
+            ObjectProvider<DataSource> dataSources,
+            ObjectProvider<DatabaseReady> ready) {
+        return OnlyBean.candidate(Backend.JDBC, DataSource.class, dataSources, beans, (dataSource, options) -> {
+            ready.getObject();
+            return open(dataSource, properties.jdbc(), options);
+        });
+    }
+
+    private static LockClient open(DataSource dataSource, Jdbc properties, LockClientOptions options) {
+        JdbcLocks.Builder builder = JdbcLocks.builder(dataSource).options(options);
+        OptionsOfProperties.set(
+                "holdfast.jdbc.strategy",
+                properties.strategy(),
+                strategy -> builder.strategy(JdbcStrategy.valueOf(strategy.name())));
+        OptionsOfProperties.set("holdfast.jdbc.table", properties.table(), builder::table);
+        OptionsOfProperties.set("holdfast.jdbc.notifications", properties.notifications(), builder::notifications);
+        return builder.createTable(creates(properties.initializeSchema(), dataSource))
+                .build();
+    }
+
+    private static boolean creates(InitializeSchema when, DataSource dataSource) {
+        return when == InitializeSchema.ALWAYS
+                || when == InitializeSchema.EMBEDDED
+                        && DETECTS_EMBEDDED
+                        && EmbeddedDatabaseConnection.isEmbedded(dataSource);
+    }
+}

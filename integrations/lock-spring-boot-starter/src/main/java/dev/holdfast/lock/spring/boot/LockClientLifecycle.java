@@ -1,0 +1,66 @@
+package dev.holdfast.lock.spring.boot;
+
+import dev.holdfast.lock.LockClient;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextClosedEvent;
+
+/**
+ * Closes the application's lock clients, its own ones among them, when the application ends: after the web server and the
+ * executors have finished what they were doing, and before the connection factories and pools, through which the locks are
+ * released, stop. So an instance that is told to end leaves no lock behind.
+ *
+ * <p>Spring stops from the highest phase to the lowest: the web server at {@code Integer.MAX_VALUE - 2048} and above, executors
+ * and schedulers at half of {@code MAX_VALUE}, connection factories at 0, and destroys pools last. A context that is only
+ * stopped or paused, and may start again, keeps its clients.
+ */
+final class LockClientLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+    /** Below the executors, above all else. */
+    static final int PHASE = Integer.MAX_VALUE / 4;
+
+    private final ApplicationContext context;
+    private final ConfigurableListableBeanFactory beans;
+    private volatile boolean running;
+    private volatile boolean ending;
+
+    LockClientLifecycle(ApplicationContext context, ConfigurableListableBeanFactory beans) {
+        this.context = context;
+        this.beans = beans;
+    }
+
+    @Override
+    public void onApplicationEvent(ContextClosedEvent event) {
+        if (event.getApplicationContext() == context) {
+            ending = true;
+        }
+    }
+
+    @Override
+    public void start() {
+        running = true;
+    }
+
+    @Override
+    public void stop() {
+        running = false;
+        if (ending) {
+            for (String name : beans.getBeanNamesForType(LockClient.class, true, false)) {
+                if (beans.containsSingleton(name)) { // a lazy one that was never needed is not made now
+                    beans.getBean(name, LockClient.class).close();
+                }
+            }
+        }
+    }
+
+    @Override
+    public boolean isRunning() {
+        return running;
+    }
+
+    @Override
+    public int getPhase() {
+        return PHASE;
+    }
+}

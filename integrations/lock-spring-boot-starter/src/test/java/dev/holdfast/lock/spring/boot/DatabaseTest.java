@@ -1,0 +1,83 @@
+package dev.holdfast.lock.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockClient;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceInitializationAutoConfiguration;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** Who creates the table of the locks, and when. */
+class DatabaseTest {
+    private static final String OWN_SCRIPT =
+            "spring.sql.init.schema-locations=classpath:dev/holdfast/lock/jdbc/version-h2.sql";
+
+    @TempDir
+    Path folder;
+
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(
+                    HoldfastAutoConfiguration.class,
+                    DataSourceAutoConfiguration.class,
+                    DataSourceInitializationAutoConfiguration.class));
+
+    @Test
+    void client_waitsForTheApplicationsMigrations() {
+        runner.withPropertyValues("holdfast.jdbc.initialize-schema=never", OWN_SCRIPT)
+                .run(context -> assertThat(
+                                context.getBean(LockClient.class).lock("a").tryLock())
+                        .isTrue());
+    }
+
+    @Test
+    void clientOfAJdbcUri_waitsForTheApplicationsMigrations() {
+        runner.withPropertyValues(
+                        "spring.datasource.url=jdbc:h2:mem:by-uri;DB_CLOSE_DELAY=-1",
+                        "holdfast.uri=jdbc:h2:mem:by-uri;USER=sa",
+                        OWN_SCRIPT)
+                .run(context -> assertThat(
+                                context.getBean(LockClient.class).lock("a").tryLock())
+                        .isTrue());
+    }
+
+    @Test
+    void never_createsNothing_andSaysTheStatement() {
+        runner.withPropertyValues("holdfast.jdbc.initialize-schema=never")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .startsWith("The lock store refuses the application: lock table 'holdfast_lock' is missing")
+                        .contains("CREATE TABLE IF NOT EXISTS holdfast_lock"));
+    }
+
+    @Test
+    void embedded_isTheDefault_andCreatesNothingOnAFile() {
+        String file = "spring.datasource.url=jdbc:h2:file:" + folder.resolve("shop");
+        runner.withPropertyValues(file)
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .contains("'holdfast_lock' is missing"));
+        runner.withPropertyValues(file, "holdfast.jdbc.initialize-schema=always", "holdfast.jdbc.table=locks")
+                .run(context -> assertThat(
+                                context.getBean(LockClient.class).lock("a").tryLock())
+                        .isTrue());
+        runner.withPropertyValues(file, "holdfast.jdbc.initialize-schema=never", "holdfast.jdbc.table=locks")
+                .run(context ->
+                        assertThat(context).as("the table is still there").hasNotFailed());
+    }
+
+    @Test
+    void strategyAndTable_reachTheClient() {
+        runner.withPropertyValues("holdfast.jdbc.strategy=row-lock")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .contains("strategy ROW_LOCK is not for H2"));
+        runner.withPropertyValues("holdfast.jdbc.table=no-such-name")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .startsWith("The value of holdfast.jdbc.table is not acceptable: "));
+    }
+}

@@ -1,0 +1,184 @@
+package dev.holdfast.lock.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spring.NamedLockOptions;
+import dev.holdfast.lock.spring.boot.HoldfastProperties.InTransaction;
+import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.autoconfigure.AutoConfigurations;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+
+/** Each property reaches the library, and one that it refuses ends the start with its name. */
+class HoldfastPropertiesTest {
+    private final ApplicationContextRunner runner = new ApplicationContextRunner()
+            .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+            .withPropertyValues("holdfast.uri=memory:");
+
+    @Test
+    void nothingSet_keepsTheLibrarysDefaults() {
+        runner.run(context -> {
+            assertThat(context.getBean(LockClientOptions.class).toString())
+                    .isEqualTo(LockClientOptions.defaults().toString());
+            HoldfastProperties properties = context.getBean(HoldfastProperties.class);
+            assertThat(properties.jdbc().initializeSchema()).isEqualTo(InitializeSchema.EMBEDDED);
+            assertThat(properties.annotation().longestWait()).isNull();
+            assertThat(properties.annotation().inTransaction()).isEqualTo(InTransaction.DEFER);
+            assertThat(properties.annotation().order()).isEqualTo(Integer.MAX_VALUE - 100);
+            assertThat(properties.metrics().maxNames()).isEqualTo(100);
+        });
+    }
+
+    @Test
+    void clientProperties_reachTheClientsOptions() {
+        runner.withPropertyValues(
+                        "holdfast.who=till-1",
+                        "holdfast.request-timeout=2s",
+                        "holdfast.unavailable-timeout=20s",
+                        "holdfast.hand-off-limit=7",
+                        "holdfast.hand-off-time=5ms",
+                        "holdfast.leak-tracing=true",
+                        "holdfast.lock.lease=9s")
+                .run(context -> {
+                    LockClientOptions options = context.getBean(LockClientOptions.class);
+                    assertThat(options.who()).isEqualTo("till-1");
+                    assertThat(options.requestTimeout()).isEqualTo(Duration.ofSeconds(2));
+                    assertThat(options.unavailableTimeout()).isEqualTo(Duration.ofSeconds(20));
+                    assertThat(options.handOffLimit()).isEqualTo(7);
+                    assertThat(options.handOffTime()).isEqualTo(Duration.ofMillis(5));
+                    assertThat(options.leakTracing()).isTrue();
+                    assertThat(context.getBean(LockClient.class)
+                                    .lock("a")
+                                    .options()
+                                    .lease())
+                            .isEqualTo(Duration.ofSeconds(9));
+                });
+    }
+
+    @Test
+    void who_isTheApplicationsNameByDefault() {
+        runner.withPropertyValues("spring.application.name=shop")
+                .run(context -> assertThat(
+                                context.getBean(LockClientOptions.class).who())
+                        .isEqualTo("shop"));
+    }
+
+    @Test
+    void namedOptions_startFromTheDefaults() {
+        runner.withPropertyValues(
+                        "holdfast.lock.lease=9s",
+                        "holdfast.lock.interrupt-on-loss=true",
+                        "holdfast.locks.nightly.max-hold=1h",
+                        "holdfast.locks.nightly.min-hold=5m",
+                        "holdfast.locks.once.renewal=none",
+                        "holdfast.locks.once.fair=true",
+                        "holdfast.locks.once.lease=1m")
+                .run(context -> {
+                    NamedLockOptions options = context.getBean(NamedLockOptions.class);
+                    assertThat(options.defaults())
+                            .isEqualTo(LockOptions.builder()
+                                    .lease(Duration.ofSeconds(9))
+                                    .interruptOnLoss(true)
+                                    .build());
+                    assertThat(options.get("nightly"))
+                            .isEqualTo(options.defaults().toBuilder()
+                                    .maxHold(Duration.ofHours(1))
+                                    .minHold(Duration.ofMinutes(5))
+                                    .build());
+                    assertThat(options.get("once").renewal()).isEqualTo(Renewal.NONE);
+                    assertThat(options.get("once").fair()).isTrue();
+                    assertThat(options.get("once").lease()).isEqualTo(Duration.ofMinutes(1));
+                    assertThatThrownBy(() -> options.get("nigthly"))
+                            .hasMessage(
+                                    "no lock options 'nigthly'; there are [nightly, once]; set holdfast.locks.nigthly.*");
+                });
+    }
+
+    @Test
+    void annotationProperties_areBound() {
+        runner.withPropertyValues(
+                        "holdfast.annotation.wait=5s",
+                        "holdfast.annotation.order=17",
+                        "holdfast.annotation.in-transaction=fail",
+                        "holdfast.annotation.enabled=false",
+                        "holdfast.metrics.enabled=false",
+                        "holdfast.metrics.max-names=10")
+                .run(context -> {
+                    HoldfastProperties properties = context.getBean(HoldfastProperties.class);
+                    assertThat(properties.annotation())
+                            .isEqualTo(new HoldfastProperties.Annotation(
+                                    false, Duration.ofSeconds(5), 17, InTransaction.FAIL));
+                    assertThat(properties.metrics()).isEqualTo(new HoldfastProperties.Metrics(false, 10));
+                });
+    }
+
+    @Test
+    void refusedValues_endTheStartWithTheirName() {
+        for (String[] wrong : new String[][] {
+            {"holdfast.lock.lease=0s", "holdfast.lock.lease", "lease must be"},
+            {"holdfast.locks.nightly.lease=-1s", "holdfast.locks.nightly.lease", "lease must be"},
+            {"holdfast.hand-off-limit=2000", "holdfast.hand-off-limit", "0 to 1023"},
+            {"holdfast.request-timeout=0s", "holdfast.request-timeout", "requestTimeout must be"},
+            {"holdfast.uri=rediss//x", "holdfast.uri", ""},
+        }) {
+            runner.withPropertyValues(wrong[0]).run(context -> {
+                FailureAnalysis analysis = FailureAnalyses.of(context.getStartupFailure());
+                assertThat(analysis.getDescription())
+                        .startsWith("The value of " + wrong[1] + " is not acceptable: ")
+                        .contains(wrong[2]);
+                assertThat(analysis.getAction()).contains(wrong[1]);
+            });
+        }
+        runner.withPropertyValues("holdfast.locks.nightly.max-hold=1m", "holdfast.locks.nightly.min-hold=2m")
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .contains("holdfast.locks.nightly ", "minHold PT2M is longer than maxHold PT1M"));
+    }
+
+    @Test
+    void unknownProperties_endTheStart() {
+        for (String unknown : List.of("holdfast.leese=1s", "holdfast.lock.leese=1s", "holdfast.locks.a.leese=1s")) {
+            runner.withPropertyValues(unknown)
+                    .run(context -> assertThat(context.getStartupFailure())
+                            .rootCause()
+                            .hasMessageContaining(unknown.substring(0, unknown.indexOf('='))));
+        }
+        runner.withPropertyValues("holdfast.backend=mongo")
+                .run(context ->
+                        assertThat(context.getStartupFailure()).rootCause().hasMessageContaining("Backend.mongo"));
+    }
+
+    @Test
+    void metadata_describesEveryProperty() throws IOException {
+        String metadata = Files.readString(Path.of("target/classes/META-INF/spring-configuration-metadata.json"));
+        assertThat(metadata)
+                .contains(
+                        "\"holdfast.enabled\"",
+                        "\"holdfast.uri\"",
+                        "\"holdfast.backend\"",
+                        "\"holdfast.lock.max-hold\"",
+                        "\"holdfast.locks\"",
+                        "\"holdfast.jdbc.initialize-schema\"",
+                        "\"holdfast.redis.prefix\"",
+                        "\"holdfast.annotation.wait\"",
+                        "\"holdfast.annotation.in-transaction\"",
+                        "\"holdfast.metrics.enabled\"");
+        String[] properties =
+                metadata.substring(metadata.indexOf("\"properties\"")).split("\\{");
+        assertThat(properties).hasSizeGreaterThan(25);
+        for (int i = 1; i < properties.length && properties[i].contains("\"name\": \"holdfast."); i++) {
+            assertThat(properties[i]).contains("\"description\"");
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package dev.holdfast.lock.spring.test;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.memory.MemoryStore;
+import java.time.Duration;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.annotation.Autowired;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.autoconfigure.json.JsonTest;
+import org.springframework.boot.test.context.SpringBootTest;
+
+/** Tests of an application whose store is not there. */
+class AutoConfigureLocksTest {
+
+    @Nested
+    @SpringBootTest(
+            classes = Application.class,
+            properties = {"holdfast.uri=redis://127.0.0.1:1", "holdfast.lock.lease=40s"})
+    @AutoConfigureLocks
+    class AWholeApplication {
+        @Autowired
+        LockClient locks;
+
+        @Autowired
+        MemoryStore store;
+
+        @Test
+        void locks_areInMemory_withTheApplicationsOptions_andCanBeTaken() throws Exception {
+            Lease lease = locks.lock("a").acquire();
+            assertThat(store.entries("a")).isEqualTo(1);
+            assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(30));
+
+            try (LockClient other = store.newClient(LockClientOptions.defaults())) {
+                assertThat(other.lock("a").tryLock()).isFalse();
+                store.expire("a");
+                assertThat(other.lock("a").tryLock()).isTrue();
+            }
+        }
+    }
+
+    @Nested
+    @JsonTest
+    @AutoConfigureLocks
+    class ASlice {
+        @Autowired
+        LockClient locks;
+
+        @Test
+        void locks_areThereToo() {
+            assertThat(locks.lock("a").tryLock()).isTrue();
+        }
+    }
+
+    @SpringBootConfiguration
+    @EnableAutoConfiguration
+    static class Application {}
+}
