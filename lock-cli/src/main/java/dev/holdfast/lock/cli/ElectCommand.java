@@ -1,0 +1,125 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.cli.process.PosixSignal;
+import dev.holdfast.lock.cli.process.Signals;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code holdfast elect}: a program that is kept running on one node. */
+@Command(
+        name = "elect",
+        mixinStandardHelpOptions = true,
+        customSynopsis = {
+            "holdfast elect [--store URI] [--lease DUR] [--max-hold DUR] [--grace DUR]",
+            "               [--on-loss term|ignore] [--back-off DUR] [--who TEXT] [-v] NAME -- COMMAND..."
+        },
+        description = {
+            "Keeps COMMAND running on one of the nodes that give this command: the one that holds the lock NAME.",
+            "When COMMAND ends, or its lease is lost, the lock is released, and this node stands again after a pause. TERM and"
+                    + " INT end COMMAND and this command; HUP goes to COMMAND only."
+        },
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {
+            "n:128 and the number of the signal that ended this command.",
+            "64:The options are wrong.",
+            "69:The store could not be reached at the start.",
+            "78:The store refuses us, or its address is wrong.",
+            "126:COMMAND cannot be executed.",
+            "127:COMMAND is not found."
+        })
+final class ElectCommand implements Callable<Integer> {
+    private static final int LONGEST_BACK_OFF = 32;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private StoreOptions store = new StoreOptions();
+
+    @Mixin
+    private LeaseOptions lease = new LeaseOptions();
+
+    @Option(
+            names = "--back-off",
+            paramLabel = "DUR",
+            defaultValue = "1s",
+            description =
+                    "The pause before this node stands again; doubled each time, up to 32 times, and short again after"
+                            + " COMMAND ran for longer than the pause. Default: ${DEFAULT-VALUE}.")
+    private Duration backOff = Duration.ofSeconds(1);
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The lock's name, such as services/importer.")
+    private String name = "";
+
+    @Parameters(index = "1..*", arity = "1..*", paramLabel = "COMMAND", description = "The program and its arguments.")
+    private List<String> command = List.of();
+
+    @SuppressWarnings("NullAway.Init")
+    ElectCommand() {}
+
+    @Override
+    public Integer call() throws Exception {
+        store.applyVerbosity();
+        lease.grace();
+        Signals signals = Signals.receive();
+        LockRunner runner = new LockRunner(lease, signals, this::say);
+        try (LockClient client = store.connect()) {
+            DistributedLock lock = runner.lock(client, name);
+            int pauses = 1;
+            while (true) {
+                long begun = System.nanoTime();
+                Integer status = standOnce(client, lock, runner);
+                if (signals.asked().isPresent()) {
+                    return signals.asked().get().status();
+                } else if (status != null && isUnusable(status)) {
+                    return status;
+                }
+                Duration pause = backOff.multipliedBy(pauses);
+                boolean ranWell = System.nanoTime() - begun > pause.toNanos();
+                pauses = ranWell ? 1 : Math.min(pauses * 2, LONGEST_BACK_OFF);
+                new CountDownLatch(1).await(pause.toMillis(), TimeUnit.MILLISECONDS); // a signal interrupts it
+            }
+        } catch (InterruptedException e) {
+            return signals.asked().map(PosixSignal::status).orElse(ExitStatus.SOFTWARE);
+        }
+    }
+
+    /** Waits to be elected and runs the command; null if the store failed meanwhile. */
+    private @Nullable Integer standOnce(LockClient client, DistributedLock lock, LockRunner runner)
+            throws InterruptedException {
+        Lease elected;
+        try (Progress progress = Progress.start(client, name, spec.commandLine().getErr())) {
+            elected = lock.acquire();
+        } catch (LockUnavailableException | LeaseLostException e) {
+            say(e.getMessage() + "; trying again");
+            return null;
+        }
+        say("elected, token " + elected.token());
+        int status = runner.run(elected, command);
+        say("the command ended with " + status);
+        return status;
+    }
+
+    private static boolean isUnusable(int status) {
+        return status == 126 || status == 127;
+    }
+
+    private void say(String message) {
+        Failures.say(spec.commandLine(), message);
+    }
+}

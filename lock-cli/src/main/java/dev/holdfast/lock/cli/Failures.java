@@ -1,0 +1,40 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockTimeoutException;
+import picocli.CommandLine;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.ParseResult;
+
+/** One line for what went wrong, and the exit status that says of what kind it was. */
+final class Failures implements IExecutionExceptionHandler {
+
+    @Override
+    public int handleExecutionException(Exception failure, CommandLine command, ParseResult parsed) {
+        say(command, String.valueOf(failure.getMessage()));
+        return status(failure);
+    }
+
+    /** A line on standard error, such as other commands print it. */
+    static void say(CommandLine command, String message) {
+        command.getErr().println("holdfast: " + message);
+        command.getErr().flush();
+    }
+
+    static int status(Throwable failure) {
+        if (failure instanceof UsageException) {
+            return ExitStatus.USAGE;
+        } else if (failure instanceof LockConfigurationException || failure instanceof IllegalArgumentException) {
+            return ExitStatus.CONFIGURATION;
+        } else if (failure instanceof LeaseLostException) {
+            return ExitStatus.LOST;
+        } else if (failure instanceof LockTimeoutException) {
+            return ExitStatus.BUSY;
+        } else if (failure instanceof LockException) {
+            return ExitStatus.UNAVAILABLE;
+        }
+        return ExitStatus.SOFTWARE;
+    }
+}

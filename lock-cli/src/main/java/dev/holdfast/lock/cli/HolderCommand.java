@@ -1,0 +1,68 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockClient;
+import java.io.PrintWriter;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code holdfast holder}: who holds a lock. */
+@Command(
+        name = "holder",
+        mixinStandardHelpOptions = true,
+        description =
+                "Says who holds the lock NAME. The answer may be stale already; do not decide by it whether to write.",
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {
+            "0:Somebody holds it.",
+            "1:Nobody does.",
+            "64:The options are wrong.",
+            "69:The store cannot be reached.",
+            "78:The store refuses us, or its address is wrong."
+        })
+final class HolderCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private StoreOptions store = new StoreOptions();
+
+    @Option(names = "--json", description = "Print one JSON object.")
+    private boolean json;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The lock's name.")
+    private String name = "";
+
+    @SuppressWarnings("NullAway.Init")
+    HolderCommand() {}
+
+    @Override
+    public Integer call() {
+        store.applyVerbosity();
+        try (LockClient client = store.connect()) {
+            Optional<HolderInfo> holder = holder(client);
+            PrintWriter out = spec.commandLine().getOut();
+            if (json) {
+                out.println(HolderText.json(name, holder));
+            } else {
+                out.println(holder.map(HolderText::line).orElse("free"));
+            }
+            out.flush();
+            return holder.isPresent() ? ExitStatus.OK : ExitStatus.FREE;
+        }
+    }
+
+    private Optional<HolderInfo> holder(LockClient client) {
+        try {
+            return client.holder(name);
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(String.valueOf(e.getMessage()));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.cli.process.Supervisor;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** How the lock is kept, and what becomes of the command when it cannot be. */
+final class LeaseOptions {
+    private static final Duration GRACE = Duration.ofSeconds(5);
+
+    /** What a loss does. */
+    enum OnLoss {
+        term,
+        ignore
+    }
+
+    @Option(
+            names = "--lease",
+            paramLabel = "DUR",
+            defaultValue = "15s",
+            description =
+                    "How long others wait after a crash of this host; renewed while the command runs. Default: ${DEFAULT-VALUE}.")
+    private Duration lease = LockOptions.defaults().lease();
+
+    @Option(
+            names = "--max-hold",
+            paramLabel = "DUR",
+            description = "End the command, as if the lease were lost, after this time. Default: none.")
+    private @Nullable Duration maxHold;
+
+    @Option(
+            names = "--grace",
+            paramLabel = "DUR",
+            description =
+                    "When the lease cannot be renewed, send TERM this long before its end. Default: 5s, or a third of a"
+                            + " shorter lease. The KILL comes before the lease ends: one second, or half of a shorter grace.")
+    private @Nullable Duration grace;
+
+    @Option(
+            names = "--on-loss",
+            paramLabel = "term|ignore",
+            defaultValue = "term",
+            description =
+                    "term: end the command when its lease cannot be kept. ignore: say so and let it run, for commands"
+                            + " that pass HOLDFAST_TOKEN to what they write. Default: ${DEFAULT-VALUE}.")
+    private OnLoss onLoss = OnLoss.term;
+
+    LockOptions lockOptions() {
+        LockOptions.Builder options = LockOptions.builder();
+        try {
+            options.lease(lease);
+            if (maxHold != null) {
+                options.maxHold(maxHold);
+            }
+            return options.build();
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Less than what a lease has left just before each renewal, which comes after a third of it. */
+    Duration grace() {
+        Duration longest = lease.dividedBy(2);
+        if (grace == null) {
+            Duration third = lease.dividedBy(3);
+            return third.compareTo(GRACE) < 0 ? third : GRACE;
+        }
+        if (grace.compareTo(longest) > 0 || grace.isZero()) {
+            throw new UsageException(
+                    "--grace " + DurationText.of(grace) + " must be more than nothing, and at most half of"
+                            + " the lease of " + DurationText.of(lease) + "; lengthen the lease");
+        }
+        return grace;
+    }
+
+    boolean ignoresLoss() {
+        return onLoss == OnLoss.ignore;
+    }
+
+    Supervisor supervisor(Consumer<String> messages) {
+        return new Supervisor(grace(), ignoresLoss(), messages);
+    }
+}

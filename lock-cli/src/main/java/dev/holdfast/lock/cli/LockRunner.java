@@ -1,0 +1,68 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.cli.process.CommandFailedException;
+import dev.holdfast.lock.cli.process.GuardedProcess;
+import dev.holdfast.lock.cli.process.Signals;
+import dev.holdfast.lock.cli.process.Supervisor;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/** What {@code run} and {@code elect} have in common: a program under a lease that was acquired. */
+final class LockRunner {
+    private final LeaseOptions options;
+    private final Signals signals;
+    private final Consumer<String> messages;
+
+    LockRunner(LeaseOptions options, Signals signals, Consumer<String> messages) {
+        this.options = options;
+        this.signals = signals;
+        this.messages = messages;
+    }
+
+    /** The lock, if the name is one and the store can keep the lease. */
+    DistributedLock lock(LockClient client, String name) {
+        try {
+            return client.lock(name, options.lockOptions());
+        } catch (IllegalArgumentException e) {
+            throw new UsageException(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Runs a program, and closes the lease when it has ended. Returns the exit status. */
+    int run(Lease lease, List<String> command) throws InterruptedException {
+        try {
+            return supervised(lease, command);
+        } catch (CommandFailedException e) {
+            messages.accept(String.valueOf(e.getMessage()));
+            return e.status();
+        } finally {
+            close(lease);
+        }
+    }
+
+    private int supervised(Lease lease, List<String> command) throws CommandFailedException, InterruptedException {
+        GuardedProcess process = GuardedProcess.start(
+                command, Map.of("HOLDFAST_LOCK", lease.name(), "HOLDFAST_TOKEN", Long.toString(lease.token())));
+        signals.forwardTo(process);
+        try {
+            Supervisor.Outcome outcome = options.supervisor(messages).supervise(lease, process);
+            return outcome.lost() && !options.ignoresLoss() ? ExitStatus.LOST : outcome.status();
+        } finally {
+            signals.forwardToNobody();
+        }
+    }
+
+    /** The program has ended, so a lease that was lost is told already or does not matter any more. */
+    private static void close(Lease lease) {
+        try {
+            lease.close();
+        } catch (LeaseLostException e) {
+            // The exit status says it.
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.text.Printable;
+import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** A line on the terminal that says for whom we wait, and for how long already. Prints nothing elsewhere. */
+final class Progress implements AutoCloseable {
+    /** Set by the launcher if standard error is a terminal. */
+    private static final boolean TERMINAL = Boolean.getBoolean("holdfast.terminal");
+
+    private static final String CLEAR_LINE = "\r\u001b[K";
+    private static final int SECONDS_TO_THE_NEXT_LOOK = 5;
+
+    private final LockClient client;
+    private final String name;
+    private final PrintWriter err;
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+    private final long begunNanos = System.nanoTime();
+    private final Thread thread;
+    private boolean printed;
+
+    private Progress(LockClient client, String name, PrintWriter err) {
+        this.client = client;
+        this.name = name;
+        this.err = err;
+        this.thread = new Thread(this::print, "holdfast-progress");
+        thread.setDaemon(true);
+    }
+
+    static Progress start(LockClient client, String name, PrintWriter err) {
+        Progress progress = new Progress(client, name, err);
+        if (TERMINAL) {
+            progress.thread.start();
+        }
+        return progress;
+    }
+
+    private void print() {
+        String holder = "";
+        for (int second = 1; !endsWithin(Duration.ofSeconds(1)); second++) {
+            if (second % SECONDS_TO_THE_NEXT_LOOK == 1) {
+                holder = holder();
+            }
+            long waited = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begunNanos);
+            err.print(CLEAR_LINE + "holdfast: waiting for '" + Printable.of(name) + "', " + waited + " s" + holder);
+            err.flush();
+            printed = true;
+        }
+        if (printed) {
+            err.print(CLEAR_LINE);
+            err.flush();
+        }
+    }
+
+    private String holder() {
+        try {
+            return client.holder(name).map(Progress::describe).orElse("");
+        } catch (LockException e) {
+            return "; the store does not answer";
+        }
+    }
+
+    private static String describe(HolderInfo holder) {
+        return "; held by " + holder.who() + "@" + holder.host() + " pid " + holder.pid();
+    }
+
+    private boolean endsWithin(Duration time) {
+        try {
+            ended.get(time.toMillis(), TimeUnit.MILLISECONDS);
+            return true;
+        } catch (java.util.concurrent.TimeoutException e) {
+            return false;
+        } catch (InterruptedException | java.util.concurrent.ExecutionException e) {
+            return true;
+        }
+    }
+
+    /** Clears the line; when it returns, nothing is printed any more. */
+    @Override
+    public void close() {
+        ended.complete(null);
+        boolean interrupted = Thread.interrupted();
+        try {
+            thread.join(TimeUnit.SECONDS.toMillis(1));
+        } catch (InterruptedException e) {
+            interrupted = true;
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,122 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.cli.process.PosixSignal;
+import dev.holdfast.lock.cli.process.Signals;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code holdfast run}: a program under a lock. */
+@Command(
+        name = "run",
+        mixinStandardHelpOptions = true,
+        customSynopsis = {
+            "holdfast run [--store URI] [-n | -w DUR] [--lease DUR] [--max-hold DUR] [-E CODE]",
+            "             [--grace DUR] [--on-loss term|ignore] [--who TEXT] [-v] NAME -- COMMAND..."
+        },
+        description = {
+            "Waits for the lock NAME, runs COMMAND, and releases the lock when COMMAND has ended.",
+            "TERM, INT and HUP go on to COMMAND and all that it started. COMMAND finds the lock's name in HOLDFAST_LOCK and"
+                    + " the fencing token in HOLDFAST_TOKEN."
+        },
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {
+            "n:That of COMMAND; 128 and the signal's number if a signal ended it, or ended the wait.",
+            "64:The options are wrong.",
+            "69:The store cannot be reached.",
+            "75:Somebody else has the lock (-n, -w); -E chooses another.",
+            "78:The store refuses us, or its address is wrong.",
+            "79:The lease was lost, and COMMAND was ended.",
+            "126:COMMAND cannot be executed.",
+            "127:COMMAND is not found."
+        })
+final class RunCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private StoreOptions store = new StoreOptions();
+
+    @Mixin
+    private LeaseOptions lease = new LeaseOptions();
+
+    @ArgGroup
+    private @Nullable Patience patience;
+
+    @Option(
+            names = {"-E", "--conflict-exit-code"},
+            paramLabel = "CODE",
+            defaultValue = "75",
+            description = "The exit status when somebody else has the lock. Default: ${DEFAULT-VALUE}.")
+    private int busyStatus = ExitStatus.BUSY;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The lock's name, such as jobs/nightly.")
+    private String name = "";
+
+    @Parameters(index = "1..*", arity = "1..*", paramLabel = "COMMAND", description = "The program and its arguments.")
+    private List<String> command = List.of();
+
+    @SuppressWarnings("NullAway.Init")
+    RunCommand() {}
+
+    /** How long to wait. */
+    static final class Patience {
+        @Option(
+                names = {"-n", "--nonblock"},
+                required = true,
+                description = "Do not wait: end with 75 if somebody else has the lock.")
+        private boolean none;
+
+        @Option(
+                names = {"-w", "--wait"},
+                required = true,
+                paramLabel = "DUR",
+                description = "Wait no longer than that, then end with 75. Default: as long as it takes.")
+        private @Nullable Duration time;
+
+        Duration time() {
+            return none || time == null ? Duration.ZERO : time;
+        }
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        store.applyVerbosity();
+        if (busyStatus < 0 || busyStatus > 255) {
+            throw new UsageException("-E must be from 0 to 255");
+        }
+        lease.grace();
+        Signals signals = Signals.receive();
+        LockRunner runner = new LockRunner(lease, signals, message -> Failures.say(spec.commandLine(), message));
+        try (LockClient client = store.connect()) {
+            DistributedLock lock = runner.lock(client, name);
+            Lease acquired;
+            try (Progress progress =
+                    Progress.start(client, name, spec.commandLine().getErr())) {
+                acquired = acquire(lock);
+            } catch (LockTimeoutException e) {
+                Failures.say(spec.commandLine(), String.valueOf(e.getMessage()));
+                return busyStatus;
+            }
+            return runner.run(acquired, command);
+        } catch (InterruptedException e) {
+            return signals.asked().map(PosixSignal::status).orElse(ExitStatus.SOFTWARE);
+        }
+    }
+
+    private Lease acquire(DistributedLock lock) throws InterruptedException {
+        return patience == null ? lock.acquire() : lock.acquire(patience.time());
+    }
+}

@@ -1,0 +1,53 @@
+package dev.holdfast.lock.cli;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Where the locks are. */
+final class StoreOptions {
+    static final String VARIABLE = "HOLDFAST_STORE";
+
+    @Option(
+            names = "--store",
+            paramLabel = "URI",
+            description = {
+                "The store's address: redis:, etcd:, zookeeper:, jdbc: or memory:.",
+                "Default: the variable HOLDFAST_STORE, which other users cannot see in the list of processes."
+            })
+    private @Nullable String uri;
+
+    @Option(
+            names = "--who",
+            paramLabel = "TEXT",
+            description = "Shown to others as the holder, besides host and process id. Default: the user's name.")
+    private @Nullable String who;
+
+    @Option(
+            names = {"-v", "--verbose"},
+            description = "Show the log of the lock client on standard error; twice: with details.")
+    private boolean[] verbose = {};
+
+    /** Before anything logs: the level of what the lock client and the store's client say. */
+    void applyVerbosity() {
+        if (verbose.length > 0) {
+            System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", verbose.length > 1 ? "debug" : "info");
+            System.clearProperty("java.util.logging.config.class");
+        }
+    }
+
+    String uri() {
+        String chosen = uri == null ? System.getenv(VARIABLE) : uri;
+        if (chosen == null || chosen.isBlank()) {
+            throw new UsageException("no store: give --store URI, or set " + VARIABLE);
+        }
+        return chosen;
+    }
+
+    LockClient connect() {
+        String user = System.getProperty("user.name", "");
+        return LockClient.connect(
+                uri(), LockClientOptions.builder().who(who == null ? user : who).build());
+    }
+}

@@ -1,0 +1,202 @@
+package dev.holdfast.lock.cli.process;
+
+import dev.holdfast.lock.Lease;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+
+/**
+ * Keeps a program within its lease.
+ *
+ * <p>While renewals succeed, the lease's remaining validity stays above the grace period and nothing happens. When it falls
+ * below, the program and all that it started get a TERM. When it falls below a reserve, or the lease is lost at once, they
+ * get a KILL, again and again until none is left. The validity counts from before the last confirmed renewal, less a margin
+ * ({@link Lease#remaining()}), so that they are dead before the store can give the lock to somebody else. What this cannot
+ * prevent: this process or its machine stands still for longer than the lease.
+ *
+ * <p>A lease in doubt shows no validity, though what was confirmed before still holds; so the end that was last confirmed
+ * counts, unless the lease is lost.
+ */
+public final class Supervisor {
+    private static final long LONGEST_RESERVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long LOOK_WHEN_ENDING_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+    private final Duration grace;
+    private final boolean ignoreLoss;
+    private final Consumer<String> messages;
+    private final Timing timing;
+
+    /**
+     * Makes a supervisor.
+     *
+     * @param grace how long before the end of a lease that is not renewed the program is asked to end
+     * @param ignoreLoss whether a loss is told but ends nothing
+     * @param messages gets a line for people when something is wrong
+     */
+    public Supervisor(Duration grace, boolean ignoreLoss, Consumer<String> messages) {
+        this(grace, ignoreLoss, messages, Timing.SYSTEM);
+    }
+
+    Supervisor(Duration grace, boolean ignoreLoss, Consumer<String> messages, Timing timing) {
+        this.grace = grace;
+        this.ignoreLoss = ignoreLoss;
+        this.messages = messages;
+        this.timing = timing;
+    }
+
+    /**
+     * How a program ended.
+     *
+     * @param status its exit status, 128 and the signal's number if a signal ended it
+     * @param lost whether it was ended because its lease could not be kept, or ended when the lease was lost
+     */
+    public record Outcome(int status, boolean lost) {}
+
+    /** The clock, and the wait between two looks. */
+    interface Timing {
+        Timing SYSTEM = new Timing() {
+            @Override
+            public long nanos() {
+                return System.nanoTime();
+            }
+
+            @Override
+            public void await(CompletableFuture<?> event, long nanos) throws InterruptedException {
+                try {
+                    event.get(nanos, TimeUnit.NANOSECONDS);
+                } catch (TimeoutException | ExecutionException e) {
+                    // The caller looks again.
+                }
+            }
+        };
+
+        long nanos();
+
+        /** Waits for an event, but no longer than that. */
+        void await(CompletableFuture<?> event, long nanos) throws InterruptedException;
+    }
+
+    /**
+     * Waits until the program has ended, and ends it if the lease cannot be kept. If this thread is interrupted, or fails,
+     * everything is killed at once.
+     *
+     * @param lease the program's lease; it is not closed here
+     * @param process the running program
+     * @return how it ended
+     * @throws InterruptedException if interrupted; the program is dead
+     */
+    public Outcome supervise(Lease lease, GuardedProcess process) throws InterruptedException {
+        return watch(lease, process);
+    }
+
+    Outcome watch(Lease lease, Guarded process) throws InterruptedException {
+        Watch watch = new Watch(lease, process);
+        try {
+            return watch.run();
+        } finally {
+            if (!process.exit().isDone()) {
+                process.signal(PosixSignal.KILL);
+            }
+        }
+    }
+
+    /** One program under one lease. */
+    private final class Watch {
+        private final Lease lease;
+        private final Guarded process;
+        private final CompletableFuture<Integer> exit;
+        private final CompletableFuture<?> lost;
+        private final long graceNanos = grace.toNanos();
+        private long untilNanos;
+        private boolean terminated;
+        private boolean killed;
+
+        Watch(Lease lease, Guarded process) {
+            this.lease = lease;
+            this.process = process;
+            this.exit = process.exit();
+            this.lost = lease.lost().toCompletableFuture();
+            this.untilNanos = timing.nanos() + lease.remaining().toNanos();
+        }
+
+        Outcome run() throws InterruptedException {
+            while (!exit.isDone() || terminated && process.anyAlive()) {
+                long remaining = remainingNanos();
+                if (ignoreLoss) {
+                    awaitExit();
+                } else if (remaining <= reserveNanos()) {
+                    kill();
+                    pause(LOOK_WHEN_ENDING_NANOS);
+                } else if (remaining <= graceNanos || terminated) {
+                    terminate(remaining);
+                    pause(LOOK_WHEN_ENDING_NANOS);
+                } else {
+                    pause(Math.min(LOOK_NANOS, remaining - graceNanos));
+                }
+            }
+            return new Outcome(exit.join(), terminated || lost.isDone());
+        }
+
+        private long remainingNanos() {
+            if (lost.isDone()) {
+                return 0;
+            }
+            long now = timing.nanos();
+            long confirmed = now + lease.remaining().toNanos();
+            if (confirmed - untilNanos > 0) {
+                untilNanos = confirmed;
+            }
+            return untilNanos - now;
+        }
+
+        /** Kept for the last, so that the program is dead, and not only dying, when the lease ends. */
+        private long reserveNanos() {
+            return Math.min(LONGEST_RESERVE_NANOS, graceNanos / 2);
+        }
+
+        private void terminate(long remaining) {
+            if (!terminated) {
+                terminated = true;
+                messages.accept("the lease cannot be kept and ends in " + TimeUnit.NANOSECONDS.toMillis(remaining)
+                        + " ms: sending TERM to the command");
+                process.signal(PosixSignal.TERM);
+            }
+        }
+
+        private void kill() {
+            terminated = true;
+            if (!killed) {
+                killed = true;
+                messages.accept(
+                        lost.isDone()
+                                ? "the lease is lost (" + lost.join() + "): killing the command"
+                                : "the lease is about to end: killing the command");
+            }
+            process.signal(PosixSignal.KILL);
+        }
+
+        private void awaitExit() throws InterruptedException {
+            if (!lost.isDone()) {
+                pause(TimeUnit.SECONDS.toNanos(1));
+            } else {
+                if (!killed) {
+                    killed = true;
+                    messages.accept("the lease is lost (" + lost.join() + "); the command goes on, as you asked");
+                }
+                timing.await(exit, TimeUnit.SECONDS.toNanos(1));
+            }
+        }
+
+        private void pause(long nanos) throws InterruptedException {
+            if (terminated) {
+                timing.await(new CompletableFuture<>(), nanos);
+            } else {
+                timing.await(CompletableFuture.anyOf(exit, lost), nanos);
+            }
+        }
+    }
+}

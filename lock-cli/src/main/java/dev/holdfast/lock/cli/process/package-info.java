@@ -1,0 +1,9 @@
+/**
+ * A program under a lease: {@link dev.holdfast.lock.cli.process.Supervisor} watches the lease, and ends a
+ * {@link dev.holdfast.lock.cli.process.GuardedProcess} with all that it started before the lease does. Knows nothing of
+ * options and output.
+ */
+@NullMarked
+package dev.holdfast.lock.cli.process;
+
+import org.jspecify.annotations.NullMarked;
