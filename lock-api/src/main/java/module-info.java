@@ -1,6 +1,6 @@
 /** The lock API, the backend SPI and the engine that joins them. */
 module dev.holdfast.lock {
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
     requires org.slf4j;
 
     exports dev.holdfast.lock;

@@ -2,7 +2,7 @@
 module dev.holdfast.lock.jdbc {
     requires transitive dev.holdfast.lock;
     requires transitive java.sql;
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
     requires com.zaxxer.hikari;
     requires org.slf4j;
     requires static org.postgresql.jdbc;

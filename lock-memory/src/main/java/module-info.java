@@ -1,6 +1,6 @@
 /** Locks in one JVM's memory, for tests and single processes. */
 module dev.holdfast.lock.memory {
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
     requires transitive dev.holdfast.lock;
     requires org.slf4j;
 

@@ -1,8 +1,12 @@
 /** Locks on Redis and Valkey. */
 module dev.holdfast.lock.redis {
-    requires static transitive org.jspecify;
+    requires static org.jspecify;
     requires transitive dev.holdfast.lock;
     requires transitive lettuce.core;
+    requires io.netty.common;
+    requires io.netty.handler;
+    requires io.netty.resolver.dns;
+    requires io.netty.transport;
     requires org.slf4j;
 
     exports dev.holdfast.lock.redis;

@@ -22,7 +22,8 @@ public interface LockClient extends AutoCloseable {
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme; the message lists the
      *     schemes that are served
-     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
+     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs,
+     *     or the libraries on the class path do not fit together
      * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()};
      *     etcd's first connection of a process, which loads much, may take five times as long
      */
@@ -37,12 +38,13 @@ public interface LockClient extends AutoCloseable {
      * @param options the client's options
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme
-     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs
+     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs,
+     *     or the libraries on the class path do not fit together
      * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()};
      *     etcd's first connection of a process, which loads much, may take five times as long
      */
     static LockClient connect(String uri, LockClientOptions options) {
-        return Providers.select(uri).connect(uri, options);
+        return Providers.connect(uri, options);
     }
 
     /**

@@ -1,5 +1,6 @@
 package dev.holdfast.lock;
 
+import dev.holdfast.lock.text.Libraries;
 import dev.holdfast.lock.text.Scheme;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -16,6 +17,22 @@ final class Providers {
 
     private Providers() {}
 
+    static LockClient connect(String uri, LockClientOptions options) {
+        return connect(select(uri), uri, options);
+    }
+
+    /** No bare Error for libraries that do not fit together: nothing that catches lock exceptions would see it. */
+    static LockClient connect(LockProvider provider, String uri, LockClientOptions options) {
+        try {
+            return provider.connect(uri, options);
+        } catch (LinkageError e) {
+            throw new LockConfigurationException(
+                    "connecting by '" + Scheme.of(uri) + "': "
+                            + Libraries.explain(e, provider.getClass().getClassLoader()),
+                    e);
+        }
+    }
+
     static LockProvider select(String uri) {
         return select(uri, ServiceLoader.load(LockProvider.class));
     }
@@ -27,9 +44,13 @@ final class Providers {
         List<ServiceConfigurationError> broken = new ArrayList<>();
         Iterator<LockProvider> each = providers.iterator();
         for (LockProvider provider = next(each, broken); provider != null; provider = next(each, broken)) {
-            found.addAll(provider.schemes());
-            if (provider.schemes().contains(scheme)) {
-                serving.add(provider);
+            try {
+                found.addAll(provider.schemes());
+                if (provider.schemes().contains(scheme)) {
+                    serving.add(provider);
+                }
+            } catch (LinkageError e) {
+                broken.add(unlinked(provider.getClass(), e));
             }
         }
         if (serving.size() > 1) {
@@ -62,8 +83,15 @@ final class Providers {
                 return each.hasNext() ? each.next() : null;
             } catch (ServiceConfigurationError e) {
                 broken.add(e);
+            } catch (LinkageError e) {
+                broken.add(unlinked(LockProvider.class, e));
             }
         }
         return null;
+    }
+
+    private static ServiceConfigurationError unlinked(Class<?> needing, LinkageError failure) {
+        return new ServiceConfigurationError(
+                needing.getName() + ": " + Libraries.explain(failure, needing.getClassLoader()), failure);
     }
 }

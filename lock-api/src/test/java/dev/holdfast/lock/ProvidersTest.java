@@ -66,6 +66,37 @@ class ProvidersTest {
                 .withCauseInstanceOf(ServiceConfigurationError.class);
     }
 
+    @Test
+    void connect_whereAClassIsMissing_isToldAsAnException() {
+        NoClassDefFoundError missing = new NoClassDefFoundError("store/Driver");
+        One unlinked = new One() {
+            @Override
+            public LockClient connect(String uri, LockClientOptions options) {
+                throw missing;
+            }
+        };
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> Providers.connect(unlinked, "one://u:CANARY@h", LockClientOptions.defaults()))
+                .withMessageStartingWith("connecting by 'one': a class of the store's client cannot be linked")
+                .withMessageContaining("store/Driver")
+                .withMessageNotContaining("CANARY")
+                .withCause(missing);
+    }
+
+    @Test
+    void select_besideAProviderThatCannotBeLinked_findsTheOther() {
+        One unlinked = new One() {
+            @Override
+            public Set<String> schemes() {
+                throw new ExceptionInInitializerError("no such driver");
+            }
+        };
+        assertThat(Providers.select("other://h", List.of(unlinked, OTHER))).isSameAs(OTHER);
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> Providers.select("one://h", List.of(unlinked, OTHER)))
+                .withMessageContaining("no such driver");
+    }
+
     private static Iterable<LockProvider> withBroken(LockProvider working) {
         return () -> new Iterator<>() {
             private int calls;

@@ -3,6 +3,7 @@ package dev.holdfast.lock.spi;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.text.Libraries;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -23,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A message reads {@code operation: observation; remedy}; the engine puts the lock's name before it. A cause that the
  * function does not know becomes a {@link LockUnavailableException}, since the outcome is unknown. A
- * {@link LockException} passes as it is.
+ * {@link LockException} passes as it is. A {@link LinkageError} among the causes becomes a {@link LockConfigurationException}
+ * that names the libraries that do not fit together; the function is not asked.
  *
  * <p>Immutable and thread-safe, if the function is.
  */
@@ -70,6 +72,13 @@ public final class FailureTranslator {
     }
 
     private Remedy remedy(Throwable cause) {
+        for (Throwable each : causes(cause)) {
+            if (each instanceof LinkageError unlinked) {
+                Libraries.Explanation why =
+                        Libraries.explain(unlinked, remedies.getClass().getClassLoader());
+                return new Remedy.Configuration(why.observation(), why.remedy());
+            }
+        }
         try {
             Remedy remedy = remedies.apply(cause);
             if (remedy != null) {

@@ -56,6 +56,15 @@ final class FailureTranslatorTest {
     }
 
     @Test
+    void translate_whatCannotBeLinked_isConfiguration_howeverDeep() {
+        NoSuchMethodError missing = new NoSuchMethodError("store.Driver.open()");
+        assertThat(translator.translate("attempt", new CompletionException(new IOException("cut", missing))))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageStartingWith("attempt: a class of the store's client cannot be linked")
+                .hasMessageContaining("store.Driver.open()");
+    }
+
+    @Test
     void translate_whatIsSaidAlready_passes() {
         LockClosedException closed = new LockClosedException("closed");
         assertThat(translator.translate("release", new CompletionException(closed)))

@@ -58,7 +58,7 @@ public final class EtcdLockProvider implements LockProvider {
                     .prefix(prefix)
                     .mode(mode)
                     .build();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             client.close();
             throw e;
         }

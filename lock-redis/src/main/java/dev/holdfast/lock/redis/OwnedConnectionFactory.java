@@ -73,6 +73,22 @@ final class OwnedConnectionFactory implements ConnectionFactory {
                 .commandLatencyRecorder(CommandLatencyRecorder.disabled())
                 .reconnectDelay(delay)
                 .build();
+        try {
+            return connect(cluster, uris, timeout, threads, resources, delay);
+        } catch (RuntimeException | LinkageError e) {
+            resources.shutdown(0, 0, TimeUnit.SECONDS);
+            threads.shutdown(0, 0, TimeUnit.SECONDS);
+            throw e;
+        }
+    }
+
+    private static OwnedConnectionFactory connect(
+            boolean cluster,
+            List<RedisURI> uris,
+            Duration timeout,
+            EventLoopGroupProvider threads,
+            ClientResources resources,
+            PatientDelay delay) {
         SocketOptions socket = SocketOptions.builder()
                 .connectTimeout(timeout)
                 .keepAlive(true)

@@ -316,7 +316,7 @@ public final class RedisLocks {
                 calls.close();
                 factory.close();
             });
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             factory.close();
             throw RedisFailures.TRANSLATOR.translate("connecting to Redis", e);
         }

@@ -58,7 +58,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
             ZooKeeperLocks.Builder builder =
                     ZooKeeperLocks.owning(client).options(options).basePath(address.basePath());
             return (creatorOnly ? builder.acl(ZooDefs.Ids.CREATOR_ALL_ACL) : builder).build();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             ZooKeeperLockBackend.closing(client);
             throw e;
         }

@@ -1,0 +1,79 @@
+package dev.holdfast.lock.text;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is said of libraries that do not fit: the version that is needed, the one that is there, and what to import. */
+class LibrariesTest {
+    private static final NoClassDefFoundError MISSING =
+            new NoClassDefFoundError("io/netty/channel/epoll/EpollIoHandler");
+
+    @TempDir
+    private Path folder;
+
+    @Test
+    void another_isNamedWithBothVersions() throws IOException {
+        needs("io.netty\\:netty-common=4.2.20", "io.netty\\:netty-handler=4.2.20", "org.slf4j\\:slf4j-api=2.0.20");
+        has("io.netty", "netty-common", "4.2.20");
+        has("io.netty", "netty-handler", "4.1.130");
+        has("org.slf4j", "slf4j-api", "1.7.36");
+
+        Libraries.Explanation why = explain();
+
+        assertThat(why.observation())
+                .contains("io/netty/channel/epoll/EpollIoHandler")
+                .endsWith(": io.netty 4.2.20 is needed, 4.1.130 was found [netty-handler]");
+        assertThat(why.remedy()).contains("dev.holdfast:lock-bom, or io.netty:netty-bom 4.2.20,");
+    }
+
+    @Test
+    void missing_isNamed_unlessItMayBe() throws IOException {
+        needs("io.netty\\:netty-common=4.2.20", "io.netty\\:netty-transport-classes-epoll?=4.2.20");
+
+        assertThat(explain().observation()).endsWith("io.netty 4.2.20 is needed, none was found [netty-common]");
+    }
+
+    @Test
+    void ofAnotherGroup_isNamedIfNothingElseDiffers() throws IOException {
+        needs("io.netty\\:netty-common=4.2.20", "io.lettuce\\:lettuce-core=7.7.0");
+        has("io.netty", "netty-common", "4.2.20");
+        has("io.lettuce", "lettuce-core", "6.0.0");
+
+        assertThat(explain().observation()).endsWith("io.lettuce 7.7.0 is needed, 6.0.0 was found [lettuce-core]");
+        assertThat(explain().remedy()).doesNotContain("netty-bom");
+    }
+
+    @Test
+    void nothingDiffers_pointsToTheDependencies() throws IOException {
+        needs("io.netty\\:netty-common=4.2.20");
+        has("io.netty", "netty-common", "4.2.20");
+
+        assertThat(explain().toString()).contains("EpollIoHandler").endsWith("docs/compatibility.md");
+    }
+
+    private void needs(String... lines) throws IOException {
+        Path list = folder.resolve(Libraries.NEEDED);
+        Files.createDirectories(list.getParent());
+        Files.writeString(list, String.join("\n", lines));
+    }
+
+    private void has(String group, String artifact, String version) throws IOException {
+        Path jar = Files.createDirectories(
+                folder.resolve("META-INF/maven").resolve(group).resolve(artifact));
+        Files.writeString(jar.resolve("pom.properties"), "version=" + version);
+    }
+
+    private Libraries.Explanation explain() throws IOException {
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, null)) {
+            return Libraries.explain(MISSING, loader);
+        }
+    }
+}
