@@ -1,0 +1,144 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.FailureTranslator;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests to one of several agents: to the next one after a failure. It repeats nothing by itself. Thread-safe; never blocks.
+ */
+final class ConsulHttp {
+    private static final int REQUESTS_AT_ONCE = 64;
+
+    /** Null when closed, so that the garbage collector can end the threads of an HTTP client before Java 21. */
+    private volatile @Nullable ConsulConnection connection;
+
+    private final RequestGate gate = new RequestGate(REQUESTS_AT_ONCE);
+    private final AtomicInteger agent = new AtomicInteger();
+    private final Set<CompletableFuture<?>> underWay = ConcurrentHashMap.newKeySet();
+
+    ConsulHttp(ConsulConnection connection) {
+        this.connection = connection;
+    }
+
+    CompletableFuture<Reply> get(String path, Deadline deadline) {
+        return inTurn("GET", path, "", deadline);
+    }
+
+    CompletableFuture<Reply> put(String path, String body, Deadline deadline) {
+        return inTurn("PUT", path, body, deadline);
+    }
+
+    /** A query that the agent answers when something has changed; it does not wait in line with the others. */
+    CompletableFuture<Reply> blockingGet(String path, long timeoutMillis) {
+        return send("GET", path, "", timeoutMillis);
+    }
+
+    /** A request that has not begun when its time is over has not been made, and says so by {@link NotSentException}. */
+    private CompletableFuture<Reply> inTurn(String method, String path, String body, Deadline deadline) {
+        CompletableFuture<Reply> result = new CompletableFuture<>();
+        gate.enter(() -> {
+            if (deadline.hasPassed()) {
+                gate.leave();
+                result.completeExceptionally(new NotSentException());
+                return;
+            }
+            send(method, path, body, deadline.leftMillis()).whenComplete((reply, failure) -> {
+                gate.leave();
+                if (failure == null) {
+                    result.complete(reply);
+                } else {
+                    result.completeExceptionally(FailureTranslator.unwrap(failure));
+                }
+            });
+        });
+        return result;
+    }
+
+    private CompletableFuture<Reply> send(String method, String path, String body, long timeoutMillis) {
+        ConsulConnection open = connection;
+        if (open == null) {
+            return CompletableFuture.failedFuture(new LockUnavailableException("its client is closed"));
+        }
+        int number = agent.get();
+        CompletableFuture<HttpResponse<String>> exchange = FailureTranslator.guard(() -> {
+            HttpRequest request = request(open, number, method, path, body, timeoutMillis);
+            return open.client().sendAsync(request, HttpResponse.BodyHandlers.ofString());
+        });
+        underWay.add(exchange);
+        CompletableFuture<Reply> reply = exchange.thenApply(ConsulHttp::reply);
+        reply.whenComplete((answer, failure) -> {
+            underWay.remove(exchange);
+            if (failure != null || answer.status() >= 500) {
+                agent.compareAndSet(number, (number + 1) % open.agents().size());
+            }
+            if (reply.isCancelled()) {
+                exchange.cancel(true);
+            }
+        });
+        return reply;
+    }
+
+    private static HttpRequest request(
+            ConsulConnection open, int number, String method, String path, String body, long timeoutMillis) {
+        URI address = open.agents().get(number);
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(address + path))
+                .timeout(Duration.ofMillis(timeoutMillis))
+                .method(
+                        method,
+                        body.isEmpty()
+                                ? HttpRequest.BodyPublishers.noBody()
+                                : HttpRequest.BodyPublishers.ofString(body));
+        if (!"https".equals(address.getScheme())) {
+            request.version(HttpClient.Version.HTTP_1_1); // an agent does not know the upgrade to HTTP/2
+        }
+        if (open.token() != null) {
+            request.header("X-Consul-Token", checked(open.token().get()));
+        }
+        return request.build();
+    }
+
+    /** The HTTP client would repeat a bad one in its message. */
+    private static String checked(String token) {
+        if (token.isEmpty() || token.chars().anyMatch(c -> c <= ' ' || c >= 0x7f)) {
+            throw new LockConfigurationException(
+                    "the ACL token is empty or has a character that no token has; correct where it comes from");
+        }
+        return token;
+    }
+
+    private static Reply reply(HttpResponse<String> response) {
+        long index = response.headers().firstValueAsLong("X-Consul-Index").orElse(0);
+        return new Reply(response.statusCode(), index, response.body());
+    }
+
+    /** Ends what is under way, and the HTTP client if it is our own. */
+    void close() {
+        ConsulConnection open = connection;
+        connection = null;
+        underWay.forEach(exchange -> exchange.cancel(true));
+        if (open != null) {
+            open.closer().run();
+        }
+    }
+
+    /** The request's time was over before it could be sent. */
+    static final class NotSentException extends TimeoutException {
+        private static final long serialVersionUID = 1;
+
+        NotSentException() {
+            super("too many requests were under way");
+        }
+    }
+}

@@ -1,0 +1,143 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks in Consul's key-value store. One transaction acquires: the key of the lock is absent, and is made on a session.
+ *
+ * <ol>
+ *   <li>Whose clock ends a grant? The leader's: a session ends after its TTL at the earliest, after about twice its TTL as a rule.
+ *       This process counts the TTL from before it sent the last renewal that was acknowledged.
+ *   <li>What makes tokens rise? A token is the raft index of the transaction, which rises for the whole cluster, over
+ *       deletions, restarts and leaders. The key's own {@code LockIndex} begins anew when the key is deleted.
+ *   <li>What if the reply to an attempt is lost? The next attempt finds the key, and reads whether it is its own.
+ *   <li>What if an attempt arrives after its abandonment? Each attempt checks its session's epoch, and an abandonment with
+ *       unanswered attempts begins a new one first. A late attempt changes nothing.
+ *   <li>What can the store forget? What a majority has written, nothing; a development agent forgets everything.
+ * </ol>
+ */
+final class ConsulLockBackend implements LockBackend {
+    /** Only a safety net: the signal is prompt. */
+    private static final long POLL_MILLIS = 10_000;
+
+    private static final long CLOSE_MILLIS = 2_000;
+
+    private final BackendInfo info;
+    private final ConsulHttp http;
+    private final Sessions sessions;
+    private final Acquisitions acquisitions = new Acquisitions();
+    private final HeldKeys held;
+    private final ConsulAttempts attempts;
+    private final ConsulRenewal renewal;
+    private final ConsulRemovals removals;
+    private final KeyWatches watches;
+
+    ConsulLockBackend(
+            ConsulConnection connection, ConsulKeys keys, Duration shortestTtl, @Nullable Duration lockDelay) {
+        info = BackendInfo.named("consul")
+                .minLeaseMillis(shortestTtl.toMillis())
+                .pollMinMillis(POLL_MILLIS)
+                .pollMaxMillis(POLL_MILLIS)
+                .build();
+        http = new ConsulHttp(connection);
+        sessions = new Sessions(http, keys, lockDelay);
+        held = new HeldKeys(http, sessions, keys);
+        attempts = new ConsulAttempts(sessions, acquisitions, keys, held);
+        renewal = new ConsulRenewal(sessions, keys);
+        removals = new ConsulRemovals(sessions, acquisitions, held);
+        watches = new KeyWatches(http, keys);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return info;
+    }
+
+    @Override
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        return translated("acquire", attempts.tryAcquire(request));
+    }
+
+    @Override
+    public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+        return watches.subscribe(((ConsulTicket) ticket).acquisition().name(), onMaybeFree);
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        return translated("abandon", removals.abandon(acquisition, Deadline.in(timeoutMillis)));
+    }
+
+    /** What a lost grant may have left is removed in the background. */
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        CompletableFuture<List<RenewResult>> results =
+                translated("renew", renewal.renew(grants, Deadline.in(timeoutMillis)));
+        return results.whenComplete((answers, failure) -> {
+            for (int i = 0; answers != null && i < answers.size(); i++) {
+                ConsulHold hold = ConsulHold.of(grants.get(i));
+                if (answers.get(i) instanceof RenewResult.Lost && hold != null) {
+                    removals.lost(hold, Deadline.in(timeoutMillis));
+                }
+            }
+        });
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        ConsulHold hold = ConsulHold.of(grant);
+        return hold == null
+                ? CompletableFuture.completedFuture(ReleaseResult.NOT_HELD)
+                : translated("release", removals.release(hold, Deadline.in(timeoutMillis)));
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return translated(
+                "holder",
+                held.read(name, Deadline.in(timeoutMillis))
+                        .thenApply(entry -> entry == null
+                                ? Optional.empty()
+                                : Optional.of(ConsulValue.decode(entry.value()).holder(entry.createIndex()))));
+    }
+
+    private static <T> CompletableFuture<T> translated(String operation, CompletionStage<T> stage) {
+        return ConsulFailures.TRANSLATOR.translate(operation, stage);
+    }
+
+    /** What this client knows of its acquisitions, for tests. */
+    Acquisitions acquisitions() {
+        return acquisitions;
+    }
+
+    /** Ends the sessions, which would otherwise stay for twice their TTL, if an agent answers within two seconds. */
+    @Override
+    public void close() {
+        try {
+            sessions.close(Deadline.in(CLOSE_MILLIS)).get(CLOSE_MILLIS, TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (Exception e) {
+            // They end by themselves.
+        } finally {
+            http.close();
+        }
+    }
+}

@@ -1,0 +1,100 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockProvider;
+import dev.holdfast.lock.LockUnavailableException;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connects to {@code consul://[:token@]host[:port][,host[:port]…][/prefix]} and, with TLS, {@code consuls://…}: one agent, or
+ * several of the same cluster, of which another is asked when one does not answer.
+ *
+ * <p>The path is what all keys begin with, by default {@code holdfast/}. Parameters: {@code lock-delay} (as {@code 15s} or
+ * {@code 0s}; see {@link ConsulLocks.Builder#lockDelay}), {@code session-ttl-min} (see {@link
+ * ConsulLocks.Builder#sessionTtlMin}), and with TLS {@code ca} (a PEM file with the certificates to trust instead of the
+ * platform's), {@code cert} and {@code key} (PEM files with this client's own certificate and PKCS#8 key).
+ */
+public final class ConsulLockProvider implements LockProvider {
+    static final Set<String> SCHEMES = Set.of("consul", "consuls");
+
+    /** For {@link java.util.ServiceLoader}. */
+    public ConsulLockProvider() {}
+
+    @Override
+    public Set<String> schemes() {
+        return SCHEMES;
+    }
+
+    @Override
+    public LockClient connect(String uri, LockClientOptions options) {
+        ConsulUri address = ConsulUri.parse(uri);
+        String prefix = address.prefix();
+        Optional<Duration> lockDelay = address.time("lock-delay");
+        Optional<Duration> sessionTtlMin = address.time("session-ttl-min");
+        OwnHttpClient own = new OwnHttpClient(options.requestTimeout(), tls(address));
+        String token = address.token();
+        ConsulConnection connection =
+                new ConsulConnection(own.client(), address.agents(), token == null ? null : () -> token, own::close);
+        try {
+            ConsulLocks.Builder builder =
+                    ConsulLocks.builder(connection).options(options).prefix(prefix);
+            lockDelay.ifPresent(builder::lockDelay);
+            sessionTtlMin.ifPresent(builder::sessionTtlMin);
+            probe(connection, address, prefix, options.requestTimeout().toMillis());
+            return builder.build();
+        } catch (RuntimeException e) {
+            own.close();
+            throw e;
+        }
+    }
+
+    private static @Nullable SSLContext tls(ConsulUri address) {
+        try {
+            return PemFiles.context(
+                    address.parameter("ca").map(Path::of).orElse(null),
+                    address.parameter("cert").map(Path::of).orElse(null),
+                    address.parameter("key").map(Path::of).orElse(null));
+        } catch (IOException | GeneralSecurityException | IllegalArgumentException e) {
+            throw new LockConfigurationException(
+                    address + ": TLS cannot be set up (" + e.getMessage() + "); check the PEM files ca, cert and key",
+                    e);
+        }
+    }
+
+    /** One cheap read, so that a wrong token and an unreachable agent are told now. */
+    private static void probe(ConsulConnection connection, ConsulUri address, String prefix, long timeoutMillis) {
+        String key = ConsulKeys.path(new ConsulKeys(prefix).epoch("probe"));
+        ConsulHttp http = new ConsulHttp(connection);
+        RuntimeException failure = null;
+        for (int i = 0; i < connection.agents().size(); i++) {
+            try {
+                http.get(key, Deadline.in(timeoutMillis))
+                        .thenApply(reply -> Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)))
+                        .get(timeoutMillis, TimeUnit.MILLISECONDS);
+                return;
+            } catch (ExecutionException | TimeoutException e) {
+                failure = ConsulFailures.TRANSLATOR.translate("connecting to " + address, e);
+                if (failure instanceof LockConfigurationException) {
+                    throw failure;
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
+            }
+        }
+        throw Objects.requireNonNull(failure);
+    }
+}

@@ -1,0 +1,196 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.LockBackend;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Creates lock clients on Consul from the application's own HTTP client, which the lock client never closes.
+ *
+ * <pre>{@code
+ * HttpClient http = HttpClient.newHttpClient();
+ * try (LockClient locks = ConsulLocks.builder(http, URI.create("http://127.0.0.1:8500")).prefix("shop/locks/").build()) {
+ *     locks.lock("orders/42").lock();
+ * }
+ * }</pre>
+ */
+public final class ConsulLocks {
+    /** What keys begin with by default. */
+    static final String DEFAULT_PREFIX = "holdfast/";
+
+    private static final Duration MAX_LOCK_DELAY = Duration.ofSeconds(60);
+    private static final Duration DEFAULT_SESSION_TTL_MIN = Duration.ofSeconds(10);
+
+    private ConsulLocks() {}
+
+    /**
+     * Starts from an HTTP client and the agents' addresses.
+     *
+     * @param client not closed by the lock client; its executor runs short, non-blocking code only
+     * @param agents one agent or more of one cluster, such as {@code http://127.0.0.1:8500}, without a path; another one is
+     *     asked when one does not answer
+     * @return a builder
+     * @throws IllegalArgumentException if there is no address, or one is not http or https, or has more than host and port
+     */
+    public static Builder builder(HttpClient client, URI... agents) {
+        Objects.requireNonNull(client, "client must not be null");
+        if (agents.length == 0) {
+            throw new IllegalArgumentException("no agent is given; name one, such as http://127.0.0.1:8500");
+        }
+        for (URI agent : agents) {
+            boolean http = "http".equals(agent.getScheme()) || "https".equals(agent.getScheme());
+            boolean more = agent.getRawUserInfo() != null
+                    || agent.getRawQuery() != null
+                    || agent.getRawFragment() != null
+                    || agent.getRawPath() == null
+                    || !agent.getRawPath().isEmpty();
+            if (!http || agent.getHost() == null || more) {
+                throw new IllegalArgumentException(
+                        "an agent's address is not like http://127.0.0.1:8500, with http or https, host and port alone");
+            }
+        }
+        return new Builder(client, List.of(agents), null, () -> {});
+    }
+
+    static Builder builder(ConsulConnection connection) {
+        return new Builder(connection.client(), connection.agents(), connection.token(), connection.closer());
+    }
+
+    /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
+    public static final class Builder {
+        private final HttpClient client;
+        private final List<URI> agents;
+        private final Runnable closer;
+        private @Nullable Supplier<String> token;
+        private @Nullable LockClientOptions options;
+        private @Nullable String prefix;
+        private @Nullable Duration lockDelay;
+        private @Nullable Duration sessionTtlMin;
+
+        private Builder(HttpClient client, List<URI> agents, @Nullable Supplier<String> token, Runnable closer) {
+            this.client = client;
+            this.agents = agents;
+            this.token = token;
+            this.closer = closer;
+        }
+
+        /**
+         * Sets the client's options; by default {@link LockClientOptions#defaults()}.
+         *
+         * @param options the options
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder options(LockClientOptions options) {
+            this.options = once("options", this.options, options);
+            return this;
+        }
+
+        /**
+         * Sets where the ACL token comes from; by default no token is sent. It needs the rules {@code key_prefix} with the
+         * prefix and {@code session_prefix ""}, both with policy {@code write}, and no other.
+         *
+         * @param token asked at each request, on any thread, so that the token can change; must be thread-safe and must not
+         *     block
+         * @return this
+         * @throws IllegalStateException if already set
+         */
+        public Builder token(Supplier<String> token) {
+            Objects.requireNonNull(token, "token must not be null");
+            if (this.token != null) {
+                throw new IllegalStateException("token was already set");
+            }
+            this.token = token;
+            return this;
+        }
+
+        /**
+         * Sets what all keys begin with; by default {@code holdfast/}. Locks of different prefixes are different locks.
+         *
+         * @param prefix 2 to 128 characters of ASCII, the last of them {@code /}; no blanks, no {@code ~}, no empty parts
+         * @return this
+         * @throws IllegalArgumentException if it is otherwise
+         * @throws IllegalStateException if already set
+         */
+        public Builder prefix(String prefix) {
+            this.prefix = once("prefix", this.prefix, new ConsulKeys(prefix).prefix());
+            return this;
+        }
+
+        /**
+         * Sets for how long Consul keeps a lock from everybody after the holder's session has ended without a release: by
+         * its TTL, by an operator, or because the agent's node has left. By default it is the lease, at most 60 s: then a
+         * holder whose session was ended early has noticed, or its lease is over, before the next one is granted. A shorter
+         * time hands the locks of crashed holders over earlier, and is safe if nothing but the TTL ends sessions. A release
+         * has no lock-delay.
+         *
+         * @param lockDelay from 0 to 60 s
+         * @return this
+         * @throws IllegalArgumentException if it is out of this range
+         * @throws IllegalStateException if already set
+         */
+        public Builder lockDelay(Duration lockDelay) {
+            Objects.requireNonNull(lockDelay, "lockDelay must not be null");
+            if (lockDelay.isNegative() || lockDelay.compareTo(MAX_LOCK_DELAY) > 0) {
+                throw new IllegalArgumentException("lockDelay " + lockDelay + " is not from 0 to 60 s");
+            }
+            this.lockDelay = once("lockDelay", this.lockDelay, lockDelay);
+            return this;
+        }
+
+        /**
+         * Says what the shortest TTL is that the servers take, which is the shortest lease; by default 10 s, as Consul's own
+         * default is. Set it if {@code session_ttl_min} is set in the configuration of the servers.
+         *
+         * @param sessionTtlMin at least 1 ms, at most 24 h
+         * @return this
+         * @throws IllegalArgumentException if it is out of this range
+         * @throws IllegalStateException if already set
+         */
+        public Builder sessionTtlMin(Duration sessionTtlMin) {
+            Objects.requireNonNull(sessionTtlMin, "sessionTtlMin must not be null");
+            if (sessionTtlMin.compareTo(Duration.ofMillis(1)) < 0
+                    || sessionTtlMin.compareTo(Duration.ofHours(24)) > 0) {
+                throw new IllegalArgumentException("sessionTtlMin " + sessionTtlMin + " is not from 1 ms to 24 h");
+            }
+            this.sessionTtlMin = once("sessionTtlMin", this.sessionTtlMin, sessionTtlMin);
+            return this;
+        }
+
+        /**
+         * Creates the client. It sends nothing to an agent yet.
+         *
+         * @return an open client
+         * @throws IllegalArgumentException if the default lease is shorter than the shortest TTL, or the default options ask
+         *     for strict order, which Consul does not have
+         */
+        public LockClient build() {
+            return LockEngine.client(backend(), options == null ? LockClientOptions.defaults() : options);
+        }
+
+        /** Makes the backend, without the engine. */
+        LockBackend backend() {
+            return new ConsulLockBackend(
+                    new ConsulConnection(client, agents, token, closer),
+                    new ConsulKeys(prefix == null ? DEFAULT_PREFIX : prefix),
+                    sessionTtlMin == null ? DEFAULT_SESSION_TTL_MIN : sessionTtlMin,
+                    lockDelay);
+        }
+
+        private static <T> T once(String what, @Nullable T before, T value) {
+            Objects.requireNonNull(value, what + " must not be null");
+            if (before != null) {
+                throw new IllegalStateException(what + " was already set to " + before);
+            }
+            return value;
+        }
+    }
+}

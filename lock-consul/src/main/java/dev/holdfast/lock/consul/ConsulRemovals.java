@@ -1,0 +1,82 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/** Ends what acquisitions have on the server. Thread-safe; never blocks. */
+final class ConsulRemovals {
+    private static final long NONE = 0;
+
+    private final Sessions sessions;
+    private final Acquisitions acquisitions;
+    private final HeldKeys held;
+
+    ConsulRemovals(Sessions sessions, Acquisitions acquisitions, HeldKeys held) {
+        this.sessions = sessions;
+        this.acquisitions = acquisitions;
+        this.held = held;
+    }
+
+    /** Ends a hold: one request, if all attempts of its acquisition have been answered. */
+    CompletableFuture<ReleaseResult> release(ConsulHold hold, Deadline deadline) {
+        AcquisitionId id = hold.acquisition();
+        Acquisitions.Traces traces = acquisitions.traces(id);
+        CompletableFuture<Boolean> wasHeld = traces.unanswered().isEmpty()
+                ? held.delete(id.name(), hold.index(), deadline)
+                : endUnanswered(id, NONE, traces.unanswered(), deadline).thenApply(index -> index == hold.index());
+        return wasHeld.thenApply(released -> {
+            acquisitions.ended(id);
+            return released ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+        });
+    }
+
+    /** Ends whatever there is; no request at all for an acquisition whose attempts were all refused. */
+    CompletableFuture<Void> abandon(AcquisitionId id, Deadline deadline) {
+        Acquisitions.Traces traces = acquisitions.abandon(id);
+        if (traces.isEmpty()) {
+            return CompletableFuture.completedFuture(null);
+        }
+        ConsulHold hold = traces.hold();
+        CompletableFuture<?> ended = traces.unanswered().isEmpty() && hold != null
+                ? held.delete(id.name(), hold.index(), deadline)
+                : endUnanswered(id, NONE, traces.unanswered(), deadline);
+        return ended.thenAccept(any -> acquisitions.ended(id));
+    }
+
+    /**
+     * Ends what is left of a hold that was lost: unanswered attempts, and a key that was changed by hand, which would stay
+     * with the session.
+     */
+    void lost(ConsulHold hold, Deadline deadline) {
+        AcquisitionId id = hold.acquisition();
+        Acquisitions.Traces traces = acquisitions.abandon(id);
+        endUnanswered(id, hold.index(), traces.unanswered(), deadline).thenAccept(index -> acquisitions.ended(id));
+    }
+
+    /**
+     * First no unanswered attempt can be carried out any more; then what one of them has made is removed, or the key that was
+     * created at that index. Returns the index of what was removed, {@link #NONE} if there was nothing.
+     */
+    private CompletableFuture<Long> endUnanswered(
+            AcquisitionId id, long created, List<Acquisitions.Sent> unanswered, Deadline deadline) {
+        CompletableFuture<?>[] fences = unanswered.stream()
+                .distinct()
+                .filter(sent -> !sent.session().hasEnded() && sent.session().epoch() == sent.epoch())
+                .map(sent -> sessions.newEpoch(sent.session(), deadline))
+                .toArray(CompletableFuture<?>[]::new);
+        return CompletableFuture.allOf(fences)
+                .thenCompose(done -> held.read(id.name(), deadline))
+                .thenCompose(entry -> {
+                    boolean own = entry != null
+                            && (entry.createIndex() == created
+                                    || ConsulValue.decode(entry.value()).isOf(id.owner()));
+                    if (entry == null || !own) {
+                        return CompletableFuture.completedFuture(NONE);
+                    }
+                    long index = entry.modifyIndex();
+                    return held.delete(id.name(), index, deadline).thenApply(deleted -> deleted ? index : NONE);
+                });
+    }
+}

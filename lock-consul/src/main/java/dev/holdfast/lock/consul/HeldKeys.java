@@ -1,0 +1,32 @@
+package dev.holdfast.lock.consul;
+
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Reads and removes the keys of locks. Thread-safe; never blocks. */
+final class HeldKeys {
+    private final ConsulHttp http;
+    private final Sessions sessions;
+    private final ConsulKeys keys;
+
+    HeldKeys(ConsulHttp http, Sessions sessions, ConsulKeys keys) {
+        this.http = http;
+        this.sessions = sessions;
+        this.keys = keys;
+    }
+
+    /** Reads it from the leader; null if nobody holds the lock. */
+    CompletableFuture<Reply.@Nullable Entry> read(String name, Deadline deadline) {
+        return http.get(ConsulKeys.path(keys.lock(name)) + "?consistent", deadline)
+                .thenApply(reply -> Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND))
+                        .entry());
+    }
+
+    /** Removes it if it has this index still. False if it has not. */
+    CompletableFuture<Boolean> delete(String name, long index, Deadline deadline) {
+        String key = keys.lock(name);
+        // Consul calls it a success to delete what does not exist: hence the check.
+        Transaction transaction = new Transaction().checkIndex(key, index).delete(key, index);
+        return sessions.transact(transaction, false, deadline).thenApply(Transaction.Outcome::done);
+    }
+}

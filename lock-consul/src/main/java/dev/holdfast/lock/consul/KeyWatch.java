@@ -1,0 +1,169 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one query for all waiters of a name in this client: it tells them when the key is not there. It blocks at the agent until
+ * the key changes; after a failure, it begins anew. Thread-safe; never blocks.
+ */
+final class KeyWatch {
+    private static final long WAIT_SECONDS = 60;
+    /** The agent adds up to a sixteenth to the wait. */
+    private static final long TIMEOUT_MILLIS = 75_000;
+
+    /** A query on an absent key ends at each write near it. */
+    private static final long ABSENT_PAUSE_MILLIS = 100;
+
+    private static final long PLAIN_PAUSE_MILLIS = 1_000;
+    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+
+    private final String path;
+    private final ConsulHttp http;
+    private final RequestGate blocking;
+    private final Runnable onEnd;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final List<Runnable> waiters = new ArrayList<>();
+    private @Nullable CompletableFuture<Reply> query;
+    private boolean begun;
+    private boolean ended;
+    private boolean absent;
+    private int failures;
+
+    /**
+     * Creates one that does nothing yet.
+     *
+     * @param blocking how many queries may block at once; beyond it, they ask once a second
+     * @param onEnd called when the last waiter has left
+     */
+    KeyWatch(String key, ConsulHttp http, RequestGate blocking, Runnable onEnd) {
+        this.path = ConsulKeys.path(key);
+        this.http = http;
+        this.blocking = blocking;
+        this.onEnd = onEnd;
+    }
+
+    /** Adds a waiter; null if the watch has ended. */
+    @Nullable Subscription add(Runnable onMaybeFree) {
+        Runnable waiter = () -> onMaybeFree.run(); // one object for each subscription
+        boolean begin;
+        boolean call;
+        lock.lock();
+        try {
+            if (ended) {
+                return null;
+            }
+            waiters.add(waiter);
+            begin = !begun;
+            begun = true;
+            call = absent;
+        } finally {
+            lock.unlock();
+        }
+        if (begin) {
+            ask(0);
+        } else if (call) {
+            waiter.run();
+        }
+        return () -> remove(waiter);
+    }
+
+    boolean hasEnded() {
+        lock.lock();
+        try {
+            return ended;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void remove(Runnable waiter) {
+        CompletableFuture<Reply> underWay;
+        lock.lock();
+        try {
+            if (!waiters.remove(waiter) || !waiters.isEmpty()) {
+                return;
+            }
+            ended = true;
+            underWay = query;
+        } finally {
+            lock.unlock();
+        }
+        onEnd.run();
+        if (underWay != null) {
+            underWay.cancel(true);
+        }
+    }
+
+    /** Asks for what has happened since an index; 0: for what there is now. */
+    private void ask(long index) {
+        boolean blocks = index > 0 && blocking.tryEnter();
+        CompletableFuture<Reply> asked = blocks
+                ? http.blockingGet(path + "?index=" + index + "&wait=" + WAIT_SECONDS + "s", TIMEOUT_MILLIS)
+                : http.get(path, Deadline.in(TIMEOUT_MILLIS));
+        boolean wanted;
+        lock.lock();
+        try {
+            query = asked;
+            wanted = !ended;
+        } finally {
+            lock.unlock();
+        }
+        asked.whenComplete((reply, failure) -> {
+            if (blocks) {
+                blocking.leave();
+            }
+            answered(index, blocks || index == 0, failure == null ? reply : null);
+        });
+        if (!wanted) {
+            asked.cancel(true);
+        }
+    }
+
+    private void answered(long asked, boolean prompt, @Nullable Reply reply) {
+        int status = reply == null ? 0 : reply.status();
+        boolean usable = status == Reply.OK || status == Reply.NOT_FOUND;
+        boolean free = status == Reply.NOT_FOUND;
+        List<Runnable> told;
+        long pauseMillis;
+        lock.lock();
+        try {
+            if (ended) {
+                return;
+            }
+            failures = usable ? 0 : failures + 1;
+            absent = free;
+            told = free ? List.copyOf(waiters) : List.of();
+            pauseMillis = pause(usable, free, prompt);
+        } finally {
+            lock.unlock();
+        }
+        told.forEach(Runnable::run);
+        long next = usable && reply != null ? next(asked, reply.index()) : 0;
+        later(pauseMillis).execute(() -> ask(next));
+    }
+
+    private long pause(boolean usable, boolean free, boolean prompt) {
+        if (!usable) {
+            return Math.min(LONGEST_PAUSE_MILLIS, 50L << Math.min(failures, 10));
+        }
+        return !prompt ? PLAIN_PAUSE_MILLIS : free ? ABSENT_PAUSE_MILLIS : 0;
+    }
+
+    /** An index that goes backwards, or is not positive, means to begin anew, as Consul's manual says. */
+    private static long next(long asked, long index) {
+        return index < asked ? 0 : Math.max(1, index);
+    }
+
+    private static Executor later(long pauseMillis) {
+        return pauseMillis == 0
+                ? Runnable::run
+                : CompletableFuture.delayedExecutor(pauseMillis, TimeUnit.MILLISECONDS, Runnable::run);
+    }
+}

@@ -1,0 +1,175 @@
+package dev.holdfast.lock.consul;
+
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.OwnerId;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/** One session for all locks of this client that have the same lease. Thread-safe; never blocks. */
+final class Sessions {
+    /** The longest TTL that Consul takes. */
+    static final long MAX_TTL_MILLIS = Duration.ofHours(24).toMillis();
+
+    private static final long MAX_LOCK_DELAY_MILLIS = Duration.ofSeconds(60).toMillis();
+
+    private final ConsulHttp http;
+    private final ConsulKeys keys;
+    private final @Nullable Duration lockDelay;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Map<Long, CompletableFuture<ConsulSession>> newest = new HashMap<>();
+    /** Those that may still be there, by their ids. */
+    private final Map<String, ConsulSession> all = new ConcurrentHashMap<>();
+
+    /**
+     * Creates one without sessions.
+     *
+     * @param lockDelay for how long Consul keeps a lock from others whose session has ended; null: for its lease
+     */
+    Sessions(ConsulHttp http, ConsulKeys keys, @Nullable Duration lockDelay) {
+        this.http = http;
+        this.keys = keys;
+        this.lockDelay = lockDelay;
+    }
+
+    /** A session that has not expired by our count; made if there is none. */
+    CompletableFuture<ConsulSession> usable(long leaseMillis, Identity identity, Deadline deadline) {
+        long ttlMillis = Math.min(MAX_TTL_MILLIS, leaseMillis);
+        CompletableFuture<ConsulSession> made = new CompletableFuture<>();
+        lock.lock();
+        try {
+            CompletableFuture<ConsulSession> present = newest.get(ttlMillis);
+            if (present != null && isUsable(present)) {
+                return present.copy();
+            }
+            newest.put(ttlMillis, made);
+        } finally {
+            lock.unlock();
+        }
+        create(ttlMillis, identity, deadline).whenComplete((session, failure) -> {
+            if (failure == null) {
+                made.complete(session);
+            } else {
+                made.completeExceptionally(failure);
+            }
+        });
+        return made.copy();
+    }
+
+    private static boolean isUsable(CompletableFuture<ConsulSession> session) {
+        if (!session.isDone()) {
+            return true;
+        }
+        if (session.isCompletedExceptionally()) {
+            return false;
+        }
+        ConsulSession made = session.join();
+        return !made.hasEnded() && made.leftMillis(System.nanoTime()) > 0;
+    }
+
+    private CompletableFuture<ConsulSession> create(long ttlMillis, Identity identity, Deadline deadline) {
+        long delayMillis = lockDelay == null ? Math.min(MAX_LOCK_DELAY_MILLIS, ttlMillis) : lockDelay.toMillis();
+        JsonObject body = new JsonObject();
+        body.addProperty("Name", "holdfast " + identity.pid() + "@" + identity.host());
+        body.addProperty("TTL", ttlMillis + "ms");
+        body.addProperty("LockDelay", delayMillis + "ms");
+        body.addProperty("Behavior", "delete");
+        body.add("NodeChecks", new JsonArray()); // no health check ends it, only time
+        body.add("ServiceChecks", new JsonArray());
+        long sentNanos = System.nanoTime();
+        return http.put("/v1/session/create", body.toString(), deadline).thenApply(reply -> {
+            String id = Failing.run(() -> reply.expect(Reply.OK))
+                    .json()
+                    .getAsJsonObject()
+                    .get("ID")
+                    .getAsString();
+            ConsulSession session = new ConsulSession(id, ttlMillis, sentNanos);
+            all.values().removeIf(old -> old.leftMillis(sentNanos) < -3 * old.ttlMillis());
+            all.put(id, session);
+            return session;
+        });
+    }
+
+    /** Finds a session of this client that may still be there. */
+    @Nullable ConsulSession find(String id) {
+        return all.get(id);
+    }
+
+    /** Renews it; false if Consul does not have it any more. */
+    CompletableFuture<Boolean> renew(ConsulSession session, Deadline deadline) {
+        long sentNanos = System.nanoTime();
+        return http.put("/v1/session/renew/" + session.id(), "", deadline).thenApply(reply -> {
+            if (Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)).status() == Reply.NOT_FOUND) {
+                ended(session);
+                return false;
+            }
+            session.confirmed(sentNanos);
+            return true;
+        });
+    }
+
+    /**
+     * Makes all attempts fail that have been sent on this session and have not been carried out yet. An attempt finds the
+     * session's epoch as its sender last knew it, or it changes nothing. False if Consul does not have the session any more,
+     * with which no attempt can succeed.
+     */
+    CompletableFuture<Boolean> newEpoch(ConsulSession session, Deadline deadline) {
+        CompletableFuture<Boolean> result = new CompletableFuture<>();
+        CompletableFuture<Boolean> underWay = session.newEpoch().compareAndExchange(null, result);
+        if (underWay != null) {
+            return underWay.copy();
+        }
+        // A value that was never there: Consul does not count a write that changes nothing.
+        String value =
+                Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
+        Transaction write = new Transaction().lock(keys.epoch(session.id()), session.id(), value);
+        transact(write, false, deadline).whenComplete((outcome, failure) -> {
+            if (failure == null && outcome.done()) {
+                session.epoch(outcome.written(keys.epoch(session.id())).modifyIndex());
+            } else if (failure == null) {
+                ended(session);
+            }
+            session.newEpoch().set(null);
+            if (failure == null) {
+                result.complete(outcome.done());
+            } else {
+                result.completeExceptionally(failure);
+            }
+        });
+        return result;
+    }
+
+    /** What an attempt on this session has to find. */
+    Transaction attempt(ConsulSession session, long epoch) {
+        String key = keys.epoch(session.id());
+        return epoch == ConsulSession.NO_EPOCH
+                ? new Transaction().checkAbsent(key)
+                : new Transaction().checkIndex(key, epoch);
+    }
+
+    CompletableFuture<Transaction.Outcome> transact(Transaction transaction, boolean read, Deadline deadline) {
+        return http.put(read ? "/v1/txn?consistent" : "/v1/txn", transaction.body(), deadline)
+                .thenApply(reply -> Transaction.Outcome.of(Failing.run(() -> reply.expect(Reply.OK, Reply.CONFLICT))));
+    }
+
+    /** Consul has said that it does not have it. */
+    void ended(ConsulSession session) {
+        session.end();
+        all.remove(session.id());
+    }
+
+    /** Ends all, and with them what may still be held on them. */
+    CompletableFuture<Void> close(Deadline deadline) {
+        return CompletableFuture.allOf(all.keySet().stream()
+                .map(id -> http.put("/v1/session/destroy/" + id, "", deadline))
+                .toArray(CompletableFuture<?>[]::new));
+    }
+}

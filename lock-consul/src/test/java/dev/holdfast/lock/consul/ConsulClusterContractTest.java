@@ -1,0 +1,14 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import java.io.IOException;
+import org.junit.jupiter.api.DisplayName;
+
+@DisplayName("A lock on three Consul servers")
+final class ConsulClusterContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws IOException, InterruptedException {
+        return ConsulFixture.cluster();
+    }
+}

@@ -1,0 +1,139 @@
+package dev.holdfast.lock.consul;
+
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.ConsulServer;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import java.io.IOException;
+import java.net.URI;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** One Consul server, or three with an agent for clients; a proxy is before the agent that clients use. */
+final class ConsulFixture implements LockFixture {
+    static final ConsulKeys KEYS = new ConsulKeys("test/");
+
+    private final ConsulServer server;
+    private final FaultProxy proxy;
+
+    private ConsulFixture(ConsulServer server) throws IOException {
+        this.server = server;
+        this.proxy = FaultProxy.to("127.0.0.1", server.agent().port());
+    }
+
+    static ConsulFixture single() throws IOException, InterruptedException {
+        return new ConsulFixture(ConsulServer.start());
+    }
+
+    static ConsulFixture cluster() throws IOException, InterruptedException {
+        return new ConsulFixture(ConsulServer.startCluster(3));
+    }
+
+    ConsulServer server() {
+        return server;
+    }
+
+    @Override
+    public String name() {
+        return server.toString();
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        return newBackend(proxies());
+    }
+
+    @Override
+    public ConsulLockBackend newBackend(List<FaultProxy> others) {
+        return backend(others.get(0).port(), null);
+    }
+
+    /** As the provider makes it. */
+    static ConsulLockBackend backend(int port, Duration lockDelay) {
+        OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(10), null);
+        ConsulConnection connection =
+                new ConsulConnection(own.client(), List.of(URI.create("http://127.0.0.1:" + port)), null, own::close);
+        return new ConsulLockBackend(connection, KEYS, Duration.ofSeconds(1), lockDelay);
+    }
+
+    /** The shortest that the servers take here. */
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public int namePairs() {
+        return 50;
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    /** As an operator who deletes the key. */
+    @Override
+    public void expire(String name) throws Exception {
+        server.agent().request("DELETE", ConsulKeys.path(KEYS.lock(name)), "");
+    }
+
+    @Override
+    public long entries(String name) throws Exception {
+        return content(name).isEmpty() ? 0 : 1;
+    }
+
+    @Override
+    public String content(String name) throws Exception {
+        return server.agent().request("GET", ConsulKeys.path(KEYS.lock(name)) + "?consistent", "");
+    }
+
+    @Override
+    public void changeLeader() throws Exception {
+        server.changeLeader();
+    }
+
+    @Override
+    public void pause() {
+        server.pause();
+    }
+
+    @Override
+    public void resume() {
+        server.resume();
+    }
+
+    @Override
+    public void restart() throws Exception {
+        server.restart();
+    }
+
+    @Override
+    public void partition() {
+        proxy.cut();
+    }
+
+    @Override
+    public void heal() {
+        proxy.pass();
+    }
+
+    @Override
+    public List<FaultProxy> proxies() {
+        return List.of(proxy);
+    }
+
+    @Override
+    public long commands() throws Exception {
+        return server.requests();
+    }
+
+    @Override
+    public void close() {
+        proxy.close();
+        server.close();
+    }
+}

@@ -1,0 +1,37 @@
+package dev.holdfast.lock.consul;
+
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+/** What an agent loses that keeps nothing on a disk, as {@code consul agent -dev} does. docs/consul.md says so. */
+final class ConsulForgettingTest {
+
+    @Test
+    void restartWithoutData_losesLocksAndTokens() throws Exception {
+        try (ConsulFixture fixture = ConsulFixture.single();
+                ConsulLockBackend backend = fixture.newBackend(fixture.proxies())) {
+            for (int i = 0; i < 50; i++) { // so that the index is well above that of a new server
+                BackendDriver.release(backend, BackendDriver.acquire(backend, "warm"));
+            }
+            Grant held = BackendDriver.acquire(backend, "forgotten");
+
+            fixture.server().restartEmpty();
+
+            RenewResult told = await().atMost(Duration.ofMinutes(1))
+                    .until(() -> renew(backend, held), result -> !(result instanceof RenewResult.Unknown));
+            assertThat(told).as("the holder is told").isInstanceOf(RenewResult.Lost.class);
+            Grant next = await().atMost(Duration.ofMinutes(1))
+                    .ignoreExceptionsInstanceOf(LockUnavailableException.class)
+                    .until(() -> BackendDriver.acquire(backend, "forgotten"), grant -> true);
+            assertThat(next.token()).as("a token after the index began anew").isLessThan(held.token());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+package dev.holdfast.lock.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.holdfast.lock.testkit.CanaryPassword;
+import java.net.URI;
+import java.time.Duration;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class ConsulUriTest {
+
+    @Test
+    void parse_plain_hasTheDefaults() {
+        ConsulUri uri = ConsulUri.parse("consul://localhost");
+
+        assertThat(uri.agents()).containsExactly(URI.create("http://localhost:8500"));
+        assertThat(uri.prefix()).isEqualTo("holdfast/");
+        assertThat(uri.token()).isNull();
+        assertThat(ConsulUri.parse("CONSULS://h").agents()).containsExactly(URI.create("https://h:8501"));
+    }
+
+    @Test
+    void parse_everything_isRead() {
+        ConsulUri uri = ConsulUri.parse(
+                "consuls://:s%40cret@a1:1,a2,[::1]:2/shop/locks?lock-delay=0s&session-ttl-min=1500ms&ca=/etc/ca.pem");
+
+        assertThat(uri.token()).isEqualTo("s@cret");
+        assertThat(uri.agents())
+                .extracting(URI::toString)
+                .containsExactly("https://a1:1", "https://a2:8501", "https://[::1]:2");
+        assertThat(uri.prefix()).isEqualTo("shop/locks/");
+        assertThat(uri.time("lock-delay")).contains(Duration.ZERO);
+        assertThat(uri.time("session-ttl-min")).contains(Duration.ofMillis(1500));
+        assertThat(uri.toString()).doesNotContain("cret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "consul://",
+                "consul:host",
+                "http://host",
+                "consul://host#canary",
+                "consuls://host?cert=canary",
+                "consul://host?ca=canary",
+                "consul://host:0",
+                "consul://host,,other",
+                "consul://canary@host",
+                "consul://canary:canary@host",
+                "consul://:@host",
+                "consul://:canary%0A@host",
+                "consul://host//canary",
+                "consul://host/canary/../x",
+                "consul://host/canary~",
+                "consul://host/canary%20x",
+                "consul://host?unknown=1",
+                "consul://host?lock-delay=canary",
+                "consul://host?lock-delay=15",
+            })
+    void parse_malformed_isRefused(String text) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> {
+                    ConsulUri uri = ConsulUri.parse(text);
+                    uri.prefix();
+                    uri.time("lock-delay");
+                })
+                .withMessageContaining("malformed")
+                .satisfies(e -> assertThat(e.getMessage()).doesNotContain("canary"));
+    }
+
+    @Test
+    void parse_anyToken_isReadOrNeverRepeated() {
+        Random random = new Random(19);
+        for (int i = 0; i < 5_000; i++) {
+            CanaryPassword token = CanaryPassword.random(random);
+            ConsulUri exact = ConsulUri.parse("consuls://:" + token.encoded() + "@h.example:7000,i/a");
+            assertThat(exact.token()).isEqualTo(token.text());
+            assertThat(token.showsIn(exact.toString())).isFalse();
+            try {
+                assertThat(ConsulUri.parse("consuls://:" + token.text() + "@h.example:7000,i/a")
+                                .agents())
+                        .hasSize(2);
+            } catch (IllegalArgumentException e) {
+                assertThat(token.showsIn(e.toString())).as(e.toString()).isFalse();
+                assertThat(e).hasNoCause();
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "/", "a", "a//", "/a/", "./", "a/../", "a b/", "ü/", "~/"})
+    void prefix_bad_isRefused(String prefix) {
+        assertThatIllegalArgumentException().isThrownBy(() -> new ConsulKeys(prefix));
+    }
+}

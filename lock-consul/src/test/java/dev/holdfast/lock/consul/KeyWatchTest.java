@@ -1,0 +1,150 @@
+package dev.holdfast.lock.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.holdfast.lock.spi.Subscription;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The rules of Consul's manual for blocking queries, against an agent that answers what a test says. */
+final class KeyWatchTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    /** {@code status index}, in their order; no answer when there is none. */
+    private final LinkedBlockingQueue<String> answers = new LinkedBlockingQueue<>();
+
+    private final List<String> asked = new CopyOnWriteArrayList<>();
+    private final AtomicInteger calls = new AtomicInteger();
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private volatile boolean looksAreAnswered;
+    private HttpServer agent;
+    private KeyWatches watches;
+
+    @BeforeEach
+    void start() throws Exception {
+        agent = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        agent.setExecutor(threads);
+        agent.createContext("/", exchange -> {
+            String query = exchange.getRequestURI().getRawQuery();
+            asked.add(query == null ? "" : query);
+            try {
+                String[] answer = (query == null && looksAreAnswered ? "200 7" : answers.take()).split(" ");
+                exchange.getResponseHeaders().set("X-Consul-Index", answer[1]);
+                exchange.sendResponseHeaders(Integer.parseInt(answer[0]), -1);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            } finally {
+                exchange.close();
+            }
+        });
+        agent.start();
+        URI address = URI.create("http://127.0.0.1:" + agent.getAddress().getPort());
+        ConsulHttp http =
+                new ConsulHttp(new ConsulConnection(HttpClient.newHttpClient(), List.of(address), null, () -> {}));
+        watches = new KeyWatches(http, ConsulFixture.KEYS);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        agent.stop(0);
+        threads.shutdownNow();
+        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
+    }
+
+    private void awaitAsked(String... queries) {
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(asked).containsExactly(queries));
+    }
+
+    @Test
+    void index_goesOn_isAskedFor() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("200 7");
+        awaitAsked("", "index=7&wait=60s");
+        answers.add("200 9");
+        awaitAsked("", "index=7&wait=60s", "index=9&wait=60s");
+        assertThat(calls).as("calls while the key is there").hasValue(0);
+        answers.add("404 12");
+        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+    }
+
+    @Test
+    void index_goesBackwards_beginsAnew() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("200 700");
+        awaitAsked("", "index=700&wait=60s");
+        answers.add("200 5"); // another cluster's data, or a snapshot
+        awaitAsked("", "index=700&wait=60s", "");
+        answers.add("200 5");
+        awaitAsked("", "index=700&wait=60s", "", "index=5&wait=60s");
+    }
+
+    @Test
+    void index_zero_isOne() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("200 0");
+        awaitAsked("", "index=1&wait=60s");
+    }
+
+    @Test
+    void failure_isFollowedByAFreshLook() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("200 7");
+        awaitAsked("", "index=7&wait=60s");
+        answers.add("500 7");
+        awaitAsked("", "index=7&wait=60s", "");
+        answers.add("404 8"); // it became free while nobody looked
+        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+    }
+
+    @Test
+    void waiters_ofOneName_haveOneQuery() {
+        Subscription one = watches.subscribe("a", calls::incrementAndGet);
+        Subscription two = watches.subscribe("a", calls::incrementAndGet);
+        answers.add("200 7");
+        awaitAsked("", "index=7&wait=60s");
+        one.close();
+        answers.add("404 8");
+        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+        two.close();
+        two.close();
+        assertThat(watches.size()).isZero();
+    }
+
+    @Test
+    void waiter_thatComesWhileTheKeyIsAbsent_isCalled() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("404 8");
+        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+        AtomicInteger late = new AtomicInteger();
+        watches.subscribe("a", late::incrementAndGet);
+        assertThat(late).hasValue(1);
+    }
+
+    /** More names than may block at once are asked for once a second. */
+    @Test
+    void manyNames_someDoNotBlock() {
+        looksAreAnswered = true;
+        for (int i = 0; i < 65; i++) {
+            watches.subscribe("n" + i, calls::incrementAndGet);
+        }
+        await().atMost(PATIENCE).untilAsserted(() -> {
+            assertThat(asked).filteredOn(query -> query.startsWith("index")).hasSize(64);
+            assertThat(asked).filteredOn(String::isEmpty).hasSizeGreaterThan(67);
+        });
+    }
+}
