@@ -61,7 +61,8 @@ class ClassCirclesTest {
                         "lock-jdbc",
                         "lock-redis",
                         "lock-etcd",
-                        "lock-zookeeper");
+                        "lock-zookeeper",
+                        "lock-consul");
         assertThat(dependencies("lock-api").get("dev.holdfast.lock.engine.LockEngine"))
                 .contains("dev.holdfast.lock.engine.EngineClient", "dev.holdfast.lock.spi.LockBackend");
     }

@@ -68,6 +68,7 @@ public final class Candidates {
                         Holdfast.variant("single-key", address -> address + "?mode=single-key&prefix=single/"),
                         new JetcdLock(),
                         new LocalFairLock());
+            case "consul" -> List.of(new ConsulRaw(), Holdfast.defaults(), new LocalFairLock());
             default -> throw new IllegalArgumentException("no store '" + store + "'");
         };
     }

@@ -20,7 +20,7 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
     private static final String HOLDFAST = "holdfast";
     private static final String FAIR = "holdfast-fair";
     private static final Map<String, Double> PAIR =
-            Map.of("redis", 1.10, "postgresql", 1.05, "mariadb", 1.05, "zookeeper", 1.15, "etcd", 1.05);
+            Map.of("redis", 1.10, "postgresql", 1.05, "mariadb", 1.05, "zookeeper", 1.15, "etcd", 1.05, "consul", 1.05);
 
     /**
      * The aims for a store.

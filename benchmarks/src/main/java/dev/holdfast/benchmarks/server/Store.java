@@ -8,7 +8,7 @@ import java.util.Set;
 public interface Store extends AutoCloseable {
 
     /** All stores, in the order in which they are measured. */
-    List<String> NAMES = List.of("redis", "postgresql", "mariadb", "zookeeper", "etcd");
+    List<String> NAMES = List.of("redis", "postgresql", "mariadb", "zookeeper", "etcd", "consul");
 
     /**
      * The store's name.
@@ -65,6 +65,7 @@ public interface Store extends AutoCloseable {
             case "mariadb" -> DatabaseStore.mariaDb();
             case "zookeeper" -> ZooKeeperStore.start();
             case "etcd" -> EtcdStore.start();
+            case "consul" -> ConsulStore.start();
             default -> throw new IllegalArgumentException("no store '" + name + "'; there are " + NAMES);
         };
     }

@@ -15,6 +15,7 @@ public final class Clusters {
             "redlock",
             "etcd",
             "zookeeper",
+            "consul",
             "postgresql",
             "mariadb",
             "h2");
@@ -52,6 +53,7 @@ public final class Clusters {
             case "redlock" -> RedisMasters.start(5);
             case "etcd" -> EtcdCluster.start();
             case "zookeeper" -> ZooKeeperCluster.start(leaseMillis);
+            case "consul" -> ConsulCluster.start();
             case "postgresql" -> DatabaseCluster.postgresql();
             case "mariadb" -> DatabaseCluster.mariadb();
             case "h2" -> DatabaseCluster.h2();

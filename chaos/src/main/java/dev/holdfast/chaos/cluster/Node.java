@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.cluster;
 
+import dev.holdfast.lock.testkit.server.ConsulNode;
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
@@ -77,6 +78,41 @@ public interface Node {
      * @return the node
      */
     static Node of(EtcdNode node) {
+        return new Node() {
+            @Override
+            public int port() {
+                return node.port();
+            }
+
+            @Override
+            public void pause() {
+                node.pause();
+            }
+
+            @Override
+            public void resume() {
+                node.resume();
+            }
+
+            @Override
+            public void kill() throws InterruptedException {
+                node.kill();
+            }
+
+            @Override
+            public void start() throws IOException, InterruptedException {
+                node.start();
+            }
+        };
+    }
+
+    /**
+     * Wraps a node of Consul.
+     *
+     * @param node the server
+     * @return the node
+     */
+    static Node of(ConsulNode node) {
         return new Node() {
             @Override
             public int port() {
