@@ -1,0 +1,12 @@
+package dev.holdfast.lock.spring;
+
+/** What an annotated method does if somebody else has its lock when its wait is over. */
+public enum OnBusy {
+    /** Throws {@link dev.holdfast.lock.LockTimeoutException}. */
+    THROW,
+    /**
+     * Does not run, and returns nothing: an empty {@code Optional} or publisher, a completed future, or null. A method whose result
+     * cannot be nothing, such as an {@code int}, is refused when the application starts.
+     */
+    SKIP
+}

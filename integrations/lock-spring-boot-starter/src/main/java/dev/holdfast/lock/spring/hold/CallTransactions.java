@@ -1,0 +1,39 @@
+package dev.holdfast.lock.spring.hold;
+
+import org.springframework.util.ClassUtils;
+
+/** The transactions that calls are made in. */
+interface CallTransactions {
+
+    /** Returns Spring's, or none if the application has none. */
+    static CallTransactions present() {
+        return ClassUtils.isPresent(
+                        "org.springframework.transaction.support.TransactionSynchronizationManager",
+                        CallTransactions.class.getClassLoader())
+                ? new ThreadTransactions()
+                : new None();
+    }
+
+    /** Tells whether the calling thread is in a transaction. */
+    boolean isActive();
+
+    /**
+     * Gives a hold back when the thread's transaction has completed, and refuses the commit if the lease is lost then.
+     *
+     * @throws IllegalStateException if the transaction manager tells nobody of its transactions' ends
+     */
+    void defer(Hold hold);
+
+    /** No transactions. */
+    final class None implements CallTransactions {
+        @Override
+        public boolean isActive() {
+            return false;
+        }
+
+        @Override
+        public void defer(Hold hold) {
+            throw new IllegalStateException("there is no transaction");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+package dev.holdfast.lock.spring.hold;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import java.time.Duration;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/** One claim on a lock that somebody has to give back. */
+sealed interface Hold {
+
+    /** What the guarded code sees. */
+    Lease view();
+
+    /** Whose lock it is. */
+    LockClient client();
+
+    /**
+     * Gives the claim back; the last one releases the lock.
+     *
+     * @throws dev.holdfast.lock.LeaseLostException if the lease was lost before
+     */
+    void release();
+
+    /** Throws if the lease is lost; asks the server only if the lease is in doubt. */
+    default void requireValid() {
+        view().ensure(Duration.ZERO);
+    }
+
+    /** Gives the claim back; what goes wrong is suppressed into a failure that came before, or thrown. */
+    default void releaseAfter(@Nullable Throwable failure) {
+        try {
+            release();
+        } catch (RuntimeException e) {
+            if (failure == null) {
+                throw e;
+            }
+            addSuppressed(failure, e);
+        }
+    }
+
+    /** Adds an exception to another, unless they are the same; what a future wrapped is shown to its caller without the wrapping. */
+    static void addSuppressed(Throwable failure, Throwable later) {
+        Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
+        Throwable shown = cause == null ? failure : cause;
+        if (shown != later) {
+            shown.addSuppressed(later);
+        }
+    }
+
+    /** A hold of the calling thread, which re-enters by itself. Only that thread gives it back. */
+    record OfThread(LockClient client, DistributedLock lock, Lease view) implements Hold {
+        @Override
+        public void release() {
+            lock.unlock();
+        }
+    }
+
+    /** A share of a lease, which any thread may give back. */
+    record OfLease(LockClient client, SharedLease lease) implements Hold {
+        @Override
+        public Lease view() {
+            return lease.view();
+        }
+
+        @Override
+        public void release() {
+            lease.release();
+        }
+    }
+}

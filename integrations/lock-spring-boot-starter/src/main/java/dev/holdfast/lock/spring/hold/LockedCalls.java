@@ -1,0 +1,251 @@
+package dev.holdfast.lock.spring.hold;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs calls while they hold a lock. One request acquires, one releases, and nothing is added to them.
+ *
+ * <p>The exception of a call wins over what its release reports, which is suppressed into it. Within a transaction the release is
+ * left to the transaction's end. Thread-safe; close it with the application, to end its threads.
+ */
+public final class LockedCalls implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(LockedCalls.class);
+
+    private final InTransaction inTransaction;
+    private final CallTransactions transactions = CallTransactions.present();
+    private final ReleaseThreads releases = new ReleaseThreads();
+    private final Set<String> warned = ConcurrentHashMap.newKeySet();
+
+    /**
+     * Creates it.
+     *
+     * @param inTransaction what calls within a transaction do
+     */
+    public LockedCalls(InTransaction inTransaction) {
+        this.inTransaction = inTransaction;
+    }
+
+    /**
+     * Runs a call while the calling thread holds the lock; the thread re-enters a lock that it holds.
+     *
+     * @param call what it wants
+     * @param body what to run with the lease's view
+     * @param ifBusy what to return if somebody else has the lock; or throws
+     * @return what the body returned, or {@code ifBusy}
+     * @throws Throwable what the body throws; {@link LockInterruptedException} if interrupted while waiting; what acquiring and
+     *     releasing throw; {@link IllegalStateException} within a transaction if that is refused
+     */
+    public @Nullable Object call(LockCall call, Body body, Supplier<? extends @Nullable Object> ifBusy)
+            throws Throwable {
+        boolean deferred = isDeferred(call);
+        Hold hold = interruptibly(call, LockedCalls::acquireForThread);
+        if (hold == null) {
+            return ifBusy.get();
+        }
+        if (deferred) {
+            defer(hold);
+        }
+        Object result;
+        try {
+            result = run(hold, body);
+        } catch (Throwable failure) {
+            if (deferred) {
+                addLoss(hold, failure);
+            } else {
+                hold.releaseAfter(failure);
+            }
+            throw failure;
+        }
+        if (deferred) {
+            hold.requireValid();
+        } else {
+            hold.release();
+        }
+        return result;
+    }
+
+    /**
+     * Runs a call that returns a stage, and holds the lock until that stage is complete. The calling thread waits for the lock.
+     * The lease belongs to the call, not to the thread.
+     *
+     * @param call what it wants
+     * @param body what to run with the lease's view; returns a stage or null
+     * @param ifBusy what to return if somebody else has the lock; or throws
+     * @return a future that completes as the stage does, after the release; null if the body returned null. Completing or
+     *     cancelling it neither stops the body nor releases the lock
+     * @throws Throwable as {@link #call} does; {@link IllegalStateException} if the calling thread holds the lock already as a
+     *     thread
+     */
+    public @Nullable CompletableFuture<?> stage(
+            LockCall call, Body body, Supplier<? extends @Nullable CompletableFuture<?>> ifBusy) throws Throwable {
+        boolean deferred = isDeferred(call);
+        Hold.OfLease hold = interruptibly(call, LockedCalls::acquireLease);
+        if (hold == null) {
+            return ifBusy.get();
+        }
+        CompletionStage<?> stage;
+        try {
+            if (deferred && hold.lease().retain()) {
+                defer(hold); // a share of its own, which the transaction gives back
+            }
+            stage = (CompletionStage<?>) run(hold, body);
+        } catch (Throwable failure) {
+            hold.releaseAfter(failure);
+            throw failure;
+        }
+        if (stage == null) {
+            hold.release();
+            return null;
+        }
+        return releases.releaseAfter(stage, hold);
+    }
+
+    /**
+     * Tells whether the release of a call has to wait for a transaction.
+     *
+     * @throws IllegalStateException if calls within transactions are refused
+     */
+    private boolean isDeferred(LockCall call) {
+        if (!transactions.isActive()) {
+            return false;
+        }
+        refuseOrWarn(call);
+        return true;
+    }
+
+    /** To be called for a call within a transaction. */
+    void refuseOrWarn(LockCall call) {
+        if (inTransaction == InTransaction.FAIL) {
+            throw new IllegalStateException(call + ": a transaction is active that began before; "
+                    + "lock outside of the transaction, or set holdfast.annotation.in-transaction=defer");
+        }
+        if (inTransaction == InTransaction.WARN && warned.add(call.caller())) {
+            LOG.warn(
+                    "{} is called within a transaction; its lock is kept until the transaction ends, but what was read before may be stale",
+                    call.caller());
+        }
+    }
+
+    private void defer(Hold hold) {
+        try {
+            transactions.defer(hold);
+        } catch (RuntimeException e) {
+            hold.releaseAfter(e);
+            throw e;
+        }
+    }
+
+    private static @Nullable Object run(Hold hold, Body body) throws Throwable {
+        CurrentHolds entered = CurrentHolds.enter(hold);
+        try {
+            return body.run(hold.view());
+        } finally {
+            entered.leave();
+        }
+    }
+
+    private static void addLoss(Hold hold, Throwable failure) {
+        try {
+            hold.requireValid();
+        } catch (RuntimeException e) {
+            Hold.addSuppressed(failure, e);
+        }
+    }
+
+    private static <H extends Hold> @Nullable H interruptibly(LockCall call, Acquisition<H> acquisition) {
+        try {
+            return acquisition.acquire(call);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new LockInterruptedException(call + ": interrupted while waiting; the call did not run", e);
+        }
+    }
+
+    /** Waits for a lock. */
+    @FunctionalInterface
+    private interface Acquisition<H extends Hold> {
+        @Nullable H acquire(LockCall call) throws InterruptedException;
+    }
+
+    private static @Nullable Hold acquireForThread(LockCall call) throws InterruptedException {
+        Hold covered = CurrentHolds.share(
+                CurrentHolds.get(), call.client(), call.lock().name());
+        if (covered != null) {
+            return covered;
+        }
+        Duration wait = call.waitFor();
+        if (wait == null) {
+            call.lock().lockInterruptibly();
+        } else if (!(wait.isZero() ? call.lock().tryLock() : call.lock().tryLock(nanos(wait), TimeUnit.NANOSECONDS))) {
+            return null;
+        }
+        return new Hold.OfThread(call.client(), call.lock(), call.lock().held().orElseThrow());
+    }
+
+    private static Hold.@Nullable OfLease acquireLease(LockCall call) throws InterruptedException {
+        LockClient client = call.client();
+        Hold.OfLease covered =
+                CurrentHolds.share(CurrentHolds.get(), client, call.lock().name());
+        if (covered != null) {
+            return covered;
+        }
+        if (call.lock().held().isPresent()) {
+            throw new IllegalStateException(
+                    call + ": this thread holds the lock until a method returns, and the future "
+                            + "of this call may outlive that; let the outer method return a CompletableFuture as well");
+        }
+        Duration wait = call.waitFor();
+        Optional<Lease> lease;
+        if (wait == null) {
+            lease = Optional.of(call.lock().acquire());
+        } else {
+            lease = wait.isZero() ? call.lock().tryAcquire() : call.lock().tryAcquire(wait);
+        }
+        return lease.map(granted -> new Hold.OfLease(client, new SharedLease(granted)))
+                .orElse(null);
+    }
+
+    private static long nanos(Duration wait) {
+        try {
+            return wait.toNanos();
+        } catch (ArithmeticException longerThan292Years) {
+            return Long.MAX_VALUE;
+        }
+    }
+
+    ReleaseThreads releases() {
+        return releases;
+    }
+
+    /** Ends the threads that release what futures and publishers held; what is still to be released is. */
+    @Override
+    public void close() {
+        releases.close();
+    }
+
+    /** What runs with a lease. */
+    @FunctionalInterface
+    public interface Body {
+
+        /**
+         * Runs.
+         *
+         * @param lease a view of the lease
+         * @return the result
+         * @throws Throwable as it likes
+         */
+        @Nullable Object run(Lease lease) throws Throwable;
+    }
+}

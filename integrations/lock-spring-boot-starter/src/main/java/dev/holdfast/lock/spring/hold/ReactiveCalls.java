@@ -1,0 +1,119 @@
+package dev.holdfast.lock.spring.hold;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockTimeoutException;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.reactivestreams.Publisher;
+import org.springframework.util.ClassUtils;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.util.context.ContextView;
+
+/**
+ * Publishers that hold a lock while they are subscribed to. Each subscription acquires the lock, without a waiting thread, and
+ * releases it when it completes, fails or is cancelled; a cancelled wait leaves nothing behind. The body runs on Reactor's bounded
+ * elastic threads, since the client's own threads must not be blocked. Needs Reactor. Stateless and thread-safe.
+ */
+public final class ReactiveCalls {
+    private static final Object KEY = CurrentHolds.class;
+    private static final boolean TRANSACTIONS = ClassUtils.isPresent(
+            "org.springframework.transaction.reactive.TransactionSynchronizationManager",
+            ReactiveCalls.class.getClassLoader());
+
+    private final LockedCalls calls;
+
+    /**
+     * Creates it.
+     *
+     * @param calls whose threads and rules for transactions apply
+     */
+    public ReactiveCalls(LockedCalls calls) {
+        this.calls = calls;
+    }
+
+    /**
+     * Returns the lease of the innermost locked publisher that a context belongs to.
+     *
+     * @param context the subscription's
+     * @return a view of the lease, which refuses to be closed; empty outside of locked publishers
+     */
+    public static Optional<Lease> current(ContextView context) {
+        CurrentHolds holds = context.getOrDefault(KEY, null);
+        return holds == null ? Optional.empty() : Optional.of(holds.view());
+    }
+
+    /**
+     * Returns a mono that holds the lock.
+     *
+     * @param <T> what it emits
+     * @param call what it wants; asked at each subscription
+     * @param body makes the publisher, with the lock held
+     * @param skip true to be empty if somebody else has the lock, false to fail with {@link LockTimeoutException}
+     * @return the mono; its value comes after the release
+     */
+    public <T> Mono<T> mono(Supplier<LockCall> call, Body<T> body, boolean skip) {
+        return Mono.deferContextual(context -> {
+            ReactiveHold hold = hold(call.get(), context);
+            return Mono.usingWhen(
+                            Mono.just(hold),
+                            own -> granted(own, skip)
+                                    .flatMap(lease ->
+                                            Mono.from(own.publisher(body)).contextWrite(own::write)),
+                            own -> own.end(null),
+                            ReactiveHold::end,
+                            own -> own.end(null))
+                    .onErrorMap(hold::shown);
+        });
+    }
+
+    /**
+     * Returns a flux that holds the lock.
+     *
+     * @param <T> what it emits
+     * @param call what it wants; asked at each subscription
+     * @param body makes the publisher, with the lock held
+     * @param skip true to be empty if somebody else has the lock, false to fail with {@link LockTimeoutException}
+     * @return the flux; it completes after the release
+     */
+    public <T> Flux<T> flux(Supplier<LockCall> call, Body<T> body, boolean skip) {
+        return Flux.deferContextual(context -> {
+            ReactiveHold hold = hold(call.get(), context);
+            return Flux.usingWhen(
+                            Mono.just(hold),
+                            own -> granted(own, skip)
+                                    .flatMapMany(lease ->
+                                            Flux.from(own.publisher(body)).contextWrite(own::write)),
+                            own -> own.end(null),
+                            ReactiveHold::end,
+                            own -> own.end(null))
+                    .onErrorMap(hold::shown);
+        });
+    }
+
+    private ReactiveHold hold(LockCall call, ContextView context) {
+        return new ReactiveHold(call, calls.releases(), context.getOrDefault(KEY, null));
+    }
+
+    private Mono<Lease> granted(ReactiveHold hold, boolean skip) {
+        Mono<Lease> lease = TRANSACTIONS ? ReactiveTransactions.acquire(hold, calls) : hold.acquire();
+        return skip ? lease.onErrorResume(LockTimeoutException.class, busy -> Mono.empty()) : lease;
+    }
+
+    /**
+     * Makes a publisher while the lock is held.
+     *
+     * @param <T> what it emits
+     */
+    @FunctionalInterface
+    public interface Body<T> {
+
+        /**
+         * Makes it.
+         *
+         * @return the publisher
+         * @throws Throwable as it likes; it becomes the subscription's error
+         */
+        Publisher<T> publisher() throws Throwable;
+    }
+}

@@ -1,0 +1,51 @@
+package dev.holdfast.lock.spring.hold;
+
+import dev.holdfast.lock.spi.LockName;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.transaction.support.TransactionSynchronization;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/**
+ * Transactions that are bound to threads. The lease is looked at after all that may still write at the commit, such as an
+ * object-relational mapper, since this synchronization has the lowest precedence.
+ */
+final class ThreadTransactions implements CallTransactions {
+    private static final Logger LOG = LoggerFactory.getLogger(LockedCalls.class);
+
+    @Override
+    public boolean isActive() {
+        return TransactionSynchronizationManager.isActualTransactionActive();
+    }
+
+    @Override
+    public void defer(Hold hold) {
+        TransactionSynchronizationManager.registerSynchronization(new Release(hold));
+    }
+
+    /** Checks the lease before the commit, and releases the lock after it. */
+    private record Release(Hold hold) implements TransactionSynchronization {
+        @Override
+        public void beforeCommit(boolean readOnly) {
+            hold.requireValid();
+        }
+
+        @Override
+        public void afterCompletion(int status) {
+            try {
+                hold.release();
+            } catch (RuntimeException e) {
+                String name = LockName.printable(hold.view().name());
+                if (status == STATUS_ROLLED_BACK) {
+                    LOG.debug("lock '{}' was not released in order after a rollback", name, e);
+                } else {
+                    LOG.warn(
+                            "lock '{}' (token {}): lost or not released while its transaction completed; check what it wrote",
+                            name,
+                            hold.view().token(),
+                            e);
+                }
+            }
+        }
+    }
+}
