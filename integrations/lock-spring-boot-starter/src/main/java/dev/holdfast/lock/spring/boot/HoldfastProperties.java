@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spring.boot;
 
+import dev.holdfast.lock.spring.hold.InTransaction;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
@@ -103,16 +104,6 @@ public record HoldfastProperties(
         NEVER
     }
 
-    /** What an annotated method does that is called within a transaction. */
-    public enum InTransaction {
-        /** Releases the lock when the transaction has completed, and refuses the commit if the lease was lost. */
-        DEFER,
-        /** The same, with a line in the log at the first call. */
-        WARN,
-        /** Throws before any request. */
-        FAIL
-    }
-
     /**
      * Options of locks; null means not set.
      *
@@ -171,14 +162,14 @@ public record HoldfastProperties(
      *
      * @param enabled Whether annotated methods are locked.
      * @param longestWait How long a call waits for the lock. By default as long as it takes.
-     * @param order Order of the advice. The default stands outside of transactions.
+     * @param order Order of the advice. The default stands just outside of transactions.
      * @param inTransaction What a call within a transaction does: defer the release to its end, the same with a warning, or
      *     fail.
      */
     public record Annotation(
             @DefaultValue("true") boolean enabled,
             @Name("wait") @Nullable Duration longestWait,
-            @DefaultValue("2147483547") int order,
+            @DefaultValue("2147483646") int order,
             @DefaultValue("defer") InTransaction inTransaction) {}
 
     /**

@@ -1,0 +1,143 @@
+package dev.holdfast.lock.spring.aop;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spring.NamedLockOptions;
+import dev.holdfast.lock.spring.OnBusy;
+import dev.holdfast.lock.spring.hold.LockCall;
+import dev.holdfast.lock.spring.hold.LockInterruptedException;
+import dev.holdfast.lock.spring.hold.LockedCalls;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.beans.factory.BeanFactoryUtils;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.util.function.SingletonSupplier;
+
+/** Runs annotated methods with their locks. Thread-safe. */
+final class LockedInterceptor implements MethodInterceptor {
+    private final LockedMethods methods;
+    private final ConfigurableListableBeanFactory beans;
+    private final Supplier<LockedCalls> calls;
+    private final Supplier<LockedDefaults> defaults;
+    private final Map<String, LockClient> clients = new ConcurrentHashMap<>();
+    private final Map<Method, LockOptions> options = new ConcurrentHashMap<>();
+
+    LockedInterceptor(LockedMethods methods, ConfigurableListableBeanFactory beans) {
+        this.methods = methods;
+        this.beans = beans;
+        calls = SingletonSupplier.of(() -> beans.getBean(LockedCalls.class));
+        defaults = SingletonSupplier.of(() -> beans.getBean(LockedDefaults.class));
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Throwable {
+        Object target = invocation.getThis();
+        LockedMethod method = methods.find(
+                invocation.getMethod(),
+                target == null ? invocation.getMethod().getDeclaringClass() : target.getClass());
+        if (method == null) {
+            return invocation.proceed();
+        }
+        try {
+            return switch (method.result().kind()) {
+                case VALUE -> {
+                    LockCall call = call(method, invocation.getArguments());
+                    yield calls.get().call(call, lease -> invocation.proceed(), () -> busy(method, call));
+                }
+                case STAGE -> {
+                    LockCall call = call(method, invocation.getArguments());
+                    yield calls.get().stage(call, lease -> invocation.proceed(), () ->
+                            (CompletableFuture<?>) busy(method, call));
+                }
+                case PUBLISHER ->
+                    LockedPublishers.publisher(
+                            method, calls.get(), () -> call(method, invocation.getArguments()), ((ProxyMethodInvocation)
+                                    invocation)::invocableClone);
+            };
+        } catch (LockInterruptedException e) {
+            throw declared(method, e);
+        }
+    }
+
+    /** Returns the lock that a call wants; throws before any request if it has no name. */
+    private LockCall call(LockedMethod method, @Nullable Object[] arguments) {
+        LockClient client = client(method.client());
+        String name = method.name().evaluate(arguments);
+        Duration wait = method.waitFor() == null ? defaults.get().waitFor() : method.waitFor();
+        return new LockCall(
+                client,
+                method.options().isEmpty() ? client.lock(name) : client.lock(name, options(method, client, name)),
+                wait,
+                method.caller());
+    }
+
+    private LockOptions options(LockedMethod method, LockClient client, String name) {
+        LockOptions known = options.get(method.method());
+        if (known == null) {
+            OptionsSource source = method.options();
+            known = source.options(
+                    source.id().isEmpty()
+                            ? client.lock(name).options()
+                            : beans.getBean(NamedLockOptions.class).get(source.id()));
+            options.put(method.method(), known);
+        }
+        return known;
+    }
+
+    private LockClient client(String name) {
+        return clients.computeIfAbsent(
+                name, any -> name.isEmpty() ? beans.getBean(LockClient.class) : beans.getBean(name, LockClient.class));
+    }
+
+    /**
+     * Refuses options and clients that there are not. Asks no server.
+     *
+     * @throws RuntimeException if so
+     */
+    void check(LockedMethod method) {
+        List<String> names =
+                List.of(BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, LockClient.class, true, false));
+        if (method.client().isEmpty() ? names.isEmpty() : !names.contains(method.client())) {
+            throw new IllegalArgumentException("there is no LockClient "
+                    + (method.client().isEmpty() ? "bean" : "'" + method.client() + "', but " + names)
+                    + "; set holdfast.uri or define one");
+        }
+        String id = method.options().id();
+        if (!id.isEmpty()) {
+            method.options().options(beans.getBean(NamedLockOptions.class).get(id));
+        }
+        if (names.stream().allMatch(beans::containsSingleton)) { // a lazy client stays so
+            client(method.client()).lock("check", options(method, client(method.client()), "check"));
+        }
+    }
+
+    private static @Nullable Object busy(LockedMethod method, LockCall call) {
+        Supplier<@Nullable Object> nothing = method.result().nothing();
+        if (method.onBusy() == OnBusy.THROW || nothing == null) {
+            throw call.busy();
+        }
+        return nothing.get();
+    }
+
+    /** A method that declares to be interruptible gets the interrupt as it was, with the flag cleared. */
+    private static Throwable declared(LockedMethod method, LockInterruptedException e) {
+        Throwable interrupt = e.getCause();
+        boolean declared = Arrays.stream(method.method().getExceptionTypes())
+                .anyMatch(type -> type.isAssignableFrom(InterruptedException.class));
+        if (declared && interrupt != null) {
+            Thread.interrupted();
+            return interrupt;
+        }
+        return e;
+    }
+}
