@@ -1,5 +1,6 @@
 package dev.holdfast.lock;
 
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 
@@ -69,6 +70,34 @@ public interface LockClient extends AutoCloseable {
      *     options are {@linkplain LockOptions#fair() fair} and the backend has no order
      */
     DistributedLock lock(String name, LockOptions options);
+
+    /**
+     * Returns several locks as one, with the client's default lock options.
+     *
+     * @param names the locks' names, in any order; duplicates count once
+     * @return the locks; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if there are no names, or one is not acceptable
+     */
+    MultiLock lockAll(String... names);
+
+    /**
+     * Returns several locks as one, with options of their own.
+     *
+     * @param names the locks' names, in any order; duplicates count once
+     * @param options the options of the acquisitions
+     * @return the locks; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if there are no names, or a name or an option is not acceptable
+     */
+    MultiLock lockAll(Collection<String> names, LockOptions options);
+
+    /**
+     * Begins an election of one leader among all processes that stand for the same name on the same store.
+     *
+     * @param name the election's name, which is that of the lock that its leader holds
+     * @return a builder; nothing happens before {@link Election.Builder#start()}
+     * @throws IllegalArgumentException if the name is not acceptable
+     */
+    Election.Builder election(String name);
 
     /**
      * Asks the server who holds a lock. For operators and diagnostics: the answer may be stale on return and must not

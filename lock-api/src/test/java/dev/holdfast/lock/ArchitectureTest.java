@@ -20,6 +20,7 @@ class ArchitectureTest {
 
     private static final String API = "dev.holdfast.lock";
     private static final String SPI = "dev.holdfast.lock.spi..";
+    private static final String RECIPE = "dev.holdfast.lock.recipe..";
     private static final String ENGINE = "dev.holdfast.lock.engine..";
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
@@ -31,6 +32,13 @@ class ArchitectureTest {
         noClasses()
                 .that()
                 .resideInAPackage(API)
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage(SPI, RECIPE, ENGINE)
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage(RECIPE)
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage(SPI, ENGINE)

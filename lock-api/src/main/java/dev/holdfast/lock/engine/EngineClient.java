@@ -2,15 +2,19 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Election;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUsage;
+import dev.holdfast.lock.MultiLock;
+import dev.holdfast.lock.recipe.Recipes;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -72,6 +76,22 @@ final class EngineClient implements LockClient {
         LockName.requireValid(name);
         checkOptions(Objects.requireNonNull(lockOptions, "options must not be null"));
         return new EngineLock(engine, entries, calls, name, lockOptions);
+    }
+
+    @Override
+    public MultiLock lockAll(String... names) {
+        return Recipes.lockAll(this, List.of(names), null, engine.ticker()::nanos);
+    }
+
+    @Override
+    public MultiLock lockAll(Collection<String> names, LockOptions lockOptions) {
+        checkOptions(Objects.requireNonNull(lockOptions, "options must not be null"));
+        return Recipes.lockAll(this, names, lockOptions, engine.ticker()::nanos);
+    }
+
+    @Override
+    public Election.Builder election(String name) {
+        return Recipes.election(this, name);
     }
 
     private void checkOptions(LockOptions lockOptions) {

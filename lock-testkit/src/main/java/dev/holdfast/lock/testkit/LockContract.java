@@ -330,4 +330,24 @@ public abstract class LockContract {
             super(context());
         }
     }
+
+    /** See {@link MultiLockContract}. */
+    @Nested
+    @Order(29)
+    @DisplayName("A multi-lock")
+    class MultiLocks extends MultiLockContract {
+        MultiLocks() {
+            super(context());
+        }
+    }
+
+    /** See {@link ElectionContract}. */
+    @Nested
+    @Order(30)
+    @DisplayName("An election")
+    class Elections extends ElectionContract {
+        Elections() {
+            super(context());
+        }
+    }
 }

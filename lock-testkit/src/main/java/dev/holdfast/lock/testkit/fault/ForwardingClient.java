@@ -2,11 +2,15 @@ package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Election;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUsage;
+import dev.holdfast.lock.MultiLock;
+import dev.holdfast.lock.recipe.Recipes;
+import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 
@@ -41,6 +45,24 @@ public class ForwardingClient implements LockClient {
     @Override
     public final DistributedLock lock(String name, LockOptions options) {
         return wrap(delegate.lock(name, options));
+    }
+
+    /** Of the locks of this client, wrapped ones too. */
+    @Override
+    public final MultiLock lockAll(String... names) {
+        return Recipes.lockAll(this, List.of(names), null, System::nanoTime);
+    }
+
+    /** Of the locks of this client, wrapped ones too. */
+    @Override
+    public final MultiLock lockAll(Collection<String> names, LockOptions options) {
+        return Recipes.lockAll(this, names, options, System::nanoTime);
+    }
+
+    /** On a lock of this client, a wrapped one too. */
+    @Override
+    public final Election.Builder election(String name) {
+        return Recipes.election(this, name);
     }
 
     @Override

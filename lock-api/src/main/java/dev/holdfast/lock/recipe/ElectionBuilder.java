@@ -1,0 +1,82 @@
+package dev.holdfast.lock.recipe;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Election;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
+import java.time.Duration;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Collects and checks what an election needs. */
+final class ElectionBuilder implements Election.Builder {
+    private static final int STOP_SHARE = 3;
+
+    private final LockClient client;
+    private final String name;
+    private Election.@Nullable Callback elected;
+    private Election.@Nullable Callback revoked;
+    private @Nullable LockOptions options;
+    private @Nullable Duration stopTime;
+
+    ElectionBuilder(LockClient client, String name) {
+        client.lock(name); // refuses a bad name now
+        this.client = client;
+        this.name = name;
+    }
+
+    @Override
+    public Election.Builder onElected(Election.Callback callback) {
+        elected = once("onElected", elected, callback);
+        return this;
+    }
+
+    @Override
+    public Election.Builder onRevoked(Election.Callback callback) {
+        revoked = once("onRevoked", revoked, callback);
+        return this;
+    }
+
+    @Override
+    public Election.Builder options(LockOptions lockOptions) {
+        options = once("options", options, lockOptions);
+        return this;
+    }
+
+    @Override
+    public Election.Builder stopTime(Duration time) {
+        stopTime = once("stopTime", stopTime, time);
+        return this;
+    }
+
+    @Override
+    public Election start() {
+        if (elected == null) {
+            throw new IllegalStateException("election '" + name + "': onElected is missing; say what the leader does");
+        }
+        DistributedLock lock = options == null ? client.lock(name) : client.lock(name, options);
+        LockOptions used = lock.options();
+        if (used.renewal() != Renewal.AUTO || used.maxHold().isPresent()) {
+            throw new IllegalArgumentException("election '" + name
+                    + "': a leader's lease is renewed for as long as it leads;" + " leave out renewal(" + used.renewal()
+                    + ") and maxHold, and use yield to let others lead");
+        }
+        Duration time = stopTime == null ? used.lease().dividedBy(STOP_SHARE) : stopTime;
+        if (time.isNegative() || time.isZero() || time.multipliedBy(2).compareTo(used.lease()) > 0) {
+            throw new IllegalArgumentException(
+                    "election '" + name + "': stopTime must be positive and at most half of the lease of "
+                            + used.lease() + ", got " + time);
+        }
+        Election.Callback after = Objects.requireNonNullElse(revoked, leadership -> {});
+        return new StandingElection(client, lock, elected, after, time).start();
+    }
+
+    private static <T> T once(String what, @Nullable T before, T value) {
+        Objects.requireNonNull(value, what);
+        if (before != null) {
+            throw new IllegalStateException(what + " was already set");
+        }
+        return value;
+    }
+}

@@ -1,0 +1,88 @@
+package dev.holdfast.lock.recipe;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.MultiLease;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/** The leases of one multi-lock. */
+final class LeasesInOrder implements MultiLease {
+    private final List<String> names;
+    private final List<Lease> leases;
+    private final CompletableFuture<Loss> lost = new CompletableFuture<>();
+    private final CompletionStage<Loss> lostView = lost.minimalCompletionStage();
+
+    LeasesInOrder(List<String> names, List<Lease> leases) {
+        this.names = names;
+        this.leases = List.copyOf(leases);
+        for (Lease lease : leases) {
+            lease.lost().thenAccept(reason -> lost.complete(new Loss(lease.name(), reason)));
+        }
+    }
+
+    @Override
+    public List<String> names() {
+        return names;
+    }
+
+    @Override
+    public long token(String name) {
+        int index = names.indexOf(name);
+        if (index < 0) {
+            throw new IllegalArgumentException("lock '" + name + "' is not among " + names);
+        }
+        return leases.get(index).token();
+    }
+
+    @Override
+    public boolean isValid() {
+        return leases.stream().allMatch(Lease::isValid);
+    }
+
+    @Override
+    public Duration remaining() {
+        return leases.stream().map(Lease::remaining).min(Duration::compareTo).orElse(Duration.ZERO);
+    }
+
+    @Override
+    public void ensure(Duration validity) {
+        leases.forEach(lease -> lease.ensure(validity));
+    }
+
+    @Override
+    public CompletionStage<Loss> lost() {
+        return lostView;
+    }
+
+    @Override
+    public void close() {
+        RuntimeException failure = null;
+        for (int i = leases.size() - 1; i >= 0; i--) {
+            failure = close(leases.get(i), failure);
+        }
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    private static @Nullable RuntimeException close(Lease lease, @Nullable RuntimeException before) {
+        try {
+            lease.close();
+            return before;
+        } catch (RuntimeException e) {
+            if (before == null) {
+                return e;
+            }
+            before.addSuppressed(e);
+            return before;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "MultiLease" + leases;
+    }
+}

@@ -1,0 +1,347 @@
+package dev.holdfast.lock.recipe;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Election;
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClosedException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+
+/**
+ * The candidacy of one process.
+ *
+ * <p>One thread does everything in turn, so that no two steps can overlap: it waits for the lock, starts the callback on a
+ * thread of its own, waits until the leadership is to end (resigned, closed, failed, lost or in danger), ends it, waits for the
+ * callback, calls {@code onRevoked}, releases the lock, pauses, and begins again. Others only set a wish under the mutex and
+ * signal. In danger is a lease that has not been renewed until only the time to stop is left of it; the next look is taken
+ * when that could be so at the earliest, since a lease's remaining time only grows by renewals, or at its loss.
+ */
+final class StandingElection implements Election {
+    private static final Logger LOG = LoggerFactory.getLogger(Election.class);
+    private static final long SHORTEST_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final int LONGEST_BACK_OFF_DOUBLINGS = 6;
+    private static final long PATIENCE_MILLIS = 10_000;
+    private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
+
+    private final LockClient client;
+    private final DistributedLock lock;
+    private final Callback elected;
+    private final Callback revoked;
+    private final Duration stopTime;
+    private final Thread thread;
+
+    private final ReentrantLock mutex = new ReentrantLock();
+    private final Condition changed = mutex.newCondition();
+    private boolean asking;
+    private boolean resigning;
+    private boolean failed;
+    private boolean closed;
+    private boolean ended;
+    private Duration pause = Duration.ZERO;
+    private @Nullable Thread calling;
+    private volatile @Nullable Term term;
+
+    StandingElection(LockClient client, DistributedLock lock, Callback elected, Callback revoked, Duration stopTime) {
+        this.client = client;
+        this.lock = lock;
+        this.elected = elected;
+        this.revoked = revoked;
+        this.stopTime = stopTime;
+        this.thread = daemon("", this::stand);
+    }
+
+    StandingElection start() {
+        thread.start();
+        return this;
+    }
+
+    private Thread daemon(String role, Runnable task) {
+        Thread daemon = new Thread(task, "holdfast-election-" + lock.name() + role);
+        daemon.setDaemon(true);
+        return daemon;
+    }
+
+    private void stand() {
+        int failures = 0;
+        while (!isClosed()) {
+            Lease lease = null;
+            boolean failed = false;
+            try {
+                lease = ask();
+                failed = lease != null && !isClosed() && !lead(lease);
+            } catch (LockClosedException e) {
+                LOG.debug("election '{}': the client is closed, and so is the election", lock.name());
+                finish();
+                return;
+            } catch (RuntimeException | Error e) {
+                // Also a thread that cannot be started, and a store that refuses for now: it stands again.
+                failed = true;
+                LOG.atLevel(failures == 0 ? Level.WARN : Level.DEBUG)
+                        .log("election '{}': failed, and stands again: {}", lock.name(), e.toString());
+                LOG.debug("election '{}': the failure", lock.name(), e);
+            } finally {
+                if (lease != null) {
+                    release(lease);
+                }
+            }
+            failures = failed ? failures + 1 : 0;
+            await(failed ? backOffNanos(failures) : pauseNanos());
+        }
+        finish();
+    }
+
+    /** Waits for the lock; null if the election was closed meanwhile. */
+    private @Nullable Lease ask() {
+        guarded(() -> asking = !closed);
+        if (!asking) {
+            return null;
+        }
+        try {
+            return lock.acquire();
+        } catch (InterruptedException closedMeanwhile) {
+            return null;
+        } finally {
+            guarded(() -> {
+                asking = false;
+                if (Thread.interrupted()) {
+                    LOG.debug("election '{}': interrupted by its end", lock.name());
+                }
+            });
+        }
+    }
+
+    /** False if the callback failed. */
+    private boolean lead(Lease lease) {
+        Term now = new Term(lease);
+        lease.lost().thenRun(this::signal);
+        Thread callback = daemon("-leader", () -> call(elected, now, "onElected"));
+        guarded(() -> {
+            resigning = false;
+            failed = false;
+            calling = callback;
+            term = now;
+        });
+        try {
+            callback.start();
+        } catch (Error noThread) {
+            term = null;
+            throw noThread;
+        }
+        awaitEnd(now);
+        now.end();
+        term = null;
+        callback.interrupt();
+        awaitReturn(callback, now);
+        Thread last = daemon("-revoked", () -> call(revoked, now, "onRevoked"));
+        guarded(() -> calling = last);
+        try {
+            last.start();
+            awaitReturn(last, now);
+        } catch (Error noThread) { // it is called in any case
+            call(revoked, now, "onRevoked");
+        }
+        mutex.lock();
+        try {
+            calling = null;
+            return !failed;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void call(Callback callback, Term now, String what) {
+        try {
+            callback.call(now);
+        } catch (InterruptedException e) {
+            LOG.debug("election '{}' (token {}): {} was interrupted", lock.name(), now.token(), what);
+        } catch (Exception | Error e) {
+            LOG.warn("election '{}' (token {}): {} failed; this leader resigns", lock.name(), now.token(), what, e);
+            guarded(() -> failed = true);
+        } finally {
+            signal();
+        }
+    }
+
+    /** Returns when this process has to stop leading. */
+    private void awaitEnd(Term now) {
+        mutex.lock();
+        try {
+            while (!closed && !resigning && !failed) {
+                long left = now.nanosUntilDanger(stopTime);
+                if (left <= 0) {
+                    return;
+                }
+                awaitChange(left);
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Waits for a callback's end, however long that takes: no second callback before the first has returned. */
+    private void awaitReturn(Thread callback, Term now) {
+        boolean told = false;
+        while (callback.isAlive()) {
+            try {
+                callback.join(PATIENCE_MILLIS);
+                if (callback.isAlive() && !told) {
+                    told = true;
+                    LOG.warn(
+                            "election '{}' (token {}): the leadership has ended, but its callback still runs; until it"
+                                    + " returns, this process does not stand again; let it end when it is interrupted",
+                            lock.name(),
+                            now.token());
+                }
+            } catch (InterruptedException e) {
+                LOG.debug("election '{}': an interrupt that is not meant for this wait", lock.name());
+            }
+        }
+    }
+
+    private void release(Lease lease) {
+        try {
+            lease.close();
+        } catch (LeaseLostException e) {
+            LOG.debug("election '{}': {}", lock.name(), e.getMessage());
+        }
+    }
+
+    private long pauseNanos() {
+        mutex.lock();
+        try {
+            long nanos = pause.toNanos();
+            pause = Duration.ZERO;
+            return nanos;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private static long backOffNanos(int failures) {
+        long nanos = SHORTEST_BACK_OFF_NANOS << Math.min(failures - 1, LONGEST_BACK_OFF_DOUBLINGS);
+        return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
+    }
+
+    /** Waits for a time, or until the election is closed. */
+    private void await(long nanos) {
+        mutex.lock();
+        try {
+            long left = nanos;
+            while (!closed && left > 0) {
+                left = awaitChange(left);
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private long awaitChange(long nanos) {
+        try {
+            return changed.awaitNanos(nanos);
+        } catch (InterruptedException e) {
+            return nanos; // an interrupt that came too late for the wait for the lock
+        }
+    }
+
+    private void finish() {
+        guarded(() -> {
+            closed = true;
+            ended = true;
+        });
+    }
+
+    private boolean isClosed() {
+        mutex.lock();
+        try {
+            return closed;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void guarded(Runnable change) {
+        mutex.lock();
+        try {
+            change.run();
+            changed.signalAll();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void signal() {
+        guarded(() -> {});
+    }
+
+    @Override
+    public String name() {
+        return lock.name();
+    }
+
+    @Override
+    public boolean isLeader() {
+        Term now = term;
+        return now != null && now.isValid();
+    }
+
+    @Override
+    public Optional<HolderInfo> leader() {
+        return client.holder(lock.name());
+    }
+
+    @Override
+    public boolean yield(Duration length) {
+        if (length.isNegative()) {
+            throw new IllegalArgumentException(
+                    "election '" + lock.name() + "': the pause must not be negative, got " + length);
+        }
+        mutex.lock();
+        try {
+            if (!isLeader()) {
+                return false;
+            }
+            pause = length.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : length;
+            resigning = true;
+            changed.signalAll();
+            return true;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public void close() {
+        mutex.lock();
+        try {
+            closed = true;
+            changed.signalAll();
+            if (asking) {
+                thread.interrupt();
+            }
+            long left = stopTime.toNanos();
+            while (!ended && calling != Thread.currentThread() && left > 0) {
+                left = changed.awaitNanos(left);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "Election[" + lock.name() + (isLeader() ? ", leader]" : "]");
+    }
+}
