@@ -3,32 +3,28 @@ package dev.holdfast.examples.spring;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spring.NamedLockOptions;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 
-/** A job that each instance starts at the same time and one runs. */
+/** A job that each instance starts at the same time and one runs; {@code holdfast.locks.nightly} has its options. */
 @Component
 public class NightlyReport {
     private final DistributedLock lock;
+    private final AtomicInteger begun = new AtomicInteger();
     private final AtomicInteger runs = new AtomicInteger();
 
-    NightlyReport(LockClient locks) {
-        lock = locks.lock(
-                "jobs/nightly-report",
-                LockOptions.builder()
-                        .lease(Duration.ofSeconds(30))
-                        .maxHold(Duration.ofHours(1))
-                        .minHold(Duration.ofMinutes(5))
-                        .build());
+    NightlyReport(LockClient locks, NamedLockOptions options) {
+        lock = locks.lock("jobs/nightly-report", options.get("nightly"));
     }
 
     /** Runs the report, unless another instance runs it or has just run it. */
-    @Scheduled(cron = "0 0 3 * * *")
+    @Scheduled(cron = "${shop.report-cron}")
     public void run() {
+        begun.incrementAndGet();
         Optional<Lease> free = lock.tryAcquire();
         if (free.isPresent()) {
             try (Lease lease = free.get()) {
@@ -36,6 +32,15 @@ public class NightlyReport {
                 runs.incrementAndGet();
             }
         }
+    }
+
+    /**
+     * Counts how often this instance's clock said that it is time.
+     *
+     * @return the number of calls
+     */
+    public int begun() {
+        return begun.get();
     }
 
     /**

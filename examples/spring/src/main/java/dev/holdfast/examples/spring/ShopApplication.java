@@ -1,19 +1,16 @@
 package dev.holdfast.examples.spring;
 
-import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.LockClientOptions;
-import dev.holdfast.lock.jdbc.JdbcLocks;
-import javax.sql.DataSource;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
-import org.springframework.context.annotation.Bean;
 import org.springframework.scheduling.annotation.EnableScheduling;
 
-/** The application. Its locks are in its own database; {@code schema.sql} has their tables. */
+/** The application. Its locks are in its own database, since it has a data source and {@code lock-jdbc}. */
 @SpringBootApplication
 @EnableScheduling
 public class ShopApplication {
+
+    /** Creates the configuration, which is Spring's to do. */
+    public ShopApplication() {}
 
     /**
      * Starts it.
@@ -22,19 +19,5 @@ public class ShopApplication {
      */
     public static void main(String[] arguments) {
         SpringApplication.run(ShopApplication.class, arguments);
-    }
-
-    /**
-     * One client for the life of the application; Spring closes it before the pool, which releases what is held.
-     *
-     * @param dataSource the application's pool
-     * @param name how the holder is shown
-     * @return the client
-     */
-    @Bean
-    LockClient lockClient(DataSource dataSource, @Value("${spring.application.name}") String name) {
-        return JdbcLocks.builder(dataSource)
-                .options(LockClientOptions.builder().who(name).build())
-                .build();
     }
 }

@@ -1,7 +1,7 @@
 /**
- * Locks in a Spring Boot application: {@link dev.holdfast.examples.spring.ShopApplication} makes the client a bean,
+ * Locks in a Spring Boot application, {@link dev.holdfast.examples.spring.ShopApplication}:
  * {@link dev.holdfast.examples.spring.Accounts} locks within a transaction, {@link dev.holdfast.examples.spring.NightlyReport}
- * runs once in a cluster.
+ * runs once in a cluster, and one instance is the {@link dev.holdfast.examples.spring.Leader}.
  */
 @org.jspecify.annotations.NullMarked
 package dev.holdfast.examples.spring;

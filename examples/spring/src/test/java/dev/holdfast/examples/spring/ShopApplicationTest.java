@@ -62,6 +62,6 @@ class ShopApplicationTest {
     private ConfigurableApplicationContext start(String initialisation) {
         return new SpringApplicationBuilder(ShopApplication.class)
                 .properties("spring.main.banner-mode=off")
-                .run("--spring.datasource.url=" + url, "--spring.sql.init.mode=" + initialisation);
+                .run("--server.port=0", "--spring.datasource.url=" + url, "--spring.sql.init.mode=" + initialisation);
     }
 }
