@@ -34,7 +34,9 @@ public class Leader {
             while (true) {
                 try (Lease lease = lock.acquire()) {
                     LOG.info("this instance leads, token {}", lease.token());
-                    LOG.info("this instance leads no more: {}", lease.lost().toCompletableFuture().join());
+                    LOG.info(
+                            "this instance leads no more: {}",
+                            lease.lost().toCompletableFuture().join());
                 } catch (LeaseLostException e) {
                     LOG.info("asks again");
                 }

@@ -75,7 +75,9 @@ final class Instance implements AutoCloseable {
 
     void awaitLine(String text) {
         await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> {
-            assertThat(process.isAlive() || count(text) > 0).as("alive: %s", lines()).isTrue();
+            assertThat(process.isAlive() || count(text) > 0)
+                    .as("alive: %s", lines())
+                    .isTrue();
             assertThat(lines()).anyMatch(line -> line.contains(text));
         });
     }

@@ -59,7 +59,9 @@ class ThreeInstancesIT {
                         .until(() -> second.count(LEADS) + third.count(LEADS) == 1);
                 long millis = (System.nanoTime() - terminated) / 1_000_000;
                 System.out.println("next grant " + millis + " ms after SIGTERM to the holder");
-                assertThat(first.awaitExit()).as("exit status of a process that ended by SIGTERM").isEqualTo(143);
+                assertThat(first.awaitExit())
+                        .as("exit status of a process that ended by SIGTERM")
+                        .isEqualTo(143);
                 // On an idle machine it is below half a second. By its lease it would be 60.
                 assertThat(millis).isLessThan(15_000);
                 for (Instance instance : all) {

@@ -1,0 +1,42 @@
+package dev.holdfast.lock.spring.boot;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spring.actuate.LocksEndpoint;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.SpringBootConfiguration;
+import org.springframework.boot.SpringBootVersion;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+
+/** What {@link Boot3IT} runs; uses only what both versions of Boot have under the same name. */
+@SpringBootConfiguration
+@EnableAutoConfiguration
+public class Boot3Application {
+    public static void main(String[] args) throws Exception {
+        SpringApplication application = new SpringApplication(Boot3Application.class);
+        application.setWebApplicationType(WebApplicationType.NONE);
+        try (ConfigurableApplicationContext context = application.run(
+                "--management.health.locks.enabled=true", "--management.endpoints.web.exposure.include=locks,health")) {
+            System.out.println("Boot " + SpringBootVersion.getVersion());
+            LockClient client = context.getBean(LockClient.class);
+            try (Lease lease = client.lock("orders/42").acquire()) {
+                System.out.println("held, token " + lease.token());
+                System.out.println(
+                        "endpoint: " + context.getBean(LocksEndpoint.class).locks());
+            }
+            System.out.println("health: " + health(context));
+            client.close();
+            System.out.println("closed health: " + health(context));
+        }
+    }
+
+    private static String health(ConfigurableApplicationContext context) throws Exception {
+        Object indicator = context.getBean("locksHealthIndicator");
+        Class<?> type = Class.forName("org.springframework.boot.actuate.health.HealthIndicator");
+        Object health = type.getMethod("getHealth", boolean.class).invoke(indicator, true);
+        return health.getClass().getMethod("getStatus").invoke(health) + " "
+                + health.getClass().getMethod("getDetails").invoke(health);
+    }
+}
