@@ -28,8 +28,10 @@ class SnippetsTest {
             import dev.holdfast.lock.consul.*;
             import dev.holdfast.lock.etcd.*;
             import dev.holdfast.lock.jdbc.*;
+            import dev.holdfast.lock.memcached.*;
             import dev.holdfast.lock.redis.*;
             import dev.holdfast.lock.zookeeper.*;
+            import com.spotify.folsom.*;
             import io.etcd.jetcd.ByteSequence;
             import io.etcd.jetcd.Client;
             import io.etcd.jetcd.op.*;

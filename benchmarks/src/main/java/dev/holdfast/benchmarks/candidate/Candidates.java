@@ -69,6 +69,7 @@ public final class Candidates {
                         new JetcdLock(),
                         new LocalFairLock());
             case "consul" -> List.of(new ConsulRaw(), Holdfast.defaults(), new LocalFairLock());
+            case "memcached" -> List.of(new MemcachedRaw(), Holdfast.defaults(), new LocalFairLock());
             default -> throw new IllegalArgumentException("no store '" + store + "'");
         };
     }

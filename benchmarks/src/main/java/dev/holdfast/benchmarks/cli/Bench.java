@@ -59,7 +59,7 @@ public final class Bench implements Callable<Integer> {
             names = "--backend",
             paramLabel = "B",
             split = ",",
-            description = "Only these stores: redis, postgresql, mariadb, zookeeper, etcd, consul.",
+            description = "Only these stores: redis, postgresql, mariadb, zookeeper, etcd, consul, memcached.",
             showDefaultValue = CommandLine.Help.Visibility.NEVER)
     private @Nullable List<String> backends;
 

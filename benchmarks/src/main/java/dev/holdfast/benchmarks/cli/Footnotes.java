@@ -27,6 +27,7 @@ final class Footnotes {
             Map.entry("curator-recipes", "Curator"),
             Map.entry("zookeeper", "ZooKeeper client"),
             Map.entry("jetcd-core", "jetcd"),
+            Map.entry("folsom", "Folsom"),
             Map.entry("HikariCP", "HikariCP"),
             Map.entry("postgresql", "pgjdbc"),
             Map.entry("mariadb-java-client", "MariaDB Connector/J"));

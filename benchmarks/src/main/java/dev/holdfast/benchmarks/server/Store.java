@@ -8,7 +8,7 @@ import java.util.Set;
 public interface Store extends AutoCloseable {
 
     /** All stores, in the order in which they are measured. */
-    List<String> NAMES = List.of("redis", "postgresql", "mariadb", "zookeeper", "etcd", "consul");
+    List<String> NAMES = List.of("redis", "postgresql", "mariadb", "zookeeper", "etcd", "consul", "memcached");
 
     /**
      * The store's name.
@@ -66,6 +66,7 @@ public interface Store extends AutoCloseable {
             case "zookeeper" -> ZooKeeperStore.start();
             case "etcd" -> EtcdStore.start();
             case "consul" -> ConsulStore.start();
+            case "memcached" -> MemcachedStore.start();
             default -> throw new IllegalArgumentException("no store '" + name + "'; there are " + NAMES);
         };
     }

@@ -16,6 +16,7 @@ public final class Clusters {
             "etcd",
             "zookeeper",
             "consul",
+            "memcached",
             "postgresql",
             "mariadb",
             "h2");
@@ -54,6 +55,7 @@ public final class Clusters {
             case "etcd" -> EtcdCluster.start();
             case "zookeeper" -> ZooKeeperCluster.start(leaseMillis);
             case "consul" -> ConsulCluster.start();
+            case "memcached" -> MemcachedCluster.start();
             case "postgresql" -> DatabaseCluster.postgresql();
             case "mariadb" -> DatabaseCluster.mariadb();
             case "h2" -> DatabaseCluster.h2();

@@ -51,7 +51,7 @@ public final class FlashSale implements Callable<Integer> {
             names = "--backend",
             paramLabel = "URI",
             description = {
-                "Where the lock is: redis://…, etcd://…, zookeeper://… or jdbc:…",
+                "Where the lock is: redis://…, etcd://…, zookeeper://…, memcached://… or jdbc:…",
                 "(default: an H2 database file in a temporary folder)"
             },
             showDefaultValue = CommandLine.Help.Visibility.NEVER)

@@ -1,0 +1,199 @@
+package dev.holdfast.lock.memcached;
+
+import com.spotify.folsom.GetResult;
+import com.spotify.folsom.MemcacheClient;
+import com.spotify.folsom.MemcacheStatus;
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Locks as items of one memcached. An attempt is {@code add} with {@code gets} right behind it, in one trip; a renewal is
+ * {@code cas} with {@code gets} behind it; a release is {@code cas} with an expiry in the past, since the text protocol has no
+ * conditional delete.
+ *
+ * <p><b>Whose clock ends a grant?</b> The server's, which ticks once a second: an item with an expiry of n seconds goes
+ * between n-1 and n seconds later. So the lease is rounded up, and one second is added ({@link Expiry}).
+ *
+ * <p><b>What makes tokens rise?</b> The cas id of the item that {@code add} made, from a counter that all items of the server
+ * share and that no eviction or flush sets back, plus the clock floor: an item with the wall clock in microseconds of whoever
+ * found it missing. After a restart the counter starts at 1, but the floor is gone as well, and the new one is higher by the
+ * microseconds that have passed: more than the counter had counted, below a million writes a second, and unless the clock was set
+ * back by as much. The attempt reads the floor while the lock is its own. A renewal writes the token to the item, since
+ * it changes the cas id.
+ *
+ * <p><b>Lost reply.</b> The next attempt finds its own item, and renews it. <b>Late attempt.</b> All requests use one
+ * connection, which memcached serves in order; one that outlives its connection and comes late holds the lock for its lease.
+ * A late renewal or release changes the item whose cas id it names, or nothing; and an id is used only on the connection on
+ * which it was read, since a restarted server gives the same ids again ({@link CasId}).
+ *
+ * <p><b>What can the store forget?</b> Everything: by eviction, flush and restart. A renewal reports it.
+ *
+ * <p>Thread-safe.
+ */
+final class MemcachedLockBackend implements LockBackend {
+    private static final BackendInfo INFO = BackendInfo.named("memcached")
+            .minLeaseMillis(1_000)
+            .pollMinMillis(20)
+            .pollMaxMillis(500)
+            .ordered(true)
+            .expiring(true)
+            .build();
+
+    /** The lock that the attempt took was not there when it looked: if a reconnect mixed up the order, it still is. */
+    private static final Ticket IN_DOUBT = new Ticket() {};
+
+    private final MemcacheClient<byte[]> client;
+    private final MemcachedKeys keys;
+    private final ClockFloor floor;
+    private final Connections connections = new Connections();
+    private final ItemRenewals renewals;
+    private final FailureTranslator failures;
+    private final Runnable onClose;
+
+    MemcachedLockBackend(
+            MemcacheClient<byte[]> client, MemcachedKeys keys, FailureTranslator failures, Runnable onClose) {
+        this.client = client;
+        this.keys = keys;
+        this.failures = failures;
+        this.onClose = onClose;
+        floor = new ClockFloor(client, keys);
+        renewals = new ItemRenewals(client, keys, connections, failures);
+        client.registerForConnectionChanges(connections);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
+    }
+
+    @Override
+    public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        AcquisitionId acquisition = request.acquisition();
+        String key = keys.lock(acquisition.name());
+        long leaseMillis = Expiry.granted(request.leaseMillis());
+        byte[] value = LockItem.asked(acquisition.owner(), request.identity()).encoded();
+        return answer("acquire", () -> {
+            long connection = connections.number();
+            CompletionStage<MemcacheStatus> add = client.add(key, value, Expiry.seconds(leaseMillis));
+            return add.thenCombine(
+                            floor.readWith(key),
+                            (added, read) -> result(acquisition, leaseMillis, connection, added, read))
+                    .thenCompose(result -> result);
+        });
+    }
+
+    private CompletionStage<AcquireResult> result(
+            AcquisitionId acquisition, long leaseMillis, long connection, MemcacheStatus added, ClockFloor.Read read) {
+        boolean taken = Statuses.isDone(added, MemcacheStatus.ITEM_NOT_STORED);
+        @Nullable GetResult<byte[]> found = read.item();
+        @Nullable LockItem item = found == null ? null : LockItem.decode(found.getValue());
+        if (found == null || item == null || !item.isOf(acquisition.owner())) {
+            return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, taken ? IN_DOUBT : null));
+        }
+        long token = read.token(item);
+        CasId id = new CasId(item, new CasId.Seen(found.getCas(), connection));
+        Grant grant = new Grant(acquisition, token, leaseMillis, id);
+        if (taken) {
+            return CompletableFuture.completedFuture(new AcquireResult.Granted(grant));
+        }
+        // An earlier attempt of this acquisition took it, and its reply was lost: the lease counts anew.
+        return renewals.renew(List.of(grant)).thenApply(renewed -> {
+            if (renewed.get(0) instanceof RenewResult.Unknown unknown) {
+                throw new LockUnavailableException(unknown.detail() + "; try again", unknown.cause());
+            }
+            return renewed.get(0) instanceof RenewResult.Renewed
+                    ? new AcquireResult.Granted(grant)
+                    : new AcquireResult.Busy(-1, null);
+        });
+    }
+
+    @Override
+    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        return answer("abandon", () -> removeIfOwned(acquisition).thenAccept(result -> {}));
+    }
+
+    @Override
+    public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        return answer("renew", () -> renewals.renew(grants));
+    }
+
+    @Override
+    public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+        AcquisitionId acquisition = grant.acquisition();
+        CasId id = ItemRenewals.casId(grant);
+        return answer("release", () -> {
+            CasId.Seen seen = id.last();
+            if (!id.item().isOf(acquisition.owner()) || !connections.isStill(seen.connection())) {
+                return removeIfOwned(acquisition);
+            }
+            return client.delete(keys.lock(acquisition.name()), seen.value())
+                    .thenCompose(status -> status == MemcacheStatus.KEY_EXISTS
+                            ? removeIfOwned(acquisition) // another's, or a renewal without a reply has changed the id
+                            : CompletableFuture.completedFuture(released(status)));
+        });
+    }
+
+    private CompletionStage<ReleaseResult> removeIfOwned(AcquisitionId acquisition) {
+        String key = keys.lock(acquisition.name());
+        long connection = connections.number();
+        return client.casGet(key).thenCompose(found -> {
+            if (found == null || !LockItem.isOf(found.getValue(), acquisition.owner())) {
+                return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
+            }
+            if (!connections.isStill(connection)) {
+                throw new LockUnavailableException("the connection has changed meanwhile; try again");
+            }
+            return client.delete(key, found.getCas())
+                    .thenCompose(status -> status == MemcacheStatus.KEY_EXISTS
+                            ? removeIfOwned(acquisition)
+                            : CompletableFuture.completedFuture(released(status)));
+        });
+    }
+
+    private static ReleaseResult released(MemcacheStatus status) {
+        return Statuses.isDone(status, MemcacheStatus.KEY_NOT_FOUND) ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+    }
+
+    @Override
+    public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return answer(
+                "holder",
+                () -> floor.readWith(keys.lock(name)).thenApply(read -> {
+                    GetResult<byte[]> found = read.item();
+                    if (found == null) {
+                        return Optional.empty();
+                    }
+                    LockItem item = LockItem.decode(found.getValue());
+                    Instant since = Instant.ofEpochMilli(item.sinceMillis());
+                    return Optional.of(Identity.decode(item.identity()).holderInfo(read.token(item), since));
+                }));
+    }
+
+    private <T> CompletionStage<T> answer(String operation, Callable<CompletionStage<T>> request) {
+        return failures.translate(operation, FailureTranslator.guard(request));
+    }
+
+    @Override
+    public void close() {
+        client.unregisterForConnectionChanges(connections);
+        onClose.run();
+    }
+}

@@ -1,0 +1,116 @@
+package dev.holdfast.lock.memcached;
+
+import com.spotify.folsom.AsciiMemcacheClient;
+import com.spotify.folsom.ConnectFuture;
+import com.spotify.folsom.ExponentialBackoff;
+import com.spotify.folsom.MemcacheClientBuilder;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.FailureTranslator;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import io.netty.util.concurrent.DefaultThreadFactory;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLParameters;
+import org.jspecify.annotations.Nullable;
+
+/** A client of our own, with one connection and one thread. Thread-safe. */
+final class OwnedClient {
+    private final AsciiMemcacheClient<byte[]> client;
+    private final EventLoopGroup loop;
+    private final FailureTranslator failures;
+
+    private OwnedClient(AsciiMemcacheClient<byte[]> client, EventLoopGroup loop, FailureTranslator failures) {
+        this.client = client;
+        this.loop = loop;
+        this.failures = failures;
+    }
+
+    /**
+     * Connects, and waits for the connection.
+     *
+     * @param timeout for the connection; later, a request without an answer for as long ends the connection
+     * @throws LockUnavailableException if the server cannot be reached
+     * @throws LockConfigurationException if it refuses the login
+     */
+    static OwnedClient connect(MemcachedUri address, Duration timeout) {
+        Link link = new Link();
+        FailureTranslator failures = MemcachedFailures.of(address.toString(), link);
+        EventLoopGroup loop = new MultiThreadIoEventLoopGroup(
+                1, new DefaultThreadFactory("holdfast-memcached", true), NioIoHandler.newFactory());
+        @Nullable AsciiMemcacheClient<byte[]> client = null;
+        try {
+            client = builder(address, link, timeout)
+                    .withEventLoopGroup(loop)
+                    .withChannelClass(NioSocketChannel.class)
+                    .connectAscii();
+            link.first().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+            ConnectFuture.connectFuture(client).toCompletableFuture().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+            return new OwnedClient(client, loop, failures);
+        } catch (ExecutionException | TimeoutException | RuntimeException e) {
+            close(client, loop);
+            throw failures.translate("connecting to memcached", e);
+        } catch (InterruptedException e) {
+            close(client, loop);
+            Thread.currentThread().interrupt();
+            throw new LockUnavailableException("connecting to " + address + " was interrupted; try again", e);
+        }
+    }
+
+    private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, Link link, Duration timeout) {
+        MemcacheClientBuilder<byte[]> builder = MemcacheClientBuilder.newByteArrayClient()
+                .withAddress(address.host(), address.port())
+                .withConnections(1) // its order is the order of the requests
+                .withRetry(false) // a request that is sent twice may take a lock twice
+                .withReplyExecutor(null)
+                .withMaxOutstandingRequests(100_000)
+                .withBackoff(new ExponentialBackoff(20, 1_000, 2.0))
+                .withConnectionTimeoutMillis(timeout.toMillis())
+                .withReconnectionListener(link);
+        address.uri()
+                .user()
+                .ifPresent(user -> builder.withUsernamePassword(
+                        user, address.uri().password().orElseThrow()));
+        if (address.tls()) {
+            SSLContext context =
+                    TrustedAuthority.context(address.uri().parameter("ca").orElse(null));
+            builder.withSSLEngineFactory((host, port) -> engine(context, host, port));
+        }
+        return builder;
+    }
+
+    private static SSLEngine engine(SSLContext context, String host, int port) {
+        SSLEngine engine = context.createSSLEngine(host, port);
+        engine.setUseClientMode(true);
+        SSLParameters parameters = engine.getSSLParameters();
+        parameters.setEndpointIdentificationAlgorithm("HTTPS");
+        engine.setSSLParameters(parameters);
+        return engine;
+    }
+
+    AsciiMemcacheClient<byte[]> client() {
+        return client;
+    }
+
+    FailureTranslator failures() {
+        return failures;
+    }
+
+    void close() {
+        close(client, loop);
+    }
+
+    private static void close(@Nullable AsciiMemcacheClient<byte[]> client, EventLoopGroup loop) {
+        if (client != null) {
+            client.shutdown();
+        }
+        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+}

@@ -1,0 +1,13 @@
+package dev.holdfast.lock.memcached;
+
+import dev.holdfast.lock.testkit.LockContract;
+import dev.holdfast.lock.testkit.LockFixture;
+import org.junit.jupiter.api.DisplayName;
+
+@DisplayName("A lock on memcached")
+final class MemcachedContractTest extends LockContract {
+    @Override
+    protected LockFixture startFixture() throws Exception {
+        return MemcachedFixture.start();
+    }
+}

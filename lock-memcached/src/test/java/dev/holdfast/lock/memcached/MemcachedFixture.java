@@ -1,0 +1,138 @@
+package dev.holdfast.lock.memcached;
+
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.Capability;
+import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.MemcachedServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** A server behind a proxy, and how the contract looks into it and disturbs it. */
+final class MemcachedFixture implements LockFixture {
+    private static final MemcachedKeys KEYS = new MemcachedKeys("holdfast");
+
+    private final MemcachedServer server;
+    private final FaultProxy proxy;
+    private final String name;
+    private final String login;
+
+    private MemcachedFixture(MemcachedServer server, String login) throws IOException {
+        this.server = server;
+        this.login = login;
+        proxy = FaultProxy.to(server.process());
+        name = "memcached " + server.version() + (login.isEmpty() ? "" : ", user and password");
+    }
+
+    static MemcachedFixture start() throws IOException, InterruptedException {
+        return new MemcachedFixture(MemcachedServer.start(), "");
+    }
+
+    static MemcachedFixture withPassword() throws IOException, InterruptedException {
+        return new MemcachedFixture(
+                MemcachedServer.startWithPassword("locks", "canary-5ecret"), "locks:canary-5ecret@");
+    }
+
+    MemcachedServer server() {
+        return server;
+    }
+
+    FaultProxy proxy() {
+        return proxy;
+    }
+
+    String uri() {
+        return uri(proxy);
+    }
+
+    private String uri(FaultProxy through) {
+        return "memcached://" + login + through.host() + ":" + through.port();
+    }
+
+    @Override
+    public String name() {
+        return name;
+    }
+
+    @Override
+    public LockBackend newBackend() {
+        return newBackend(proxies());
+    }
+
+    @Override
+    public LockBackend newBackend(List<FaultProxy> others) {
+        return MemcachedLocks.backend(MemcachedUri.parse(uri(others.get(0))), Duration.ofSeconds(3));
+    }
+
+    @Override
+    public List<FaultProxy> proxies() {
+        return List.of(proxy);
+    }
+
+    @Override
+    public Duration shortLease() {
+        return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public Set<Capability> capabilities() {
+        return EnumSet.allOf(Capability.class);
+    }
+
+    @Override
+    public void expire(String lock) throws IOException {
+        server.command("delete " + KEYS.lock(lock));
+    }
+
+    @Override
+    public long entries(String lock) throws IOException {
+        return server.command("get " + KEYS.lock(lock)).isEmpty() ? 0 : 1;
+    }
+
+    /** Without the cas id and the token, which a renewal writes. */
+    @Override
+    public String content(String lock) throws IOException {
+        List<String> lines = server.command("get " + KEYS.lock(lock));
+        return lines.isEmpty() ? "" : lines.get(1).split(" ")[1];
+    }
+
+    @Override
+    public void pause() {
+        server.process().pause();
+    }
+
+    @Override
+    public void resume() {
+        server.process().resume();
+    }
+
+    @Override
+    public void restart() throws Exception {
+        server.process().restart();
+    }
+
+    @Override
+    public void partition() {
+        proxy.cut();
+    }
+
+    @Override
+    public void heal() {
+        proxy.pass();
+    }
+
+    /** Each key that is read and each item that is written counts. */
+    @Override
+    public long commands() throws IOException {
+        return server.stat("cmd_get") + server.stat("cmd_set");
+    }
+
+    @Override
+    public void close() {
+        proxy.close();
+        server.close();
+    }
+}

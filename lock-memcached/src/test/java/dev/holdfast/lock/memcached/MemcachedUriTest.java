@@ -1,0 +1,78 @@
+package dev.holdfast.lock.memcached;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.testkit.CanaryPassword;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class MemcachedUriTest {
+
+    @Test
+    void parse_plain_hasTheDefaults() {
+        MemcachedUri uri = MemcachedUri.parse("memcached://cache-1");
+
+        assertThat(uri).hasToString("memcached://cache-1:11211");
+        assertThat(uri.prefix()).isEqualTo("holdfast");
+        assertThat(uri.tls()).isFalse();
+    }
+
+    @Test
+    void parse_everything_isRead() {
+        MemcachedUri uri = MemcachedUri.parse("memcacheds://me:p%40ss@[::1]:1/shop/locks?ca=/etc/ca.pem");
+
+        assertThat(uri).hasToString("memcacheds://[::1]:1");
+        assertThat(uri.prefix()).isEqualTo("shop/locks");
+        assertThat(uri.tls()).isTrue();
+        assertThat(uri.uri().password()).contains("p@ss");
+        assertThat(uri.uri().parameter("ca")).contains("/etc/ca.pem");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "memcached://",
+                "memcached:host",
+                "redis://host",
+                "memcached://host#canary",
+                "memcached://host:0",
+                "memcached://canary@host",
+                "memcached://user:@host",
+                "memcached://us%20er:canary@host",
+                "memcached://user:canary%0d%0aflush_all@host",
+                "memcached://host/pre%20fix",
+                "memcached://host?unknown=1",
+                "memcached://host?ca=/x",
+            })
+    void parse_malformed_isRefused(String uri) {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemcachedUri.parse(uri))
+                .withMessageContaining("malformed")
+                .satisfies(e -> assertThat(e.getMessage()).doesNotContain("canary"));
+    }
+
+    @Test
+    void parse_severalHosts_isRefusedWithTheReason() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> MemcachedUri.parse("memcached://a,b"))
+                .withMessageContaining("one memcached");
+    }
+
+    @Test
+    void parse_randomPasswords_areNeverRepeated() {
+        Random random = new Random(24);
+        for (int i = 0; i < 300; i++) {
+            CanaryPassword password = CanaryPassword.random(random);
+            try {
+                new MemcachedLockProvider()
+                        .connect("memcached://me:" + password.text() + "@127.0.0.1:1", LockClientOptions.defaults());
+            } catch (RuntimeException e) {
+                assertThat(password.showsIn(e.toString())).as(e.toString()).isFalse();
+            }
+        }
+    }
+}
