@@ -32,9 +32,8 @@ public final class ChaosMain implements Callable<Integer> {
 
     @Option(
             names = "--backend",
-            description =
-                    "memory, redis, redis-single, redis-cluster, redlock, etcd, zookeeper, consul, memcached,"
-                            + " postgresql, mariadb or h2")
+            description = "memory, redis, redis-single, redis-cluster, redlock, etcd, zookeeper, consul, memcached,"
+                    + " postgresql, mariadb or h2")
     private @Nullable String backend;
 
     @Option(names = "--minutes", description = "how long there are faults (default: 1)")

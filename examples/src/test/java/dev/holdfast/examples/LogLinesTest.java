@@ -79,7 +79,13 @@ class LogLinesTest {
     private static List<Path> sources() throws IOException {
         List<Path> found = new ArrayList<>();
         for (String module : List.of(
-                "lock-api", "lock-jdbc", "lock-redis", "lock-etcd", "lock-zookeeper", "lock-consul", "lock-memcached")) {
+                "lock-api",
+                "lock-jdbc",
+                "lock-redis",
+                "lock-etcd",
+                "lock-zookeeper",
+                "lock-consul",
+                "lock-memcached")) {
             try (Stream<Path> files = Files.walk(Pages.ROOT.resolve(module).resolve("src/main/java"))) {
                 files.filter(file -> file.toString().endsWith(".java")).forEach(found::add);
             }

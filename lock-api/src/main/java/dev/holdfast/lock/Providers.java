@@ -71,11 +71,10 @@ final class Providers {
                             + "; complete or align the backend's dependencies",
                     first);
         }
-        throw new IllegalArgumentException(
-                "no lock provider serves the URI scheme '" + scheme + "'; found "
-                        + (found.isEmpty() ? "no providers at all" : found)
-                        + "; add the backend's module (lock-redis, lock-etcd, lock-zookeeper, lock-consul, lock-memcached, lock-jdbc)"
-                        + " to the class path");
+        throw new IllegalArgumentException("no lock provider serves the URI scheme '" + scheme + "'; found "
+                + (found.isEmpty() ? "no providers at all" : found)
+                + "; add the backend's module (lock-redis, lock-etcd, lock-zookeeper, lock-consul, lock-memcached, lock-jdbc)"
+                + " to the class path");
     }
 
     /** The next provider that can be loaded, or null; one whose dependencies are missing does not hinder the others. */
