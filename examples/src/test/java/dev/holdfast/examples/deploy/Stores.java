@@ -1,5 +1,6 @@
 package dev.holdfast.examples.deploy;
 
+import dev.holdfast.lock.testkit.server.ConsulServer;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
@@ -7,12 +8,14 @@ import java.io.IOException;
 import java.util.List;
 
 /** A server of each store that an application can reach from outside its JVM. */
-record Stores(RedisServer redis, EtcdServer etcd, ZooKeeperServer zooKeeper) implements AutoCloseable {
+record Stores(RedisServer redis, EtcdServer etcd, ConsulServer consul, ZooKeeperServer zooKeeper)
+        implements AutoCloseable {
 
     static Stores start() throws IOException, InterruptedException {
         return new Stores(
                 RedisServer.start(),
                 EtcdServer.start(),
+                ConsulServer.start(),
                 ZooKeeperServer.builder(
                                 System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")))
                         .start());
@@ -35,6 +38,7 @@ record Stores(RedisServer redis, EtcdServer etcd, ZooKeeperServer zooKeeper) imp
         return List.of(
                 redisUri(),
                 etcdUri(),
+                "consul://127.0.0.1:" + consul.agent().port(),
                 zooKeeperUri(),
                 "jdbc:h2:mem:first;DB_CLOSE_DELAY=-1?holdfast.createTable=true",
                 "memory:first");
@@ -44,6 +48,7 @@ record Stores(RedisServer redis, EtcdServer etcd, ZooKeeperServer zooKeeper) imp
     public void close() {
         redis.close();
         etcd.close();
+        consul.close();
         zooKeeper.close();
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.consul;
 
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -81,6 +82,7 @@ final class ConsulAttempts {
     private static boolean changedNothing(Throwable failure) {
         Throwable cause = FailureTranslator.unwrap(failure);
         return cause instanceof ConsulHttp.NotSentException
+                || cause instanceof LockException // of our own, before anything is sent
                 || cause instanceof ConsulException answer && answer.changedNothing();
     }
 

@@ -49,10 +49,13 @@ final class ConsulHttp {
     private CompletableFuture<Reply> inTurn(String method, String path, String body, Deadline deadline) {
         CompletableFuture<Reply> result = new CompletableFuture<>();
         gate.enter(() -> {
+            if (connection == null) {
+                result.completeExceptionally(new LockUnavailableException("its client is closed"));
+                return false;
+            }
             if (deadline.hasPassed()) {
-                gate.leave();
                 result.completeExceptionally(new NotSentException());
-                return;
+                return false;
             }
             send(method, path, body, deadline.leftMillis()).whenComplete((reply, failure) -> {
                 gate.leave();
@@ -62,6 +65,7 @@ final class ConsulHttp {
                     result.completeExceptionally(FailureTranslator.unwrap(failure));
                 }
             });
+            return true;
         });
         return result;
     }

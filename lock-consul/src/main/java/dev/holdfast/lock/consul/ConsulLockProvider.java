@@ -55,7 +55,7 @@ public final class ConsulLockProvider implements LockProvider {
             sessionTtlMin.ifPresent(builder::sessionTtlMin);
             probe(connection, address, prefix, options.requestTimeout().toMillis());
             return builder.build();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | LinkageError e) {
             own.close();
             throw e;
         }

@@ -18,6 +18,8 @@ final class KeyWatch {
     /** The agent adds up to a sixteenth to the wait. */
     private static final long TIMEOUT_MILLIS = 75_000;
 
+    private static final long LOOK_MILLIS = 5_000;
+
     /** A query on an absent key ends at each write near it. */
     private static final long ABSENT_PAUSE_MILLIS = 100;
 
@@ -106,7 +108,7 @@ final class KeyWatch {
         boolean blocks = index > 0 && blocking.tryEnter();
         CompletableFuture<Reply> asked = blocks
                 ? http.blockingGet(path + "?index=" + index + "&wait=" + WAIT_SECONDS + "s", TIMEOUT_MILLIS)
-                : http.get(path, Deadline.in(TIMEOUT_MILLIS));
+                : http.get(path, Deadline.in(LOOK_MILLIS));
         boolean wanted;
         lock.lock();
         try {

@@ -3,6 +3,7 @@ package dev.holdfast.lock.consul;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 
 /**
  * Lets so many requests be under way at once; the others wait in line. An agent closes the connections of a client that has
@@ -10,15 +11,19 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class RequestGate {
     private final ReentrantLock lock = new ReentrantLock();
-    private final Queue<Runnable> line = new ArrayDeque<>();
+    private final Queue<BooleanSupplier> line = new ArrayDeque<>();
     private int free;
 
     RequestGate(int size) {
         free = size;
     }
 
-    /** Runs it now, or when others have left. */
-    void enter(Runnable request) {
+    /**
+     * Begins it now, or when others have left.
+     *
+     * @param request returns false if it need not begin any more; then it is out again
+     */
+    void enter(BooleanSupplier request) {
         lock.lock();
         try {
             if (free == 0) {
@@ -29,7 +34,9 @@ final class RequestGate {
         } finally {
             lock.unlock();
         }
-        request.run();
+        if (!request.getAsBoolean()) {
+            leave();
+        }
     }
 
     /** Whether one more may come in at once; the caller leaves again. */
@@ -48,17 +55,21 @@ final class RequestGate {
 
     /** One request has ended. */
     void leave() {
-        Runnable next;
-        lock.lock();
-        try {
-            next = line.poll();
-            if (next == null) {
-                free++;
+        while (true) { // no recursion: thousands in the line may be out of time
+            BooleanSupplier next;
+            lock.lock();
+            try {
+                next = line.poll();
+                if (next == null) {
+                    free++;
+                    return;
+                }
+            } finally {
+                lock.unlock();
+            }
+            if (next.getAsBoolean()) {
                 return;
             }
-        } finally {
-            lock.unlock();
         }
-        next.run();
     }
 }

@@ -3,19 +3,22 @@ package dev.holdfast.lock.consul;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import com.sun.net.httpserver.HttpServer;
 import dev.holdfast.lock.spi.Subscription;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -30,30 +33,29 @@ final class KeyWatchTest {
 
     private final List<String> asked = new CopyOnWriteArrayList<>();
     private final AtomicInteger calls = new AtomicInteger();
-    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
+        Thread thread = new Thread(task, "key-watch-agent");
+        thread.setDaemon(true);
+        return thread;
+    });
     private volatile boolean looksAreAnswered;
-    private HttpServer agent;
+    private ServerSocket agent;
     private KeyWatches watches;
 
     @BeforeEach
     void start() throws Exception {
-        agent = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-        agent.setExecutor(threads);
-        agent.createContext("/", exchange -> {
-            String query = exchange.getRequestURI().getRawQuery();
-            asked.add(query == null ? "" : query);
+        agent = new ServerSocket(0, 200, InetAddress.getLoopbackAddress());
+        threads.execute(() -> {
             try {
-                String[] answer = (query == null && looksAreAnswered ? "200 7" : answers.take()).split(" ");
-                exchange.getResponseHeaders().set("X-Consul-Index", answer[1]);
-                exchange.sendResponseHeaders(Integer.parseInt(answer[0]), -1);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            } finally {
-                exchange.close();
+                while (true) {
+                    Socket connection = agent.accept();
+                    threads.execute(() -> serve(connection));
+                }
+            } catch (IOException e) {
+                // closed
             }
         });
-        agent.start();
-        URI address = URI.create("http://127.0.0.1:" + agent.getAddress().getPort());
+        URI address = URI.create("http://127.0.0.1:" + agent.getLocalPort());
         ConsulHttp http =
                 new ConsulHttp(new ConsulConnection(HttpClient.newHttpClient(), List.of(address), null, () -> {}));
         watches = new KeyWatches(http, ConsulFixture.KEYS);
@@ -61,9 +63,34 @@ final class KeyWatchTest {
 
     @AfterEach
     void stop() throws Exception {
-        agent.stop(0);
-        threads.shutdownNow();
-        assertThat(threads.awaitTermination(60, TimeUnit.SECONDS)).isTrue();
+        agent.close();
+        threads.shutdownNow(); // daemons: those that read from an idle connection end with it
+    }
+
+    /** One request after the other. */
+    private void serve(Socket connection) {
+        try (connection) {
+            BufferedReader in =
+                    new BufferedReader(new InputStreamReader(connection.getInputStream(), StandardCharsets.US_ASCII));
+            for (String request = in.readLine(); request != null; request = in.readLine()) {
+                while (!in.readLine().isEmpty()) {
+                    // a header
+                }
+                String path = request.split(" ")[1];
+                String query = path.contains("?") ? path.substring(path.indexOf('?') + 1) : "";
+                asked.add(query);
+                String[] answer = (query.isEmpty() && looksAreAnswered ? "200 7" : answers.take()).split(" ");
+                connection
+                        .getOutputStream()
+                        .write(("HTTP/1.1 " + answer[0] + " x\r\nX-Consul-Index: " + answer[1]
+                                        + "\r\nContent-Length: 0\r\n\r\n")
+                                .getBytes(StandardCharsets.US_ASCII));
+            }
+        } catch (IOException e) {
+            // the client has gone
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void awaitAsked(String... queries) {
@@ -79,7 +106,7 @@ final class KeyWatchTest {
         awaitAsked("", "index=7&wait=60s", "index=9&wait=60s");
         assertThat(calls).as("calls while the key is there").hasValue(0);
         answers.add("404 12");
-        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
     }
 
     @Test
@@ -108,7 +135,7 @@ final class KeyWatchTest {
         answers.add("500 7");
         awaitAsked("", "index=7&wait=60s", "");
         answers.add("404 8"); // it became free while nobody looked
-        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
     }
 
     @Test
@@ -119,7 +146,7 @@ final class KeyWatchTest {
         awaitAsked("", "index=7&wait=60s");
         one.close();
         answers.add("404 8");
-        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
         two.close();
         two.close();
         assertThat(watches.size()).isZero();
@@ -129,7 +156,7 @@ final class KeyWatchTest {
     void waiter_thatComesWhileTheKeyIsAbsent_isCalled() {
         watches.subscribe("a", calls::incrementAndGet);
         answers.add("404 8");
-        await().atMost(PATIENCE).untilAtomic(calls, org.hamcrest.Matchers.is(1));
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
         AtomicInteger late = new AtomicInteger();
         watches.subscribe("a", late::incrementAndGet);
         assertThat(late).hasValue(1);

@@ -1,0 +1,62 @@
+package dev.holdfast.lock.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.server.ConsulServer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The threads of a client that was made from an address: few, named, and gone after {@code close}. */
+final class ConsulThreadsTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final int CLIENTS = 3;
+
+    private static long threads(String part) {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().contains(part))
+                .peek(thread ->
+                        assertThat(thread.isDaemon()).as(thread.getName()).isTrue())
+                .count();
+    }
+
+    @Test
+    void threads_ofManyRequests_areBoundedAndEndWithTheClient() throws Exception {
+        try (ConsulServer server = ConsulServer.start()) {
+            long before = threads("SelectorManager"); // of the fixture
+            List<LockClient> clients = new ArrayList<>();
+            for (int i = 0; i < CLIENTS; i++) {
+                clients.add(LockClient.connect(
+                        "consul://127.0.0.1:" + server.agent().port()));
+            }
+            List<CompletableFuture<Lease>> leases = new ArrayList<>();
+            for (int i = 0; i < 300; i++) { // more than an agent takes connections
+                leases.add(clients.get(i % CLIENTS).lock("name-" + i).acquireAsync(PATIENCE));
+            }
+            for (CompletableFuture<Lease> lease : leases) {
+                lease.get(2, TimeUnit.MINUTES);
+            }
+            assertThat(threads("holdfast-consul-")).as("threads for answers").isBetween(1L, 2L * CLIENTS);
+            assertThat(threads("SelectorManager")).as("selectors").isEqualTo(before + CLIENTS);
+
+            clients.forEach(LockClient::close);
+            leases.clear();
+
+            await().atMost(PATIENCE).untilAsserted(() -> {
+                System.gc(); // the JDK's client has no close() before Java 21; the closed lock clients are kept by
+                // this list
+                assertThat(threads("holdfast-consul-"))
+                        .as("threads for answers")
+                        .isZero();
+                assertThat(threads("SelectorManager")).as("selectors").isEqualTo(before);
+            });
+            assertThat(clients).hasSize(CLIENTS);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package dev.holdfast.lock.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+final class RequestGateTest {
+
+    @Test
+    void full_othersWaitInOrder() {
+        RequestGate gate = new RequestGate(2);
+        List<Integer> begun = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            int number = i;
+            gate.enter(() -> begun.add(number));
+        }
+        assertThat(begun).containsExactly(0, 1);
+        assertThat(gate.tryEnter()).isFalse();
+        gate.leave();
+        assertThat(begun).containsExactly(0, 1, 2);
+        for (int i = 0; i < 4; i++) {
+            gate.leave();
+        }
+        assertThat(begun).containsExactly(0, 1, 2, 3, 4);
+        assertThat(gate.tryEnter()).isTrue();
+        assertThat(gate.tryEnter()).isTrue();
+        assertThat(gate.tryEnter()).isFalse();
+    }
+
+    /** After an outage, all that waited may be out of time. */
+    @Test
+    void manyOutOfTime_areLeftOut() {
+        RequestGate gate = new RequestGate(1);
+        AtomicInteger asked = new AtomicInteger();
+        gate.enter(() -> true);
+        for (int i = 0; i < 100_000; i++) {
+            gate.enter(() -> {
+                asked.incrementAndGet();
+                return false;
+            });
+        }
+        gate.leave();
+        assertThat(asked).hasValue(100_000);
+        assertThat(gate.tryEnter()).isTrue();
+    }
+}
