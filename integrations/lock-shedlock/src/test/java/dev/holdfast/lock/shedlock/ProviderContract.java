@@ -1,0 +1,67 @@
+package dev.holdfast.lock.shedlock;
+
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockClient;
+import java.time.Duration;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.test.support.AbstractLockProviderIntegrationTest;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+
+/** ShedLock's own tests of a provider. A second client, as another process, sees what is locked. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+abstract class ProviderContract extends AbstractLockProviderIntegrationTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    private LockClient client;
+    private LockClient observer;
+    private LockProvider provider;
+
+    /** Starts the store. */
+    abstract String start() throws Exception;
+
+    /** Stops the store. */
+    abstract void stop() throws Exception;
+
+    @BeforeAll
+    void connect() throws Exception {
+        String uri = start();
+        client = LockClient.connect(uri);
+        observer = LockClient.connect(uri);
+        provider = new HoldfastLockProvider(client);
+    }
+
+    @AfterAll
+    void close() throws Exception {
+        client.close();
+        observer.close();
+        stop();
+    }
+
+    @Override
+    protected LockProvider getLockProvider() {
+        return provider;
+    }
+
+    @Override
+    protected void assertUnlocked(String name) {
+        await("'" + name + "' is free").atMost(PATIENCE).until(() -> observer.holder(name)
+                .isEmpty());
+    }
+
+    @Override
+    protected void assertLocked(String name) {
+        await("'" + name + "' is taken").atMost(PATIENCE).until(() -> observer.holder(name)
+                .isPresent());
+    }
+
+    /** With a second more than ShedLock's own, for a machine that is busy. */
+    @Test
+    @Override
+    public void shouldLockAtLeastFor() throws InterruptedException {
+        doTestShouldLockAtLeastFor(1_000);
+    }
+}
