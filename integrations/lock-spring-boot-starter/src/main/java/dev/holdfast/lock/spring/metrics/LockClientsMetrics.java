@@ -1,0 +1,28 @@
+package dev.holdfast.lock.spring.metrics;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.micrometer.LockMetrics;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.Map;
+
+/** The meters of all clients; if there are several, the tag {@code client} has the name of the bean. */
+final class LockClientsMetrics implements MeterBinder {
+    private final Map<String, LockClient> clients;
+    private final int maxNames;
+
+    LockClientsMetrics(Map<String, LockClient> clients, int maxNames) {
+        this.clients = Map.copyOf(clients);
+        this.maxNames = maxNames;
+    }
+
+    @Override
+    public void bindTo(MeterRegistry registry) {
+        clients.forEach((name, client) -> LockMetrics.builder(client)
+                .maxLockTags(maxNames)
+                .tags(clients.size() == 1 ? Tags.empty() : Tags.of("client", name))
+                .build()
+                .bindTo(registry));
+    }
+}
