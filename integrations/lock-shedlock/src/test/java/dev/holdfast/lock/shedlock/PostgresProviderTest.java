@@ -13,7 +13,7 @@ class PostgresProviderTest extends ProviderContract {
         server = started;
         return started.url()
                 + (started.url().contains("?") ? "&" : "?")
-                + "user=" + PostgresServer.USER + "&password=" + PostgresServer.PASSWORD;
+                + "user=" + PostgresServer.USER + "&password=" + PostgresServer.PASSWORD + "&holdfast.createTable=true";
     }
 
     @Override

@@ -36,9 +36,11 @@ abstract class ProviderContract extends AbstractLockProviderIntegrationTest {
 
     @AfterAll
     void close() throws Exception {
-        client.close();
-        observer.close();
-        stop();
+        try (AutoCloseable store = this::stop;
+                LockClient first = client;
+                LockClient second = observer) {
+            // closed from the last to the first, those that there are
+        }
     }
 
     @Override

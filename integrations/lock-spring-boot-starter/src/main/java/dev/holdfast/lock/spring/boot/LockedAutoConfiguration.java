@@ -5,7 +5,9 @@ import dev.holdfast.lock.spring.LockTemplate;
 import dev.holdfast.lock.spring.aop.LockedAdvisor;
 import dev.holdfast.lock.spring.aop.LockedDefaults;
 import dev.holdfast.lock.spring.aop.LockedStartUpCheck;
+import dev.holdfast.lock.spring.hold.CallObserver;
 import dev.holdfast.lock.spring.hold.LockedCalls;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -33,8 +35,9 @@ public final class LockedAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    LockedCalls holdfastLockedCalls(HoldfastProperties properties) {
-        return new LockedCalls(properties.annotation().inTransaction());
+    LockedCalls holdfastLockedCalls(HoldfastProperties properties, ObjectProvider<CallObserver> observer) {
+        return new LockedCalls(
+                properties.annotation().inTransaction(), observer.getIfUnique(() -> CallObserver.NONE));
     }
 
     @Bean

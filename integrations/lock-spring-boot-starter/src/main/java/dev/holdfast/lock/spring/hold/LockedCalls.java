@@ -24,6 +24,7 @@ public final class LockedCalls implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(LockedCalls.class);
 
     private final InTransaction inTransaction;
+    private final CallObserver observer;
     private final CallTransactions transactions = CallTransactions.present();
     private final ReleaseThreads releases = new ReleaseThreads();
     private final Set<String> warned = ConcurrentHashMap.newKeySet();
@@ -34,7 +35,18 @@ public final class LockedCalls implements AutoCloseable {
      * @param inTransaction what calls within a transaction do
      */
     public LockedCalls(InTransaction inTransaction) {
+        this(inTransaction, CallObserver.NONE);
+    }
+
+    /**
+     * Creates it.
+     *
+     * @param inTransaction what calls within a transaction do
+     * @param observer told of every call
+     */
+    public LockedCalls(InTransaction inTransaction, CallObserver observer) {
         this.inTransaction = inTransaction;
+        this.observer = observer;
     }
 
     /**
@@ -48,6 +60,25 @@ public final class LockedCalls implements AutoCloseable {
      *     releasing throw; {@link IllegalStateException} within a transaction if that is refused
      */
     public @Nullable Object call(LockCall call, Body body, Supplier<? extends @Nullable Object> ifBusy)
+            throws Throwable {
+        CallObserver.Observed observed = observer.begin(call);
+        Runnable leave = observed.enter();
+        try {
+            return lockAndRun(call, Observing.body(body, observed), Observing.busy(ifBusy, observed));
+        } catch (Throwable failure) {
+            observed.failed(failure);
+            throw failure;
+        } finally {
+            leave.run();
+            observed.end();
+        }
+    }
+
+    CallObserver observer() {
+        return observer;
+    }
+
+    private @Nullable Object lockAndRun(LockCall call, Body body, Supplier<? extends @Nullable Object> ifBusy)
             throws Throwable {
         boolean deferred = isDeferred(call);
         Hold hold = interruptibly(call, LockedCalls::acquireForThread);
@@ -89,6 +120,28 @@ public final class LockedCalls implements AutoCloseable {
      *     thread
      */
     public @Nullable CompletableFuture<?> stage(
+            LockCall call, Body body, Supplier<? extends @Nullable CompletableFuture<?>> ifBusy) throws Throwable {
+        CallObserver.Observed observed = observer.begin(call);
+        Runnable leave = observed.enter();
+        CompletableFuture<?> future = null;
+        try {
+            future = lockAndBegin(call, Observing.body(body, observed), Observing.busy(ifBusy, observed));
+        } catch (Throwable failure) {
+            observed.failed(failure);
+            throw failure;
+        } finally {
+            leave.run();
+            if (future == null) {
+                observed.end();
+            }
+        }
+        if (future != null) {
+            Observing.endWith(future, observed);
+        }
+        return future;
+    }
+
+    private @Nullable CompletableFuture<?> lockAndBegin(
             LockCall call, Body body, Supplier<? extends @Nullable CompletableFuture<?>> ifBusy) throws Throwable {
         boolean deferred = isDeferred(call);
         Hold.OfLease hold = interruptibly(call, LockedCalls::acquireLease);

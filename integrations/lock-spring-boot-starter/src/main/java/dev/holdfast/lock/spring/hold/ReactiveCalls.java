@@ -55,15 +55,18 @@ public final class ReactiveCalls {
     public <T> Mono<T> mono(Supplier<LockCall> call, Body<T> body, boolean skip) {
         return Mono.deferContextual(context -> {
             ReactiveHold hold = hold(call.get(), context);
+            CallObserver.Observed observed = calls.observer().begin(hold.call());
             return Mono.usingWhen(
                             Mono.just(hold),
-                            own -> granted(own, skip)
+                            own -> granted(own, skip, observed)
                                     .flatMap(lease ->
                                             Mono.from(own.publisher(body)).contextWrite(own::write)),
                             own -> own.end(null),
                             ReactiveHold::end,
                             own -> own.end(null))
-                    .onErrorMap(hold::shown);
+                    .onErrorMap(hold::shown)
+                    .doOnError(observed::failed)
+                    .doFinally(signal -> observed.end());
         });
     }
 
@@ -79,15 +82,18 @@ public final class ReactiveCalls {
     public <T> Flux<T> flux(Supplier<LockCall> call, Body<T> body, boolean skip) {
         return Flux.deferContextual(context -> {
             ReactiveHold hold = hold(call.get(), context);
+            CallObserver.Observed observed = calls.observer().begin(hold.call());
             return Flux.usingWhen(
                             Mono.just(hold),
-                            own -> granted(own, skip)
+                            own -> granted(own, skip, observed)
                                     .flatMapMany(lease ->
                                             Flux.from(own.publisher(body)).contextWrite(own::write)),
                             own -> own.end(null),
                             ReactiveHold::end,
                             own -> own.end(null))
-                    .onErrorMap(hold::shown);
+                    .onErrorMap(hold::shown)
+                    .doOnError(observed::failed)
+                    .doFinally(signal -> observed.end());
         });
     }
 
@@ -95,8 +101,10 @@ public final class ReactiveCalls {
         return new ReactiveHold(call, calls.releases(), context.getOrDefault(KEY, null));
     }
 
-    private Mono<Lease> granted(ReactiveHold hold, boolean skip) {
-        Mono<Lease> lease = TRANSACTIONS ? ReactiveTransactions.acquire(hold, calls) : hold.acquire();
+    private Mono<Lease> granted(ReactiveHold hold, boolean skip, CallObserver.Observed observed) {
+        Mono<Lease> lease = (TRANSACTIONS ? ReactiveTransactions.acquire(hold, calls) : hold.acquire())
+                .doOnNext(granted -> observed.acquired(granted.token()))
+                .doOnError(LockTimeoutException.class, busy -> observed.busy());
         return skip ? lease.onErrorResume(LockTimeoutException.class, busy -> Mono.empty()) : lease;
     }
 

@@ -289,8 +289,8 @@ class HoldfastLockRegistryTest {
     void leaderInitiator_ofSpring_electsOneOfTwo_andTheOtherAfterIt() {
         LockRegistryLeaderInitiator first = new LockRegistryLeaderInitiator(registry);
         LockRegistryLeaderInitiator second = new LockRegistryLeaderInitiator(elsewhere);
-        first.setHeartBeatTimeMillis(20);
-        second.setHeartBeatTimeMillis(20);
+        first.setHeartBeatMillis(20);
+        second.setHeartBeatMillis(20);
         try {
             first.start();
             await().atMost(PATIENCE).until(() -> first.getContext().isLeader());

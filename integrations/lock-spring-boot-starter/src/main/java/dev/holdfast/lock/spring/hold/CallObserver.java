@@ -1,0 +1,52 @@
+package dev.holdfast.lock.spring.hold;
+
+/** Observes guarded calls, for traces. Thread-safe; what it throws fails the call. */
+public interface CallObserver {
+
+    /** Observes nothing. */
+    CallObserver NONE = call -> Observed.NONE;
+
+    /**
+     * A call is about to ask for its lock.
+     *
+     * @param call what it wants
+     * @return told what becomes of the call
+     */
+    Observed begin(LockCall call);
+
+    /** One call. The methods may be called on several threads, one after the other. */
+    interface Observed {
+
+        /** Observes nothing. */
+        Observed NONE = new Observed() {};
+
+        /**
+         * Begins to be the current observation of the calling thread.
+         *
+         * @return to be run on the same thread when it no longer is
+         */
+        default Runnable enter() {
+            return () -> {};
+        }
+
+        /**
+         * The lock was acquired.
+         *
+         * @param token the fencing token
+         */
+        default void acquired(long token) {}
+
+        /** Somebody else has the lock, and the code does not run. */
+        default void busy() {}
+
+        /**
+         * The call failed.
+         *
+         * @param error what it threw
+         */
+        default void failed(Throwable error) {}
+
+        /** The call is over. Comes once, after all others. */
+        default void end() {}
+    }
+}

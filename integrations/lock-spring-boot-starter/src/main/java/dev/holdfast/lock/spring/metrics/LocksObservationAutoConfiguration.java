@@ -1,0 +1,43 @@
+package dev.holdfast.lock.spring.metrics;
+
+import dev.holdfast.lock.micrometer.LockObservations;
+import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
+import dev.holdfast.lock.spring.hold.CallObserver;
+import io.micrometer.observation.ObservationRegistry;
+import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.context.annotation.Bean;
+
+/**
+ * Observations of {@code @Locked} and the template, if {@code lock-micrometer} and an {@link ObservationRegistry} are there. An own
+ * bean of type {@link LockObservations} has the names, one of type {@link CallObserver} replaces it all.
+ */
+@AutoConfiguration(
+        after = HoldfastAutoConfiguration.class,
+        afterName = {
+            "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration"
+        })
+@ConditionalOnClass({ObservationRegistry.class, LockObservations.class})
+@ConditionalOnBean(ObservationRegistry.class)
+@ConditionalOnProperty(name = "holdfast.metrics.enabled", matchIfMissing = true)
+public final class LocksObservationAutoConfiguration {
+
+    /** Creates the configuration, which is Spring's to do. */
+    public LocksObservationAutoConfiguration() {}
+
+    @Bean
+    @ConditionalOnMissingBean
+    LockObservations holdfastLockObservations(ObservationRegistry registry) {
+        return new LockObservations(registry);
+    }
+
+    @Bean
+    @ConditionalOnMissingBean
+    CallObserver holdfastCallObserver(LockObservations observations) {
+        return new ObservedCalls(observations);
+    }
+}
