@@ -81,13 +81,17 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
     public void bindTo(MeterRegistry registry) {
         LockUsageGauges gauges = new LockUsageGauges(client, lockTags, tags, registry);
         MeteredEvents listener = new MeteredEvents(registry, lockTags, tags, gauges::show);
-        Gauge.builder("holdfast.lock.releases.pending", client, locks -> locks.status()
-                        .pendingReleases())
+        Gauge.builder(
+                        "holdfast.lock.releases.pending",
+                        client,
+                        locks -> locks.status().pendingReleases())
                 .description("Releases and abandonments that failed and are retried")
                 .tags(tags)
                 .register(registry);
-        FunctionCounter.builder("holdfast.events.dropped", client, locks -> locks.status()
-                        .droppedEvents())
+        FunctionCounter.builder(
+                        "holdfast.events.dropped",
+                        client,
+                        locks -> locks.status().droppedEvents())
                 .description("Events that were not told because a listener is too slow")
                 .tags(tags)
                 .register(registry);

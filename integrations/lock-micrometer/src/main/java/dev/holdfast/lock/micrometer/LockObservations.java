@@ -68,7 +68,6 @@ public final class LockObservations {
      */
     public LockObservation start(String name) {
         LockObservationContext context = new LockObservationContext(name, lockTags.of(name));
-        return new LockObservation(
-                Observation.start(convention, CONVENTION, () -> context, registry), context);
+        return new LockObservation(Observation.start(convention, CONVENTION, () -> context, registry), context);
     }
 }

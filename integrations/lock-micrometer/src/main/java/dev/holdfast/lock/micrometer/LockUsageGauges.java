@@ -69,7 +69,8 @@ final class LockUsageGauges {
     private Look look() {
         Map<String, Count> counts = new HashMap<>();
         for (LockUsage usage : client.held()) {
-            Count count = new Count(usage.holder().isPresent() ? 1 : 0, usage.waiters().size());
+            Count count = new Count(
+                    usage.holder().isPresent() ? 1 : 0, usage.waiters().size());
             counts.merge(lockTags.of(usage.name()), count, Count::plus);
         }
         return new Look(registry.config().clock().monotonicTime(), counts);

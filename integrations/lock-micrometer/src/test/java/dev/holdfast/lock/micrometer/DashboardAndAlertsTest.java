@@ -85,7 +85,8 @@ class DashboardAndAlertsTest {
     }
 
     private static void read(String scrape) {
-        for (String line : scrape.lines().filter(line -> line.startsWith("holdfast_")).toList()) {
+        for (String line :
+                scrape.lines().filter(line -> line.startsWith("holdfast_")).toList()) {
             String series = line.replaceAll("[ {].*", "");
             Map<String, Set<String>> labels = SCRAPED.computeIfAbsent(series, any -> new HashMap<>());
             Matcher label = LABEL.matcher(line);
@@ -139,7 +140,9 @@ class DashboardAndAlertsTest {
             }
             Matcher by = BY.matcher(query);
             while (by.find()) {
-                assertThat(labels).as("labels of: %s", query).contains(by.group(1).split(",\\s*"));
+                assertThat(labels)
+                        .as("labels of: %s", query)
+                        .contains(by.group(1).split(",\\s*"));
             }
         }
         return used;
@@ -167,7 +170,9 @@ class DashboardAndAlertsTest {
 
         check(queries);
         assertThat(queries).hasSameSizeAs(alerts);
-        assertThat(alerts).hasSizeGreaterThan(5).allSatisfy(alert -> assertThat(page).contains("`" + alert + "`"));
+        assertThat(alerts)
+                .hasSizeGreaterThan(5)
+                .allSatisfy(alert -> assertThat(page).contains("`" + alert + "`"));
         for (String value : List.of("unavailable", "error", "timeout", "suspect")) {
             assertThat(String.join("\n", queries)).contains("\"" + value + "\"");
         }

@@ -66,7 +66,9 @@ class LockMetricsCostTest {
             long metered = bytesAPair(lock);
             awaitHolds(2 * PAIRS);
 
-            assertThat(requests() - requestsBefore).as("requests of %s pairs", PAIRS).isEqualTo(requestsBare);
+            assertThat(requests() - requestsBefore)
+                    .as("requests of %s pairs", PAIRS)
+                    .isEqualTo(requestsBare);
             assertThat(metered - bare).as("bytes a pair beside %s", bare).isLessThanOrEqualTo(MOST_BYTES_A_PAIR);
             assertThat(metering).as("threads that touch meters").doesNotContain(Thread.currentThread());
             assertThat(client.status().droppedEvents()).isZero();

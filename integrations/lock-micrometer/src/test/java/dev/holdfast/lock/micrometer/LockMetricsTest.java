@@ -160,7 +160,8 @@ class LockMetricsTest {
             faults.calm();
             assertThat(lease.name()).isEqualTo("orders/1");
         } catch (dev.holdfast.lock.LeaseLostException tooSlow) {
-            assertThat(tooSlow.reason()).isNotNull(); // a machine that is busy may lose it; the counts are there all the same
+            assertThat(tooSlow.reason())
+                    .isNotNull(); // a machine that is busy may lose it; the counts are there all the same
         }
     }
 
@@ -229,16 +230,20 @@ class LockMetricsTest {
             client.lock("orders/" + i).acquire().close();
         }
 
-        await().atMost(PATIENCE).until(() -> registry.find("holdfast.lock.hold").timers().stream()
-                        .mapToLong(Timer::count)
-                        .sum()
-                == 300);
+        await().atMost(PATIENCE)
+                .until(() -> registry.find("holdfast.lock.hold").timers().stream()
+                                .mapToLong(Timer::count)
+                                .sum()
+                        == 300);
         Set<String> values = registry.getMeters().stream()
                 .map(meter -> meter.getId().getTag("lock"))
                 .filter(java.util.Objects::nonNull)
                 .collect(Collectors.toSet());
         assertThat(values).hasSize(101).contains("other", "orders", "name0").doesNotContain("name149");
-        assertThat(registry.get("holdfast.lock.hold").tag("lock", "other").timer().count())
+        assertThat(registry.get("holdfast.lock.hold")
+                        .tag("lock", "other")
+                        .timer()
+                        .count())
                 .isEqualTo(51);
         assertThat(registry.getMeters()).as("all series of one client").hasSizeLessThan(101 * 5 + 2);
     }
@@ -261,12 +266,13 @@ class LockMetricsTest {
         }
 
         await().atMost(PATIENCE)
-                .until(() -> registry.find("holdfast.lock.hold").tag("lock", "other").timer() != null
-                        && registry.get("holdfast.lock.hold")
-                                        .tag("lock", "other")
-                                        .timer()
-                                        .count()
-                                == 4);
+                .until(() ->
+                        registry.find("holdfast.lock.hold").tag("lock", "other").timer() != null
+                                && registry.get("holdfast.lock.hold")
+                                                .tag("lock", "other")
+                                                .timer()
+                                                .count()
+                                        == 4);
         assertThat(registry.get("holdfast.lock.hold")
                         .tags("lock", "FIRST", "client", "billing")
                         .timer()

@@ -92,8 +92,9 @@ class LockObservationsTest {
             assertThat(attribute(span, "holdfast.lock.token")).isEqualTo("17");
             assertThat(attribute(span, "lock")).isEqualTo("orders");
             assertThat(attribute(span, "outcome")).isEqualTo("acquired");
-            assertThat(span.getEvents()).singleElement().satisfies(event -> assertThat(event.getName())
-                    .isEqualTo("lock acquired"));
+            assertThat(span.getEvents())
+                    .singleElement()
+                    .satisfies(event -> assertThat(event.getName()).isEqualTo("lock acquired"));
             assertThat(span.getStatus().getStatusCode()).isNotEqualTo(StatusCode.ERROR);
         });
     }

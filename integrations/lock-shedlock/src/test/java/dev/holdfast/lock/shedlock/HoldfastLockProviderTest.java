@@ -38,8 +38,8 @@ class HoldfastLockProviderTest {
             counts,
             LockClientOptions.builder().requestTimeout(Duration.ofMillis(500)).build());
     private final LockClient other = LockEngine.client(new MemoryLockBackend(store), LockClientOptions.defaults());
-    private final HoldfastLockProvider provider = new HoldfastLockProvider(
-            client, LockOptions.builder().lease(LEASE).build());
+    private final HoldfastLockProvider provider =
+            new HoldfastLockProvider(client, LockOptions.builder().lease(LEASE).build());
     private final HoldfastLockProvider elsewhere = new HoldfastLockProvider(other);
 
     @AfterEach
@@ -63,10 +63,8 @@ class HoldfastLockProviderTest {
         faults.always(Request.RELEASE, Fault.BLACK_HOLE);
         List<SimpleLock> next = new ArrayList<>();
         await().atMost(PATIENCE)
-                .until(() -> elsewhere
-                        .lock(task(HOUR, Duration.ZERO))
-                        .map(next::add)
-                        .orElse(false));
+                .until(() ->
+                        elsewhere.lock(task(HOUR, Duration.ZERO)).map(next::add).orElse(false));
         lock.unlock(); // late, and without an exception that would hide the task's own
         assertThat(elsewhere.lock(task(HOUR, Duration.ZERO))).isEmpty();
         next.get(0).unlock();
@@ -119,8 +117,7 @@ class HoldfastLockProviderTest {
 
         assertThatThrownBy(() -> executor.executeWithLock(
                         (Runnable) () -> {
-                            await().atMost(PATIENCE)
-                                    .until(() -> client.held().isEmpty()); // lockAtMostFor is over
+                            await().atMost(PATIENCE).until(() -> client.held().isEmpty()); // lockAtMostFor is over
                             throw new IllegalArgumentException("of the task");
                         },
                         task(Duration.ofMillis(20), Duration.ZERO)))

@@ -50,14 +50,16 @@ abstract class ProviderContract extends AbstractLockProviderIntegrationTest {
 
     @Override
     protected void assertUnlocked(String name) {
-        await("'" + name + "' is free").atMost(PATIENCE).until(() -> observer.holder(name)
-                .isEmpty());
+        await("'" + name + "' is free")
+                .atMost(PATIENCE)
+                .until(() -> observer.holder(name).isEmpty());
     }
 
     @Override
     protected void assertLocked(String name) {
-        await("'" + name + "' is taken").atMost(PATIENCE).until(() -> observer.holder(name)
-                .isPresent());
+        await("'" + name + "' is taken")
+                .atMost(PATIENCE)
+                .until(() -> observer.holder(name).isPresent());
     }
 
     /** With a second more than ShedLock's own, for a machine that is busy. */

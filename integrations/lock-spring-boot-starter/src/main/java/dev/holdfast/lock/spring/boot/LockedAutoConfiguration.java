@@ -7,8 +7,8 @@ import dev.holdfast.lock.spring.aop.LockedDefaults;
 import dev.holdfast.lock.spring.aop.LockedStartUpCheck;
 import dev.holdfast.lock.spring.hold.CallObserver;
 import dev.holdfast.lock.spring.hold.LockedCalls;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.aop.config.AopConfigUtils;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
@@ -36,8 +36,7 @@ public final class LockedAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     LockedCalls holdfastLockedCalls(HoldfastProperties properties, ObjectProvider<CallObserver> observer) {
-        return new LockedCalls(
-                properties.annotation().inTransaction(), observer.getIfUnique(() -> CallObserver.NONE));
+        return new LockedCalls(properties.annotation().inTransaction(), observer.getIfUnique(() -> CallObserver.NONE));
     }
 
     @Bean

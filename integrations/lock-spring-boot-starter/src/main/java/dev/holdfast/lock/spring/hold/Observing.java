@@ -15,8 +15,7 @@ final class Observing {
         };
     }
 
-    static <T extends @Nullable Object> Supplier<T> busy(
-            Supplier<? extends T> ifBusy, CallObserver.Observed observed) {
+    static <T extends @Nullable Object> Supplier<T> busy(Supplier<? extends T> ifBusy, CallObserver.Observed observed) {
         return () -> {
             observed.busy();
             return ifBusy.get();

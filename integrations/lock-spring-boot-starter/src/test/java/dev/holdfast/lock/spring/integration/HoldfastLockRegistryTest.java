@@ -76,7 +76,8 @@ class HoldfastLockRegistryTest {
             lock.unlock();
             assertThat(lock.tryLock(1, TimeUnit.SECONDS)).isTrue();
             lock.unlock();
-            assertThat(lock.tryLock(Duration.ofSeconds(1), Duration.ofMinutes(1))).isTrue();
+            assertThat(lock.tryLock(Duration.ofSeconds(1), Duration.ofMinutes(1)))
+                    .isTrue();
             lock.unlock();
             lock.lock(Duration.ofMinutes(1));
             lock.unlock();
@@ -137,8 +138,9 @@ class HoldfastLockRegistryTest {
                 return inOrder;
             });
             assertThat(asking.await(20, TimeUnit.SECONDS)).isTrue();
-            await().atMost(PATIENCE).until(() -> (theirs == registry ? client : otherClient)
-                    .held().stream().anyMatch(usage -> !usage.waiters().isEmpty()));
+            await().atMost(PATIENCE)
+                    .until(() -> (theirs == registry ? client : otherClient)
+                            .held().stream().anyMatch(usage -> !usage.waiters().isEmpty()));
             unlocked.set(true);
             lock.unlock();
             assertThat(second.get(20, TimeUnit.SECONDS)).isTrue();
@@ -206,7 +208,8 @@ class HoldfastLockRegistryTest {
                 .isInstanceOf(ConcurrentModificationException.class)
                 .cause()
                 .isInstanceOfSatisfying(
-                        LeaseLostException.class, lost -> assertThat(lost.reason()).isEqualTo(LossReason.MAX_HOLD));
+                        LeaseLostException.class,
+                        lost -> assertThat(lost.reason()).isEqualTo(LossReason.MAX_HOLD));
         assertThat(lock.tryLock(Duration.ofSeconds(20), Duration.ofMinutes(1)))
                 .as("the thread may begin anew")
                 .isTrue();
@@ -295,8 +298,9 @@ class HoldfastLockRegistryTest {
             first.start();
             await().atMost(PATIENCE).until(() -> first.getContext().isLeader());
             second.start();
-            await().during(Duration.ofMillis(100)).atMost(PATIENCE).until(() -> !second.getContext()
-                    .isLeader());
+            await().during(Duration.ofMillis(100))
+                    .atMost(PATIENCE)
+                    .until(() -> !second.getContext().isLeader());
             first.stop();
             await().atMost(PATIENCE).until(() -> second.getContext().isLeader());
         } finally {

@@ -81,9 +81,10 @@ class LocksMetricsAutoConfigurationTest {
                 .run(context -> assertThat(context).doesNotHaveBean(LockClientsMetrics.class));
         runner.withBean(LockMetrics.class, () -> LockMetrics.of(LockClient.connect("memory:own")))
                 .run(context -> assertThat(context).doesNotHaveBean(LockClientsMetrics.class));
-        runner.withClassLoader(new FilteredClassLoader(LockMetrics.class)).run(context -> assertThat(context)
-                .hasNotFailed()
-                .hasSingleBean(LockClient.class)
-                .doesNotHaveBean(LockClientsMetrics.class));
+        runner.withClassLoader(new FilteredClassLoader(LockMetrics.class))
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .hasSingleBean(LockClient.class)
+                        .doesNotHaveBean(LockClientsMetrics.class));
     }
 }
