@@ -1,5 +1,10 @@
 package dev.holdfast.lock.spring.aop;
 
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
@@ -53,6 +58,17 @@ public final class LockedApplication {
     /** Another process. */
     public LockClient other() {
         return store.newClient(LockClientOptions.defaults());
+    }
+
+    /** Ends a grant on the store, and waits until its holder knows: asking for more validity than is left renews at once. */
+    public void lose(Lease lease) {
+        store.expire(lease.name());
+        assertThatThrownBy(() -> {
+                    lease.ensure(lease.remaining());
+                    await().atMost(Duration.ofSeconds(20)).until(() -> !lease.isValid());
+                    lease.ensure(Duration.ZERO);
+                })
+                .isInstanceOf(LeaseLostException.class);
     }
 
     /** Tells whether nobody has a lock or waits for it. */

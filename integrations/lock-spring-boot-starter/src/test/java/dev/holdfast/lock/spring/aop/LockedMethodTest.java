@@ -159,12 +159,8 @@ class LockedMethodTest {
     private long lose() {
         CompletableFuture<LossReason> lost =
                 CurrentLease.require().lost().toCompletableFuture().orTimeout(20, TimeUnit.SECONDS);
-        application.store.expire("job");
-        try {
-            CurrentLease.require().ensure(Duration.ofSeconds(8)); // the next renewal sees it
-        } catch (LeaseLostException e) {
-            assertThat(lost.join()).isEqualTo(e.reason());
-        }
+        application.lose(CurrentLease.require());
+        assertThat(lost.join()).isEqualTo(LossReason.REVOKED);
         return 0;
     }
 
@@ -238,9 +234,10 @@ class LockedMethodTest {
 
     @Test
     void bean_isLocked_ifNothingElseNeedsProxies() {
-        runner.withPropertyValues("spring.aop.auto=false")
-                .run(context -> assertThat(
-                                context.getBean(Jobs.class).call(() -> application.store.entries("job")))
+        application
+                .with(Jobs.class)
+                .withPropertyValues("spring.aop.auto=false")
+                .run(context -> assertThat(context.getBean(Jobs.class).call(() -> application.store.entries("job")))
                         .isEqualTo(1));
     }
 

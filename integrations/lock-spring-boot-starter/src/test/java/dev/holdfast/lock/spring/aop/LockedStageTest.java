@@ -101,7 +101,7 @@ class LockedStageTest {
                 lease.set(CurrentLease.require());
                 return work;
             });
-            lose(lease.get());
+            application.lose(lease.get());
             work.complete("done");
             assertThatThrownBy(() -> result.get(20, TimeUnit.SECONDS))
                     .isInstanceOf(ExecutionException.class)
@@ -112,23 +112,12 @@ class LockedStageTest {
                 lease.set(CurrentLease.require());
                 return failing.thenApply(value -> value); // a dependent one wraps its failure
             });
-            lose(lease.get());
+            application.lose(lease.get());
             IllegalStateException own = new IllegalStateException();
             failing.completeExceptionally(own);
             assertThatThrownBy(() -> failed.get(20, TimeUnit.SECONDS)).hasCause(own);
             assertThat(own.getSuppressed()).singleElement().isInstanceOf(LeaseLostException.class);
         });
-    }
-
-    private void lose(Lease lease) {
-        application.store.expire("job");
-        assertThatThrownBy(() -> {
-                    lease.ensure(Duration.ofSeconds(14));
-                    await().atMost(Duration.ofSeconds(20)).until(() -> !lease.isValid());
-                    lease.ensure(Duration.ZERO);
-                })
-                .isInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(lease::close).isInstanceOf(UnsupportedOperationException.class);
     }
 
     @Test

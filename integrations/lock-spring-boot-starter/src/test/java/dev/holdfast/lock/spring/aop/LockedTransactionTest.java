@@ -2,7 +2,6 @@ package dev.holdfast.lock.spring.aop;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
@@ -10,7 +9,6 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spring.CurrentLease;
 import dev.holdfast.lock.spring.LockTemplate;
 import dev.holdfast.lock.spring.Locked;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -111,7 +109,7 @@ class LockedTransactionTest {
             TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
             assertThatThrownBy(() -> transaction.executeWithoutResult(status -> {
                         accounts.incrementAlone();
-                        lose(accounts.lease());
+                        application.lose(accounts.lease());
                     }))
                     .isInstanceOf(LeaseLostException.class);
             assertThat(accounts.value()).isZero();
@@ -119,7 +117,7 @@ class LockedTransactionTest {
 
             assertThatThrownBy(() -> transaction.executeWithoutResult(status -> {
                         accounts.future();
-                        lose(accounts.lease());
+                        application.lose(accounts.lease());
                     }))
                     .isInstanceOf(LeaseLostException.class);
         });
@@ -131,29 +129,19 @@ class LockedTransactionTest {
             Accounts accounts = accounts(context.getBean(Accounts.class));
             TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
             transaction.executeWithoutResult(status -> {
-                assertThatThrownBy(() -> accounts.run(() -> lose(CurrentLease.require())))
+                assertThatThrownBy(() -> accounts.run(() -> application.lose(CurrentLease.require())))
                         .isInstanceOf(LeaseLostException.class);
                 status.setRollbackOnly();
             });
             IllegalStateException own = new IllegalStateException();
             assertThatThrownBy(() -> transaction.executeWithoutResult(status -> accounts.run(() -> {
-                        lose(CurrentLease.require());
+                        application.lose(CurrentLease.require());
                         throw own;
                     })))
                     .isSameAs(own);
             assertThat(own.getSuppressed()).hasAtLeastOneElementOfType(LeaseLostException.class);
             assertThat(application.isFree("account")).isTrue();
         });
-    }
-
-    private void lose(Lease lease) {
-        application.store.expire("account");
-        assertThatThrownBy(() -> {
-                    lease.ensure(Duration.ofSeconds(14));
-                    await().atMost(Duration.ofSeconds(20)).until(() -> !lease.isValid());
-                    lease.ensure(Duration.ZERO);
-                })
-                .isInstanceOf(LeaseLostException.class);
     }
 
     @Test
