@@ -49,11 +49,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe.
  */
 final class MemcachedLockBackend implements LockBackend {
+    /**
+     * Not {@code ordered}, although one connection is: the next attempt would be right behind the release, and leave other
+     * processes, which have no queue, no gap to poll into.
+     */
     private static final BackendInfo INFO = BackendInfo.named("memcached")
             .minLeaseMillis(1_000)
             .pollMinMillis(20)
-            .pollMaxMillis(500)
-            .ordered(true)
+            .pollMaxMillis(100)
             .expiring(true)
             .build();
 
