@@ -23,10 +23,12 @@ public interface LockClient extends AutoCloseable {
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme; the message lists the
      *     schemes that are served
-     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs,
-     *     or the libraries on the class path do not fit together
-     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()};
-     *     etcd's first connection of a process, which loads much, may take five times as long
+     * @throws LockConfigurationException if a retry cannot help: the store refuses the credentials or lacks what the backend
+     *     needs, something else answers at the address, only one side speaks TLS, or the libraries on the class path do not
+     *     fit together
+     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}; the
+     *     message has the address and the root cause. etcd's first connection of a process, which loads much, may take five
+     *     times as long if the server answers
      */
     static LockClient connect(String uri) {
         return connect(uri, LockClientOptions.defaults());
@@ -39,10 +41,12 @@ public interface LockClient extends AutoCloseable {
      * @param options the client's options
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme
-     * @throws LockConfigurationException if the store refuses the credentials or lacks what the backend needs,
-     *     or the libraries on the class path do not fit together
-     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()};
-     *     etcd's first connection of a process, which loads much, may take five times as long
+     * @throws LockConfigurationException if a retry cannot help: the store refuses the credentials or lacks what the backend
+     *     needs, something else answers at the address, only one side speaks TLS, or the libraries on the class path do not
+     *     fit together
+     * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}; the
+     *     message has the address and the root cause. etcd's first connection of a process, which loads much, may take five
+     *     times as long if the server answers
      */
     static LockClient connect(String uri, LockClientOptions options) {
         return Providers.connect(uri, options);

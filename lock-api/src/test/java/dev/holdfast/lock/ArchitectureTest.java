@@ -61,7 +61,8 @@ class ArchitectureTest {
         classes()
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "dev.holdfast.lock..", "org.slf4j..", "org.jspecify.annotations..")
+                .resideInAnyPackage(
+                        "java..", "javax.net.ssl..", "dev.holdfast.lock..", "org.slf4j..", "org.jspecify.annotations..")
                 .check(CLASSES);
     }
 

@@ -4,6 +4,12 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.text.Libraries;
+import dev.holdfast.lock.text.Printable;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.security.cert.CertificateException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -30,6 +36,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Immutable and thread-safe, if the function is.
  */
 public final class FailureTranslator {
+    private static final int LONGEST_LINE = 300;
     private static final String TRY_AGAIN = "the outcome is unknown, try again";
 
     private final String store;
@@ -92,9 +99,7 @@ public final class FailureTranslator {
         if (cause instanceof TimeoutException) {
             return new Remedy.Unavailable("no answer from " + store + " in time", TRY_AGAIN);
         }
-        String message = cause.getMessage();
-        String text = message == null ? cause.getClass().getSimpleName() : message;
-        return new Remedy.Unavailable("no usable answer from " + store + ": " + text, TRY_AGAIN);
+        return new Remedy.Unavailable("no usable answer from " + store + ": " + summary(cause), TRY_AGAIN);
     }
 
     /**
@@ -178,5 +183,45 @@ public final class FailureTranslator {
             causes.add(cause);
         }
         return causes;
+    }
+
+    /**
+     * Returns what a failure says and what it comes down to, in one line: many a client's exception says no more than that
+     * something failed, and its last cause why.
+     *
+     * @param failure a failure
+     * @return the first line of its message, and the last cause's in parentheses if that says something else
+     */
+    public static String summary(Throwable failure) {
+        Throwable cause = unwrap(failure);
+        String root = rootOf(cause);
+        String own = oneLine(cause);
+        return own.isEmpty() || own.contains(root) ? own.isEmpty() ? root : own : own + " (" + root + ")";
+    }
+
+    /** What the last of the causes says that says anything. */
+    static String rootOf(Throwable failure) {
+        String root = "";
+        for (Throwable cause : causes(failure)) {
+            String text = oneLine(cause);
+            if (!text.isEmpty()) {
+                root = text;
+            }
+            if (cause instanceof UnknownHostException || cause instanceof UnresolvedAddressException) {
+                return "unknown host";
+            }
+            if (cause instanceof ConnectException || cause instanceof CertificateException) {
+                return text;
+            }
+        }
+        return root.isEmpty() ? failure.getClass().getSimpleName() : root;
+    }
+
+    private static String oneLine(Throwable cause) {
+        String message = cause.getMessage();
+        if (message == null || message.isBlank()) {
+            return cause instanceof IOException ? cause.getClass().getSimpleName() : "";
+        }
+        return Printable.of(message.strip().lines().findFirst().orElse(""), LONGEST_LINE);
     }
 }

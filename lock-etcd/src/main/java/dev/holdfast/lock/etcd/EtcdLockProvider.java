@@ -5,6 +5,8 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.Greeting;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.ClientBuilder;
@@ -12,6 +14,8 @@ import io.etcd.jetcd.options.GetOption;
 import io.grpc.netty.GrpcSslContexts;
 import io.netty.handler.ssl.SslContextBuilder;
 import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -34,6 +38,12 @@ public final class EtcdLockProvider implements LockProvider {
 
     private static final int FIRST_REPEATS = 4;
 
+    /** How HTTP/2 begins, with empty settings; a server answers with its own (RFC 9113, sections 3.4 and 6.5). */
+    private static final Greeting PREFACE = new Greeting(
+            "etcd",
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0".getBytes(StandardCharsets.ISO_8859_1),
+            said -> said.length > 3 && said[0] == 0 && said[3] == 4);
+
     /** Whether this process has heard from an etcd server, so that all classes are there. */
     private static volatile boolean loaded;
 
@@ -52,7 +62,7 @@ public final class EtcdLockProvider implements LockProvider {
         String prefix = address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX);
         Client client = client(address, options).build();
         try {
-            probe(client, address, prefix, options.requestTimeout().toMillis());
+            probe(client, address, prefix, options.requestTimeout());
             return EtcdLocks.builder(new EtcdConnection(client, client::close))
                     .options(options)
                     .prefix(prefix)
@@ -97,24 +107,28 @@ public final class EtcdLockProvider implements LockProvider {
 
     /**
      * One cheap read, so that wrong credentials and unreachable servers are told now. Until a server has answered this
-     * process once, a read without answer is repeated: loading gRPC and Netty takes part of the time of the first, on a busy
-     * machine more than all of it.
+     * process once, a read without answer is repeated if the server answers otherwise: loading gRPC and Netty takes part of the
+     * time of the first, on a busy machine more than all of it.
      */
-    private static void probe(Client client, EtcdUri address, String prefix, long timeoutMillis) {
+    private static void probe(Client client, EtcdUri address, String prefix, Duration timeout) {
         ByteSequence key = EtcdKeys.bytes(prefix);
-        for (int left = loaded ? 0 : FIRST_REPEATS; ; left--) {
-            try {
-                EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY))
-                        .get(timeoutMillis, TimeUnit.MILLISECONDS);
-                loaded = true;
-                return;
-            } catch (ExecutionException | TimeoutException e) {
-                if (left == 0 || !EtcdFailures.isTimeout(e)) {
-                    throw EtcdFailures.TRANSLATOR.translate("connecting to " + address, e);
+        long deadlineNanos = System.nanoTime() + timeout.toNanos();
+        try (ConnectDiagnosis diagnosis =
+                new ConnectDiagnosis(address.target(), PREFACE, EtcdFailures.TRANSLATOR, deadlineNanos)) {
+            for (int left = loaded ? 0 : FIRST_REPEATS; ; left--) {
+                try {
+                    EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY))
+                            .get(timeout.toMillis(), TimeUnit.MILLISECONDS);
+                    loaded = true;
+                    return;
+                } catch (ExecutionException | TimeoutException e) {
+                    if (left == 0 || !EtcdFailures.isTimeout(e) || !diagnosis.isAnswering()) {
+                        throw diagnosis.explain(e);
+                    }
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
                 }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
             }
         }
     }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.spi.ConnectDiagnosis;
 import dev.holdfast.lock.spi.LockUri;
 import java.util.List;
 import java.util.Optional;
@@ -51,6 +52,17 @@ record EtcdUri(LockUri uri) {
     /** {@code host:port} each, not empty. */
     List<String> endpoints() {
         return uri.hosts().stream().map(host -> host.withPort(DEFAULT_PORT)).toList();
+    }
+
+    /** What is connected to. */
+    ConnectDiagnosis.Target target() {
+        return new ConnectDiagnosis.Target(
+                toString(),
+                uri.hosts().stream()
+                        .map(host -> new LockUri.Host(host.name(), host.portOr(DEFAULT_PORT)))
+                        .toList(),
+                tls(),
+                tls() ? "etcd://" : "etcds://");
     }
 
     Optional<String> parameter(String name) {

@@ -6,8 +6,10 @@ import java.sql.Driver;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Opens connections of a driver, which alone gets to see the properties: a pool would log them. Thread-safe as drivers are.
@@ -16,6 +18,7 @@ final class AddressSource implements DataSource {
     private final Driver driver;
     private final String url;
     private final Properties properties;
+    private final AtomicReference<@Nullable Connection> first = new AtomicReference<>();
 
     AddressSource(Driver driver, String url, Properties properties) {
         this.driver = driver;
@@ -23,8 +26,18 @@ final class AddressSource implements DataSource {
         this.properties = properties;
     }
 
+    /** Opens the connection that is asked for next: a pool would wait for a second before it tells that it has none. */
+    void openFirst() throws SQLException {
+        first.set(open());
+    }
+
     @Override
     public Connection getConnection() throws SQLException {
+        Connection opened = first.getAndSet(null);
+        return opened == null ? open() : opened;
+    }
+
+    private Connection open() throws SQLException {
         Properties copy = new Properties();
         copy.putAll(properties);
         Connection connection = driver.connect(url, copy);

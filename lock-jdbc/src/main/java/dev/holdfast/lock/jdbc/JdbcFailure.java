@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;
 import java.sql.SQLSyntaxErrorException;
 import java.sql.SQLTransientException;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** What an {@link SQLException} means for a lock, whatever the database and its driver. */
@@ -20,10 +21,18 @@ enum JdbcFailure {
     NO_PERMISSION,
     /** The database does not let the user in, or does not exist. */
     NO_ACCESS,
+    /** The server does not speak TLS, which the address or the driver asks for. */
+    NO_TLS,
+    /** Another process has the files of an H2 database. */
+    IN_USE,
     /** The statement itself is refused: the table has another shape, or the version is not supported. */
     REFUSED,
     /** Everything else: no answer, no connection, or trouble that may pass. The outcome is unknown. */
     UNAVAILABLE;
+
+    /** Of PostgreSQL's, MariaDB's and MySQL's driver; no SQL state and no code is theirs alone. */
+    private static final Pattern NO_TLS_SAID = Pattern.compile(
+            "server does not support SSL|ssl not enabled in the server|SSL Connection required, but not provided");
 
     /** Whether there was no answer in time, so that nobody knows what became of the request. */
     static boolean isTimeOut(Throwable failure) {
@@ -45,6 +54,9 @@ enum JdbcFailure {
     }
 
     private static JdbcFailure ofOne(SQLException e) {
+        if (NO_TLS_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+            return NO_TLS;
+        }
         JdbcFailure byCode = ofVendorCode(e.getErrorCode());
         if (byCode != null) {
             return byCode;
@@ -87,6 +99,7 @@ enum JdbcFailure {
             case 1146, 1054, 42102, 42103, 42104, 42122 -> NO_TABLE;
             case 1142, 1143, 1370, 90096 -> NO_PERMISSION;
             case 1044, 1045, 1049, 1698, 90146 -> NO_ACCESS;
+            case 90020 -> IN_USE;
             default -> null;
         };
     }

@@ -36,12 +36,20 @@ final class JdbcFailures {
         if (cause instanceof RuntimeException ours) {
             return new Remedy.PassThrough(ours);
         }
-        String seen = " (" + cause.getMessage() + ")";
+        String seen = " (" + FailureTranslator.summary(cause) + ")";
         return switch (JdbcFailure.of(cause)) {
             case NO_ACCESS ->
                 new Remedy.Configuration(
                         database + " refuses the connection" + seen,
                         "check the user, the password and the database's name");
+            case NO_TLS ->
+                new Remedy.Configuration(
+                        database + " does not speak TLS" + seen,
+                        "switch TLS on in the server, or off in the address, as its driver has it");
+            case IN_USE ->
+                new Remedy.Configuration(
+                        database + " is open in another process" + seen,
+                        "write ;AUTO_SERVER=TRUE in all processes, or use H2's server");
             case READ_ONLY ->
                 new Remedy.Unavailable(
                         database + " accepts no writes" + seen, "a standby? lead the data source to the primary");

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -12,6 +13,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,10 +38,16 @@ final class OwnPool implements AutoCloseable {
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
         AddressSource source = source(uri.address(), timeoutMillis);
-        try {
-            return new OwnPool(inTime(timeoutMillis, () -> connect(config(uri, source, timeoutMillis))));
-        } catch (SQLException e) {
-            throw JdbcFailures.CONNECTING.translate("connecting", e);
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(uri.address(), deadlineNanos)) {
+            try {
+                return new OwnPool(inTime(timeoutMillis, () -> {
+                    source.openFirst();
+                    return connect(config(uri, source, timeoutMillis));
+                }));
+            } catch (SQLException e) {
+                throw diagnosis.explain(e);
+            }
         }
     }
 

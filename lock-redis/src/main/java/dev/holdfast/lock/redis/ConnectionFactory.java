@@ -131,6 +131,11 @@ interface ConnectionFactory {
         }
     }
 
+    /** Says why the first connection failed; may look at the servers until the time for connecting is over. */
+    default RuntimeException explain(Throwable failure) {
+        return RedisFailures.TRANSLATOR.translate("connecting to Redis", failure);
+    }
+
     /** Frees what this library has made; called last. */
     default void close() {}
 

@@ -5,6 +5,7 @@ import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.SslOptions;
 import io.lettuce.core.TimeoutOptions;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.ClusterClientOptions;
@@ -45,18 +46,21 @@ final class OwnedConnectionFactory implements ConnectionFactory {
     private final PatientDelay delay;
     private final Queue<CompletableFuture<Void>> closing = new ConcurrentLinkedQueue<>();
     private final ConnectionFactory delegate;
+    private final Opening opening;
 
     private OwnedConnectionFactory(
             AbstractRedisClient client,
             ClientResources resources,
             EventLoopGroupProvider threads,
             PatientDelay delay,
-            ConnectionFactory delegate) {
+            ConnectionFactory delegate,
+            Opening opening) {
         this.client = client;
         this.resources = resources;
         this.threads = threads;
         this.delay = delay;
         this.delegate = delegate;
+        this.opening = opening;
     }
 
     static OwnedConnectionFactory connect(String uri, Duration timeout) {
@@ -65,7 +69,11 @@ final class OwnedConnectionFactory implements ConnectionFactory {
     }
 
     static OwnedConnectionFactory connect(boolean cluster, List<RedisURI> uris, Duration timeout) {
-        uris.forEach(each -> each.setTimeout(timeout));
+        Opening opening = new Opening(cluster, uris, timeout);
+        uris.forEach(each -> {
+            each.setTimeout(timeout);
+            each.getSentinels().forEach(sentinel -> sentinel.setTimeout(timeout));
+        });
         PatientDelay delay = new PatientDelay();
         EventLoopGroupProvider threads = new DefaultEventLoopGroupProvider(1);
         ClientResources resources = ClientResources.builder()
@@ -94,24 +102,27 @@ final class OwnedConnectionFactory implements ConnectionFactory {
                 .keepAlive(true)
                 .tcpNoDelay(true)
                 .build();
+        SslOptions ssl = SslOptions.builder().handshakeTimeout(timeout).build();
         if (cluster) {
             RedisClusterClient client = RedisClusterClient.create(resources, uris);
             client.setOptions(ClusterClientOptions.builder()
                     .socketOptions(socket)
+                    .sslOptions(ssl)
                     .topologyRefreshOptions(ClusterTopologyRefreshOptions.builder()
                             .adaptiveRefreshTriggersTimeout(Duration.ofMillis(500))
                             .build())
                     .timeoutOptions(NO_TIMER)
                     .build());
-            return new OwnedConnectionFactory(client, resources, threads, delay, ConnectionFactory.of(client));
+            return new OwnedConnectionFactory(client, resources, threads, delay, ConnectionFactory.of(client), opening);
         }
         RedisClient client = RedisClient.create(resources, uris.get(0));
         client.setOptions(ClientOptions.builder()
                 .disconnectedBehavior(ClientOptions.DisconnectedBehavior.REJECT_COMMANDS)
                 .socketOptions(socket)
+                .sslOptions(ssl)
                 .timeoutOptions(NO_TIMER)
                 .build());
-        return new OwnedConnectionFactory(client, resources, threads, delay, ConnectionFactory.of(client));
+        return new OwnedConnectionFactory(client, resources, threads, delay, ConnectionFactory.of(client), opening);
     }
 
     @Override
@@ -121,13 +132,22 @@ final class OwnedConnectionFactory implements ConnectionFactory {
 
     @Override
     public Link connect() {
-        return delegate.connect();
+        return opening.inTime(delegate::connect, late -> {
+            if (late.connection() != null) {
+                late.connection().closeAsync();
+            }
+        });
+    }
+
+    @Override
+    public RuntimeException explain(Throwable failure) {
+        return opening.explain(failure);
     }
 
     @Override
     public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
         return cluster()
-                ? delegate.signals(prefix, waiters, link)
+                ? opening.inTime(() -> delegate.signals(prefix, waiters, link), RedisSignals::close)
                 : ConnectionFactory.super.signals(prefix, waiters, link);
     }
 
@@ -149,6 +169,7 @@ final class OwnedConnectionFactory implements ConnectionFactory {
     /** Connections first: the client complains of each that it finds half closed. */
     @Override
     public void close() {
+        opening.close();
         CompletableFuture.allOf(closing.toArray(CompletableFuture[]::new))
                 .orTimeout(CLOSE_MILLIS, TimeUnit.MILLISECONDS)
                 .whenComplete((closed, late) -> client.shutdownAsync(0, 2, TimeUnit.SECONDS)

@@ -37,7 +37,12 @@ final class RedisFailures {
             new String[] {
                 "can't access", "the user lacks a permission; docs/redis.md lists the keys and channels needed"
             },
+            new String[] {"DB index is out of range", "the server has fewer databases; choose another number"},
+            new String[] {"invalid DB index", "the server has fewer databases; choose another number"},
+            new String[] {"cluster support disabled", "the server is not one of a cluster; write redis:// for it"},
             new String[] {"WRONGTYPE", "the key is used for something else; choose another prefix"},
+            new String[] {"unknown command 'SENTINEL'", "the server is no Sentinel; write redis:// for it"},
+            new String[] {"unknown command `SENTINEL`", "the server is no Sentinel; write redis:// for it"},
             new String[] {
                 "unknown command", "the server lacks or has renamed a command; docs/redis.md lists those needed"
             },
@@ -54,12 +59,33 @@ final class RedisFailures {
 
     private static @Nullable Remedy remedy(Throwable failure) {
         for (Throwable cause : FailureTranslator.causes(failure)) {
-            String remedy = refusal(cause);
+            Remedy remedy = remedyOf(cause);
+            for (Throwable node : cause.getSuppressed()) { // of a cluster, one for each
+                for (Throwable deeper : FailureTranslator.causes(node)) {
+                    remedy = remedy == null ? remedyOf(deeper) : remedy;
+                }
+            }
             if (remedy != null) {
-                return new Remedy.Configuration("Redis refuses it: " + cause.getMessage(), remedy);
+                return remedy;
             }
         }
         return null;
+    }
+
+    private static @Nullable Remedy remedyOf(Throwable cause) {
+        String said = String.valueOf(cause.getMessage());
+        if (cause instanceof SSLException || cause instanceof CertificateException) {
+            if (said.contains("timed out")) {
+                return null;
+            }
+            return said.contains("not an SSL/TLS record")
+                    ? new Remedy.Configuration("the server does not speak TLS", "write redis://, or its TLS port")
+                    : new Remedy.Configuration(
+                            "the TLS handshake failed: " + said,
+                            "check the server's certificate, its host name and the trust store");
+        }
+        String remedy = refusal(cause);
+        return remedy == null ? null : new Remedy.Configuration("Redis refuses it: " + said, remedy);
     }
 
     /** Tells whether the server will say the same until the user has mended something. */
@@ -97,9 +123,6 @@ final class RedisFailures {
         String message = failure.getMessage();
         if (message == null) {
             return null;
-        }
-        if (failure instanceof SSLException || failure instanceof CertificateException) {
-            return "check the server's certificate, its host name and the trust store";
         }
         if (failure instanceof RedisCommandExecutionException) {
             for (String[] known : FINAL) {

@@ -317,8 +317,9 @@ public final class RedisLocks {
                 factory.close();
             });
         } catch (RuntimeException | LinkageError e) {
+            RuntimeException explained = factory.explain(e);
             factory.close();
-            throw RedisFailures.TRANSLATOR.translate("connecting to Redis", e);
+            throw explained;
         }
     }
 }

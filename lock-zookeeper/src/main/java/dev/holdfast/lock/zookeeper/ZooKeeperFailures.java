@@ -10,7 +10,7 @@ import org.apache.zookeeper.KeeperException.Code;
 /** What failures of ZooKeeper's client mean: try again, or mend something. */
 final class ZooKeeperFailures {
 
-    private static final FailureTranslator TRANSLATOR = new FailureTranslator("ZooKeeper", ZooKeeperFailures::remedy);
+    static final FailureTranslator TRANSLATOR = new FailureTranslator("ZooKeeper", ZooKeeperFailures::remedy);
 
     private ZooKeeperFailures() {}
 

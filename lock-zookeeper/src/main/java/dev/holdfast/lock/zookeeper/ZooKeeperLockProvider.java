@@ -4,9 +4,12 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.Greeting;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.CuratorListener;
@@ -33,6 +36,12 @@ public final class ZooKeeperLockProvider implements LockProvider {
 
     private static final int RETRY_MILLIS = 200;
     private static final int CLOSE_MILLIS = 1_000;
+
+    /** A server that does not allow the command says so. */
+    private static final Greeting RUOK = new Greeting(
+            "ZooKeeper",
+            "ruok".getBytes(StandardCharsets.US_ASCII),
+            said -> new String(said, StandardCharsets.US_ASCII).matches("(?s)(imok|ruok|This ZooKeeper).*"));
 
     /** Used by the service loader. */
     public ZooKeeperLockProvider() {}
@@ -97,19 +106,27 @@ public final class ZooKeeperLockProvider implements LockProvider {
         CuratorFramework client = builder.build();
         client.getCuratorListenable().addListener(listener);
         client.start();
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        try (ConnectDiagnosis diagnosis =
+                new ConnectDiagnosis(address.target(), RUOK, ZooKeeperFailures.TRANSLATOR, deadlineNanos)) {
+            return connected(client, timeoutMillis, diagnosis);
+        }
+    }
+
+    private static CuratorFramework connected(CuratorFramework client, long timeoutMillis, ConnectDiagnosis diagnosis) {
         try {
             if (!client.blockUntilConnected((int) Math.min(timeoutMillis, Integer.MAX_VALUE), TimeUnit.MILLISECONDS)) {
-                throw new LockUnavailableException("ZooKeeper at " + address.connectString() + " did not answer within "
-                        + timeoutMillis + " ms; check the address, the network and that the ensemble has a quorum");
+                throw new TimeoutException("no session within " + timeoutMillis
+                        + " ms (has the ensemble a quorum? does it ask for a login, or for a certificate?)");
             }
             return client;
+        } catch (TimeoutException e) {
+            ZooKeeperLockBackend.closing(client);
+            throw diagnosis.explain(e);
         } catch (InterruptedException e) {
             ZooKeeperLockBackend.closing(client);
             Thread.currentThread().interrupt();
             throw new LockUnavailableException("interrupted while connecting to ZooKeeper", e);
-        } catch (LockUnavailableException e) {
-            ZooKeeperLockBackend.closing(client);
-            throw e;
         }
     }
 }

@@ -2,7 +2,10 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
 import dev.holdfast.lock.spi.LockUri;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -50,6 +53,20 @@ record ZooKeeperUri(
                 sessionMillis(uri),
                 tls(uri),
                 acl(uri));
+    }
+
+    /** What is connected to. */
+    ConnectDiagnosis.Target target() {
+        List<LockUri.Host> servers = new ArrayList<>();
+        for (String server : connectString.split(",")) {
+            int colon = server.lastIndexOf(':');
+            servers.add(new LockUri.Host(server.substring(0, colon), Integer.parseInt(server.substring(colon + 1))));
+        }
+        return new ConnectDiagnosis.Target(
+                "zookeeper://" + connectString + (tls ? "?tls=true" : ""),
+                servers,
+                tls,
+                tls ? "the address without tls=true" : "?tls=true behind the address");
     }
 
     /** The check's own message repeats the path. */

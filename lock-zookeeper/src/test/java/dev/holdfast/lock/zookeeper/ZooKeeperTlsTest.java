@@ -7,6 +7,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.ConnectFailure;
 import dev.holdfast.lock.testkit.server.ServerEnvironment;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.nio.file.Path;
@@ -56,6 +57,16 @@ class ZooKeeperTlsTest {
 
             assertThatThrownBy(() -> LockClient.connect(uri(server), HASTY))
                     .isInstanceOf(LockUnavailableException.class);
+        }
+    }
+
+    @Test
+    @DisplayName("A connection in clear to the port for TLS is told so")
+    void inClear_toTheTlsPort_saysSo() throws Exception {
+        try (ZooKeeperServer server = server("ip:127.0.0.1")) {
+            String address = uri(server).replace("?tls=true", "");
+            ConnectFailure.of(address)
+                    .lasts("127.0.0.1:" + server.node(0).environment().port(1), "speaks TLS; write ?tls=true");
         }
     }
 

@@ -1,0 +1,197 @@
+package dev.holdfast.lock.spi;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.text.Printable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Says why a client could not connect: the address and the root cause in one line, and whether to try again or to correct
+ * something. Client libraries mostly say no more than that it failed, and some say nothing at all. So each server's port is
+ * looked at: whether it is open, speaks TLS, and answers as the store does.
+ *
+ * <p>The look begins with the failure, or after a third of the time that connecting may take, so that a failure at the end of it is
+ * not told late. It costs nothing if connecting is quick: make one of these per {@code connect}, and close it.
+ *
+ * <p>Thread-safe.
+ */
+public final class ConnectDiagnosis implements AutoCloseable {
+    private static final long LEAST_MILLIS = 100;
+
+    /**
+     * What is connected to.
+     *
+     * @param address for messages, without secrets, such as {@code redis://localhost:6379}
+     * @param servers the servers' names and ports; the first eight are looked at, and none if the list is empty
+     * @param secure whether the connection is to be encrypted
+     * @param otherForm what to write for the opposite, such as {@code rediss://}
+     */
+    public record Target(String address, List<LockUri.Host> servers, boolean secure, String otherForm) {
+        private static final int MOST_SERVERS = 8;
+
+        /** Copies the list. */
+        public Target {
+            servers = List.copyOf(servers.subList(0, Math.min(MOST_SERVERS, servers.size())));
+        }
+    }
+
+    private final String address;
+    private final List<LockUri.Host> servers;
+    private final List<PortProbe> probes;
+    private final FailureTranslator failures;
+    private final long deadlineNanos;
+    private final CompletableFuture<Void> soon = new CompletableFuture<>();
+    private final ReentrantLock mutex = new ReentrantLock();
+    private @Nullable List<CompletableFuture<PortProbe.Finding>> findings;
+    private boolean closed;
+
+    /**
+     * Begins.
+     *
+     * @param target what is connected to
+     * @param greeting how a server is recognised
+     * @param failures the store's table: what it says to be a refusal needs no look
+     * @param deadlineNanos when connecting has to end, by {@link System#nanoTime}
+     */
+    public ConnectDiagnosis(Target target, Greeting greeting, FailureTranslator failures, long deadlineNanos) {
+        this.address = target.address();
+        this.servers = target.servers();
+        this.failures = failures;
+        this.deadlineNanos = deadlineNanos;
+        this.probes = servers.stream()
+                .map(server -> new PortProbe(greeting, target.secure(), target.otherForm()))
+                .toList();
+        Executor later = CompletableFuture.delayedExecutor(
+                Math.max(0, (deadlineNanos - System.nanoTime()) / 3), TimeUnit.NANOSECONDS, Runnable::run);
+        soon.completeAsync(() -> null, later);
+        soon.thenRun(this::look);
+    }
+
+    /**
+     * Explains a failure to connect. Blocks until the deadline at most, or a moment if it has passed.
+     *
+     * @param failure what the client library reported
+     * @return what to throw: a {@link LockConfigurationException} if a retry cannot help, else a
+     *     {@link LockUnavailableException}; the unwrapped failure is its cause
+     */
+    public RuntimeException explain(Throwable failure) {
+        Throwable cause = FailureTranslator.unwrap(failure);
+        RuntimeException known = failures.translate("connecting to " + address, cause);
+        if (known instanceof LockConfigurationException
+                || known instanceof LockException already && already == cause
+                || !(known instanceof LockException)) {
+            return known;
+        }
+        PortProbe.Finding finding = finding();
+        String observation = finding.observation();
+        if (observation == null) {
+            String root = FailureTranslator.rootOf(cause);
+            return new LockUnavailableException(
+                    "connecting to " + address + ": " + root + "; check the server and try again", cause);
+        }
+        String message = "connecting to " + address + ": " + Printable.of(observation) + "; " + finding.remedy();
+        return finding.lasting()
+                ? new LockConfigurationException(message, cause)
+                : new LockUnavailableException(message, cause);
+    }
+
+    /**
+     * Tells whether every server that was looked at has answered as the store does, so that a longer wait may help. Blocks as
+     * {@link #explain} does.
+     *
+     * @return true if so
+     */
+    public boolean isAnswering() {
+        return finding().observation() == null;
+    }
+
+    /** Ends what is under way; called when connecting has ended. Idempotent. */
+    @Override
+    public void close() {
+        mutex.lock();
+        try {
+            closed = true;
+        } finally {
+            mutex.unlock();
+        }
+        soon.cancel(false);
+    }
+
+    private List<CompletableFuture<PortProbe.Finding>> look() {
+        mutex.lock();
+        try {
+            List<CompletableFuture<PortProbe.Finding>> begun = findings;
+            if (begun == null) {
+                begun = new ArrayList<>();
+                for (int i = 0; i < probes.size() && !closed; i++) {
+                    begun.add(look(probes.get(i), servers.get(i)));
+                }
+                findings = begun;
+            }
+            return begun;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private CompletableFuture<PortProbe.Finding> look(PortProbe probe, LockUri.Host server) {
+        CompletableFuture<PortProbe.Finding> found = new CompletableFuture<>();
+        long untilNanos = Math.max(deadlineNanos, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LEAST_MILLIS));
+        // Name resolution may hang for longer than anybody waits.
+        Thread thread = new Thread(
+                () -> found.complete(probe.look(server, untilNanos - TimeUnit.MILLISECONDS.toNanos(LEAST_MILLIS) / 2)),
+                "holdfast-connect-diagnosis");
+        thread.setDaemon(true);
+        thread.start();
+        return found;
+    }
+
+    /** One for all servers: it lasts if it does for each of them, and there is none if one of them is all right. */
+    private PortProbe.Finding finding() {
+        List<PortProbe.Finding> seen = new ArrayList<>();
+        for (CompletableFuture<PortProbe.Finding> each : look()) {
+            seen.add(await(each));
+        }
+        if (seen.isEmpty() || seen.contains(PortProbe.Finding.NONE)) {
+            return PortProbe.Finding.NONE;
+        }
+        if (seen.stream().distinct().count() == 1) {
+            return seen.get(0);
+        }
+        StringBuilder all = new StringBuilder();
+        for (int i = 0; i < seen.size(); i++) {
+            all.append(i == 0 ? "" : ", ")
+                    .append(servers.get(i).name())
+                    .append(':')
+                    .append(servers.get(i).port())
+                    .append(": ")
+                    .append(seen.get(i).observation());
+        }
+        return new PortProbe.Finding(
+                all.toString(), seen.get(0).remedy(), seen.stream().allMatch(PortProbe.Finding::lasting));
+    }
+
+    private PortProbe.Finding await(CompletableFuture<PortProbe.Finding> finding) {
+        long millis = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime());
+        try {
+            return finding.get(Math.max(LEAST_MILLIS, millis), TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            return new PortProbe.Finding(
+                    "the server does not answer", "check the server, the address and the network", false);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return PortProbe.Finding.NONE;
+        } catch (ExecutionException e) {
+            return PortProbe.Finding.NONE;
+        }
+    }
+}

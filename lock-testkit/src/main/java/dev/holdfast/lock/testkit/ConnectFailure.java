@@ -1,0 +1,71 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.time.Duration;
+
+/**
+ * What {@code connect} reported for an address that does not lead to a store.
+ *
+ * @param address the address, with a host and port of which the message must remind
+ * @param failure what was thrown
+ */
+public record ConnectFailure(String address, Throwable failure) {
+    private static final Duration REQUEST = Duration.ofMillis(1_500);
+
+    /** Far above the time that connecting may take, for a busy machine; far below the time-outs of the client libraries. */
+    private static final Duration PATIENCE = Duration.ofSeconds(5);
+
+    /**
+     * Connects.
+     *
+     * @param address an address
+     * @return how it failed
+     */
+    public static ConnectFailure of(String address) {
+        LockClientOptions options =
+                LockClientOptions.builder().requestTimeout(REQUEST).build();
+        long start = System.nanoTime();
+        Throwable failure =
+                catchThrowable(() -> LockClient.connect(address, options).close());
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+                .as("time to fail")
+                .isLessThan(PATIENCE);
+        assertThat(failure).as(address).isInstanceOf(LockException.class);
+        return new ConnectFailure(address, failure);
+    }
+
+    /**
+     * Checks that a retry may help.
+     *
+     * @param server the host, and the port if the address has one
+     * @param rootCause what the first line must say
+     */
+    public void mayPass(String server, String rootCause) {
+        assertThat(failure).isInstanceOf(LockUnavailableException.class);
+        saysInOneLine(server, rootCause);
+    }
+
+    /**
+     * Checks that the user has to correct something.
+     *
+     * @param server the host, and the port if the address has one
+     * @param rootCause what the first line must say
+     */
+    public void lasts(String server, String rootCause) {
+        assertThat(failure).isInstanceOf(LockConfigurationException.class);
+        saysInOneLine(server, rootCause);
+    }
+
+    private void saysInOneLine(String server, String rootCause) {
+        assertThat(failure.getMessage().lines().findFirst().orElse(""))
+                .contains(server, rootCause)
+                .doesNotContain("outcome is unknown");
+    }
+}
