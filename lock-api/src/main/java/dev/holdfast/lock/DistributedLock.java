@@ -194,6 +194,26 @@ public interface DistributedLock extends Lock {
      * the interrupt. Cancelling it, or completing it in any other way, abandons the acquisition: nothing is left on the
      * server, and a grant that arrives later is released at once.
      *
+     * <p><b>Cancel this future, not one that depends on it.</b> A stage made by {@code thenApply}, {@code thenCompose} and so on
+     * does not pass its cancellation back, as {@link CompletableFuture} has it: the acquisition goes on, and a lease that it
+     * gets is closed by nobody, and renewed. So cancel the future that this method returned, and close the lease in a stage that
+     * nobody else can cancel:
+     *
+     * <pre>{@code
+     * CompletableFuture<Lease> lease = lock.acquireAsync(Duration.ofSeconds(30));
+     * CompletableFuture<String> result = new CompletableFuture<>();
+     * lease.thenAcceptAsync(held -> {
+     *     try (held) {
+     *         result.complete(work(held.token()));
+     *     }
+     * }, executor).whenComplete((nothing, failure) -> {
+     *     if (failure != null) {
+     *         result.completeExceptionally(failure);
+     *     }
+     * });
+     * result.whenComplete((value, failure) -> lease.cancel(false));   // nothing happens if it was granted
+     * }</pre>
+     *
      * <p>A thread that has the lock itself, by {@code lock} or {@code acquire}, may ask, and go on; if it waits for the
      * future before it has ended its hold, it waits for itself. After some seconds one warning in the log names it.
      *

@@ -181,7 +181,8 @@ public final class LockClientOptions {
         }
 
         /**
-         * Sets how long one request may take.
+         * Sets how long one request may take. It should be below a third of the lease, so that a renewal without an answer can
+         * be repeated; a client with a time-out longer than one of its leases says so in the log, once.
          *
          * @param requestTimeout the time-out
          * @return this

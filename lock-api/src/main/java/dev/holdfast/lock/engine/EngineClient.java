@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +32,7 @@ final class EngineClient implements LockClient {
     private final BackendInfo info;
     private final LockEntries entries;
     private final BlockingCalls calls;
+    private final AtomicBoolean hastyLeaseTold = new AtomicBoolean();
 
     EngineClient(LockBackend backend, LockClientOptions options, EngineRuntime runtime) {
         this.engine = EngineContext.of(backend, options, runtime, this::run);
@@ -104,6 +106,15 @@ final class EngineClient implements LockClient {
             throw new IllegalArgumentException(
                     "a lease of " + lockOptions.lease().toMillis() + " ms is shorter than " + info.name()
                             + " can keep; ask for at least " + info.minLeaseMillis() + " ms");
+        }
+        LockClientOptions options = engine.options();
+        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0 && hastyLeaseTold.compareAndSet(false, true)) {
+            LOG.warn(
+                    "lock client of {}: requestTimeout ({} ms) is longer than a lease ({} ms), so that one renewal without an"
+                            + " answer costs the lock; set it below a third of the lease",
+                    info.name(),
+                    options.requestTimeout().toMillis(),
+                    lockOptions.lease().toMillis());
         }
     }
 

@@ -17,7 +17,9 @@ final class JdbcUri {
     private final JdbcAddress address;
     private final Map<String, String> parameters = new TreeMap<>();
 
-    JdbcUri(String uri) {
+    JdbcUri(String given) {
+        // Drivers know their scheme in lower case only.
+        String uri = given.regionMatches(true, 0, "jdbc:", 0, 5) ? "jdbc:" + given.substring(5) : given;
         Matcher matcher = OURS.matcher(uri);
         StringBuilder rest = new StringBuilder();
         int question = -1;

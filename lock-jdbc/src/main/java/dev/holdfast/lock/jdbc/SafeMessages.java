@@ -3,59 +3,110 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.Properties;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
-/** Keeps the secrets of a JDBC address out of exceptions whose messages a driver or a pool wrote. */
+/**
+ * Keeps the secrets of a JDBC address out of exceptions whose messages a driver or a pool wrote.
+ *
+ * <p><b>The rule.</b> A secret is masked wherever it stands behind a name such as {@code password=}. Elsewhere it is masked
+ *
+ * <ul>
+ *   <li>not at all if it occurs in what an address shows anyway, the URL without parameters and the user: there it says
+ *       nothing, and {@code database "shop" does not exist} must stay readable where the password is {@code shop} too;
+ *   <li>as a word of its own, if it is shorter than eight characters, since it may be part of many words;
+ *   <li>everywhere, if it is longer.
+ * </ul>
+ *
+ * <p>What needs no mask is passed on as it is. Otherwise the exception and its causes are replaced by masked copies, which
+ * keep the stack traces and, of an {@link SQLException}, state and code; the name of a cause's class begins its text.
+ */
 final class SafeMessages {
-    private static final Pattern SECRET = Pattern.compile("(?i)password|passwd|pwd|secret|token|credential");
+    private static final String NAMES = "password|passwd|pwd|secret|token|credential";
+    private static final Pattern SECRET = Pattern.compile("(?i)" + NAMES);
 
     /** A shorter one is in every message. */
     private static final int SHORTEST = 4;
 
-    private SafeMessages() {}
+    private static final int LONG = 8;
+    private static final int DEEPEST = 32;
 
-    /** Returns the exception itself if it tells no secret, else one of the same kind without causes. */
-    static RuntimeException without(JdbcAddress address, RuntimeException e) {
-        List<String> secrets = secrets(address.properties());
-        if (!tells(e, secrets)) {
-            return e;
-        }
-        String message = String.valueOf(e.getMessage());
-        for (String secret : secrets) {
-            message = message.replace(secret, "***");
-        }
-        message += " [details withheld: they contain a secret of the address]";
-        if (e instanceof LockConfigurationException) {
-            return new LockConfigurationException(message);
-        }
-        return e instanceof LockUnavailableException
-                ? new LockUnavailableException(message)
-                : new LockException(message);
-    }
+    private final List<Pattern> secrets;
 
-    private static List<String> secrets(Properties properties) {
-        return properties.stringPropertyNames().stream()
+    private SafeMessages(JdbcAddress address) {
+        Properties properties = address.properties();
+        String shown = address.url() + " " + properties.getProperty("user", "");
+        secrets = properties.stringPropertyNames().stream()
                 .filter(name -> SECRET.matcher(name).find())
                 .map(properties::getProperty)
-                .filter(value -> value.length() >= SHORTEST)
+                .filter(value -> !value.isEmpty())
+                .map(value -> pattern(value, shown))
                 .toList();
     }
 
-    private static boolean tells(Throwable e, List<String> secrets) {
-        Throwable t = e;
-        for (int depth = 0; t != null && depth < 32; depth++, t = t.getCause()) {
-            String text = t.toString();
-            if (secrets.stream().anyMatch(text::contains)) {
+    private static Pattern pattern(String secret, String shown) {
+        String quoted = Pattern.quote(secret);
+        String behindItsName = "(?<=(?i:" + NAMES + ")[a-zA-Z]{0,9}[\"']?\\s{0,3}[=:]\\s{0,3}[\"']?)" + quoted;
+        if (shown.contains(secret) || secret.length() < SHORTEST) {
+            return Pattern.compile(behindItsName);
+        }
+        return Pattern.compile(
+                secret.length() < LONG
+                        ? behindItsName + "|(?<![\\p{L}\\p{N}])" + quoted + "(?![\\p{L}\\p{N}])"
+                        : quoted);
+    }
+
+    /** Returns the exception itself if it tells no secret, else a masked one of the same kind. */
+    static RuntimeException without(JdbcAddress address, RuntimeException e) {
+        SafeMessages messages = new SafeMessages(address);
+        if (!messages.tells(e, 0)) {
+            return e;
+        }
+        String message = messages.masked(String.valueOf(e.getMessage()));
+        Throwable cause = e.getCause() == null ? null : messages.copy(e.getCause(), 1);
+        if (e instanceof LockConfigurationException) {
+            return new LockConfigurationException(message, cause);
+        }
+        return e instanceof LockUnavailableException
+                ? new LockUnavailableException(message, cause)
+                : new LockException(message, cause);
+    }
+
+    private String masked(String text) {
+        String masked = text;
+        for (Pattern secret : secrets) {
+            masked = secret.matcher(masked).replaceAll(Matcher.quoteReplacement("***"));
+        }
+        return masked;
+    }
+
+    private Throwable copy(Throwable e, int depth) {
+        String text = masked(e.toString());
+        @Nullable Throwable cause = e.getCause() == null || depth > DEEPEST ? null : copy(e.getCause(), depth + 1);
+        Throwable copy = e instanceof SQLException sql
+                ? new SQLException(text, sql.getSQLState(), sql.getErrorCode(), cause)
+                : new Exception(text, cause);
+        copy.setStackTrace(e.getStackTrace());
+        return copy;
+    }
+
+    private boolean tells(@Nullable Throwable e, int depth) {
+        if (e == null || depth > DEEPEST) {
+            return false;
+        }
+        String text = e.toString();
+        if (secrets.stream().anyMatch(secret -> secret.matcher(text).find()) || tells(e.getCause(), depth + 1)) {
+            return true;
+        }
+        for (Throwable suppressed : e.getSuppressed()) {
+            if (tells(suppressed, depth + 1)) {
                 return true;
             }
-            for (Throwable suppressed : t.getSuppressed()) {
-                if (tells(suppressed, secrets)) {
-                    return true;
-                }
-            }
         }
-        return false;
+        return e instanceof SQLException sql && sql.getNextException() != e && tells(sql.getNextException(), depth + 1);
     }
 }

@@ -29,7 +29,8 @@ final class TalkativeProcess {
             "jdbc:mysql://(host=127.0.0.1,port=1,user=u,password=*)/db",
             "jdbc:mysql://address=(host=127.0.0.1)(port=1)(user=u)(password=*)/db",
             "jdbc:h2:tcp://127.0.0.1:1/x;USER=u;PASSWORD=*",
-            "jdbc:h2:mem:*a;USER=u;PASSWORD=*;INIT=SELECT nosuch");
+            "jdbc:h2:mem:*a;USER=u;PASSWORD=*;INIT=SELECT nosuch",
+            "jdbc:h2:mem:*ab;USER=u;PASSWORD=*"); // connects
 
     private TalkativeProcess() {}
 

@@ -7,7 +7,8 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Connects to {@code memory:} and {@code memory:name}: one store per name, shared by all clients of the JVM. Stateless
+ * Connects to {@code memory:} and {@code memory:name}: one store per name, shared by all clients of the JVM. A name
+ * is taken as it is, without percent-decoding, and has no question mark, since there are no parameters. Stateless
  * and thread-safe.
  */
 public final class MemoryLockProvider implements LockProvider {
@@ -27,6 +28,13 @@ public final class MemoryLockProvider implements LockProvider {
         if (!uri.toLowerCase(Locale.ROOT).startsWith(prefix)) {
             throw new IllegalArgumentException("not a memory URI; write it as memory:name");
         }
-        return MemoryStore.named(uri.substring(prefix.length())).newClient(options);
+        String name = uri.substring(prefix.length());
+        int question = name.indexOf('?');
+        if (question >= 0) {
+            String parameter = name.substring(question + 1).split("[=&]", 2)[0];
+            throw new IllegalArgumentException("the address of scheme 'memory' is malformed: parameter '" + parameter
+                    + "' is unknown; it takes none, and a name has no ?");
+        }
+        return MemoryStore.named(name).newClient(options);
     }
 }

@@ -64,7 +64,7 @@ public record ConnectFailure(String address, Throwable failure) {
     }
 
     private void saysInOneLine(String server, String rootCause) {
-        assertThat(failure.getMessage().lines().findFirst().orElse(""))
+        assertThat(String.valueOf(failure.getMessage()).lines().findFirst().orElse(""))
                 .contains(server, rootCause)
                 .doesNotContain("outcome is unknown");
     }

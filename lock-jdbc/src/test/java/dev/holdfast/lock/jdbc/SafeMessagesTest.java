@@ -1,0 +1,86 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.sql.SQLException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Passwords are masked in their own places; user, database and causes stay readable. */
+final class SafeMessagesTest {
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                // equal to, or part of, what is shown anyway
+                "shop | shop | database \"shop\" does not exist | database \"shop\" does not exist",
+                "app | shop | role \"app\" of database \"shop\" | role \"app\" of database \"shop\"",
+                "post | shop | org.postgresql is there | org.postgresql is there",
+                // but not behind its name
+                "shop | shop | bad url ?user=app&password=shop | bad url ?user=app&password=***",
+                "shop | shop | {sslPassword: 'shop', db: 'shop'} | {sslPassword: '***', db: 'shop'}",
+                // short ones as words only
+                "data | shop | database said data | database said ***",
+                "canary-5 | shop | xcanary-5y | x***y",
+                "s3cret-long | shop | \"s3cret-long\" | \"***\"",
+                "$1\\x | shop | it is $1\\x | it is ***",
+                "abc | shop | password abc, password=abc | password abc, password=***",
+            })
+    void password_isMaskedInItsOwnPlacesOnly(String password, String database, String said, String masked) {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/" + database + "?user=app&password="
+                + java.net.URLEncoder.encode(password, java.nio.charset.StandardCharsets.UTF_8)
+                + "&sslpassword="
+                + java.net.URLEncoder.encode(password, java.nio.charset.StandardCharsets.UTF_8));
+        RuntimeException before = new LockUnavailableException(
+                "connecting: " + said, new SQLException(said, "3D000", 7, new IllegalStateException(said)));
+
+        RuntimeException after = SafeMessages.without(address, before);
+
+        assertThat(after).isInstanceOf(LockUnavailableException.class).hasMessage("connecting: " + masked);
+        assertThat(after.getCause()).isInstanceOfSatisfying(SQLException.class, sql -> {
+            assertThat(sql.getMessage()).endsWith(masked);
+            assertThat(sql.getSQLState()).isEqualTo("3D000");
+            assertThat(sql.getErrorCode()).isEqualTo(7);
+            assertThat(sql.getCause()).hasMessageEndingWith(masked);
+            assertThat(sql.getStackTrace()).isEqualTo(before.getCause().getStackTrace());
+        });
+        if (said.equals(masked)) {
+            assertThat(after).isSameAs(before);
+        }
+    }
+
+    @Test
+    void secret_inSuppressedOrNextExceptions_isGone() {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?user=app&password=canary-secret");
+        SQLException cause = new SQLException("first");
+        cause.setNextException(new SQLException("next canary-secret"));
+        cause.addSuppressed(new IllegalStateException("suppressed canary-secret"));
+        StringWriter trace = new StringWriter();
+
+        SafeMessages.without(address, new LockUnavailableException("x", cause)).printStackTrace(new PrintWriter(trace));
+
+        assertThat(trace.toString()).contains("first").doesNotContain("canary-secret");
+    }
+
+    @Test
+    void passwordLikeTheDatabase_failureIsReadable() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String address =
+                db.url().replaceFirst("/[a-z]+$", "/holdfast_shop?user=" + db.user() + "&password=holdfast_shop");
+
+        Throwable failure = catchThrowable(() -> LockClient.connect(address).close());
+
+        // The server trusts this machine or checks the password first: whichever, the message has the name it is about.
+        assertThat(failure).isInstanceOf(LockConfigurationException.class).hasMessageNotContaining("***");
+        assertThat(failure).hasMessageContaining("/holdfast_shop");
+        assertThat(failure.getCause()).isInstanceOf(SQLException.class);
+    }
+}

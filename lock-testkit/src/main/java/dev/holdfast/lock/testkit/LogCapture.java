@@ -1,0 +1,79 @@
+package dev.holdfast.lock.testkit;
+
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.regex.Pattern;
+
+/**
+ * What all loggers say from now on at WARN and above: those of SLF4J, of drivers and clients too, by way of slf4j-simple and
+ * the error output, and those of {@code java.util.logging}. For one test at a time.
+ */
+public final class LogCapture implements AutoCloseable {
+    private static final Pattern LOUD = Pattern.compile("^\\[[^]]*] (WARN|ERROR) .*");
+
+    private final PrintStream before = System.err;
+    private final ByteArrayOutputStream said = new ByteArrayOutputStream();
+    private final Queue<String> records = new ConcurrentLinkedQueue<>();
+    private final Handler handler = new Recording();
+
+    /** Begins. */
+    public LogCapture() {
+        System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+        Logger.getLogger("").addHandler(handler);
+    }
+
+    /**
+     * Returns the lines of WARN and ERROR so far, without stack traces.
+     *
+     * @return the lines of SLF4J, then those of {@code java.util.logging}
+     */
+    public List<String> warnings() {
+        List<String> lines = new java.util.ArrayList<>(said.toString(StandardCharsets.UTF_8)
+                .lines()
+                .filter(line -> LOUD.matcher(line).matches())
+                .toList());
+        lines.addAll(records);
+        return lines;
+    }
+
+    /**
+     * Returns those of {@link #warnings} that a logger of ours said.
+     *
+     * @return the lines
+     */
+    public List<String> ours() {
+        return warnings().stream().filter(line -> line.contains("dev.holdfast")).toList();
+    }
+
+    /** Ends; what was captured is printed after all, for whoever reads the test's output. */
+    @Override
+    public void close() {
+        System.setErr(before);
+        Logger.getLogger("").removeHandler(handler);
+        before.print(said.toString(StandardCharsets.UTF_8));
+    }
+
+    private final class Recording extends Handler {
+        @Override
+        public void publish(LogRecord record) {
+            if (record.getLevel().intValue() >= Level.WARNING.intValue()) {
+                records.add("[java.util.logging] " + record.getLevel() + " " + record.getLoggerName() + " - "
+                        + record.getMessage());
+            }
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+    }
+}
