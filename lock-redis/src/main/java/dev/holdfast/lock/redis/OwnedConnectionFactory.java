@@ -82,8 +82,9 @@ final class OwnedConnectionFactory implements ConnectionFactory {
                 .reconnectDelay(delay)
                 .build();
         try {
-            return connect(cluster, uris, timeout, threads, resources, delay);
+            return connect(opening, cluster, uris, timeout, threads, resources, delay);
         } catch (RuntimeException | LinkageError e) {
+            opening.close();
             resources.shutdown(0, 0, TimeUnit.SECONDS);
             threads.shutdown(0, 0, TimeUnit.SECONDS);
             throw e;
@@ -91,6 +92,7 @@ final class OwnedConnectionFactory implements ConnectionFactory {
     }
 
     private static OwnedConnectionFactory connect(
+            Opening opening,
             boolean cluster,
             List<RedisURI> uris,
             Duration timeout,
