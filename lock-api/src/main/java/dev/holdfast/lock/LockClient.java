@@ -135,6 +135,36 @@ public interface LockClient extends AutoCloseable {
     ClientStatus status();
 
     /**
+     * Asks the server which locks are held or waited for, by whichever client. For operators: the answer may be stale on
+     * return. It costs the server more than a lock does; do not call it in a loop without a pause.
+     *
+     * @param prefix what the names begin with; empty for all
+     * @param limit the most locks to list, from 1 to 1,000
+     * @return a page of at most that many locks
+     * @throws IllegalArgumentException if the limit is out of range
+     * @throws LockConfigurationException if the store keeps locks in a way that cannot be listed, such as {@code ROW_LOCK} of a
+     *     database, or refuses it
+     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
+     * @throws LockClosedException if this client is closed
+     */
+    default LockListing list(String prefix, int limit) {
+        throw new LockConfigurationException("this client cannot list locks; ask the client that it wraps");
+    }
+
+    /**
+     * Asks the server for what matters to locks besides that they work: its version, and settings on which it depends what a
+     * crash or a failover can do. For operators, at the set-up of a store. A right that is missing is a finding of
+     * {@link #connect(String)}, which fails.
+     *
+     * @return what was seen; empty where nothing is known about the store
+     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
+     * @throws LockClosedException if this client is closed
+     */
+    default List<StoreFinding> examine() {
+        return List.of();
+    }
+
+    /**
      * Adds a listener to the events of all locks of this client.
      *
      * @param listener called in order on one thread of the client, never on a locking thread

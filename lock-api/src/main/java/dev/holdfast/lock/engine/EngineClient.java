@@ -7,9 +7,11 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.MultiLock;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.recipe.Recipes;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
@@ -26,6 +28,7 @@ import org.slf4j.LoggerFactory;
 
 /** One client: what its user asks of it, and its end. */
 final class EngineClient implements LockClient {
+    private static final int MOST_LISTED = 1_000;
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
 
     private final EngineContext engine;
@@ -130,16 +133,24 @@ final class EngineClient implements LockClient {
             throw Failures.stalled(name, timeoutNanos);
         }
         try {
-            return answer.join()
-                    .map(holder -> new HolderInfo(
-                            holder.who(),
-                            holder.host(),
-                            holder.pid(),
-                            holder.since(),
-                            holder.token() * HeldGrant.TOKENS_PER_GRANT));
+            return answer.join().map(StoreQueries::told);
         } catch (RuntimeException e) {
             throw Failures.of(name, e);
         }
+    }
+
+    @Override
+    public LockListing list(String prefix, int limit) {
+        Objects.requireNonNull(prefix, "prefix must not be null");
+        if (limit < 1 || limit > MOST_LISTED) {
+            throw new IllegalArgumentException("limit must be from 1 to " + MOST_LISTED + ", got " + limit);
+        }
+        return new StoreQueries(engine, calls, entries).list(info, prefix, limit);
+    }
+
+    @Override
+    public List<StoreFinding> examine() {
+        return new StoreQueries(engine, calls, entries).examine();
     }
 
     @Override

@@ -10,6 +10,7 @@ public final class BackendInfo {
     private final long pollMaxMillis;
     private final boolean ordered;
     private final boolean expiring;
+    private final boolean listing;
 
     private BackendInfo(Builder builder) {
         name = builder.name;
@@ -20,6 +21,7 @@ public final class BackendInfo {
         pollMaxMillis = builder.pollMaxMillis;
         ordered = builder.ordered;
         expiring = builder.expiring;
+        listing = builder.listing;
     }
 
     /**
@@ -45,7 +47,8 @@ public final class BackendInfo {
                 .pollMinMillis(pollMinMillis)
                 .pollMaxMillis(pollMaxMillis)
                 .ordered(ordered)
-                .expiring(expiring);
+                .expiring(expiring)
+                .listing(listing);
     }
 
     /**
@@ -120,6 +123,15 @@ public final class BackendInfo {
         return expiring;
     }
 
+    /**
+     * Whether the store can list its locks.
+     *
+     * @return see {@link Builder#listing}
+     */
+    public boolean listing() {
+        return listing;
+    }
+
     /** Returns the name. */
     @Override
     public String toString() {
@@ -136,6 +148,7 @@ public final class BackendInfo {
         private long pollMaxMillis;
         private boolean ordered;
         private boolean expiring;
+        private boolean listing;
 
         private Builder(String name) {
             this.name = name;
@@ -221,6 +234,17 @@ public final class BackendInfo {
          */
         public Builder expiring(boolean value) {
             expiring = value;
+            return this;
+        }
+
+        /**
+         * Says whether {@link LockBackend#list} works.
+         *
+         * @param value false if not called
+         * @return this
+         */
+        public Builder listing(boolean value) {
+            listing = value;
             return this;
         }
 

@@ -1,8 +1,12 @@
 package dev.holdfast.lock.spi;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockListing;
+import dev.holdfast.lock.StoreFinding;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -113,6 +117,31 @@ public interface LockBackend extends AutoCloseable {
      * @return the holder, its token as in {@link Grant#token()}; empty if nobody holds it
      */
     CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis);
+
+    /**
+     * Lists what is held or waited for. One page: a backend reads no more than it needs for it, and no more than fits in the
+     * time-out. Only called if {@link BackendInfo#listing()}.
+     *
+     * @param prefix what the names begin with; empty for all
+     * @param limit the most locks, positive
+     * @param timeoutMillis how long the engine waits
+     * @return the locks by name, tokens as in {@link Grant#token()}
+     */
+    default CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return CompletableFuture.failedStage(
+                new LockConfigurationException(info().name() + " keeps locks in a way that cannot be listed"));
+    }
+
+    /**
+     * Looks at the version and the settings of the store that matter to locks. What cannot be read, for want of a right, is a
+     * finding too.
+     *
+     * @param timeoutMillis how long the engine waits
+     * @return what was seen; empty if nothing is known
+     */
+    default CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return CompletableFuture.completedStage(List.of());
+    }
 
     /** Frees the backend's own resources, and the store's client if it made it. Called once, after everything else. */
     @Override

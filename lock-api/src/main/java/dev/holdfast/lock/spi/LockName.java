@@ -6,6 +6,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
+import java.util.Optional;
 
 /** The rules for lock names, and one injective way to write a name where a store allows only few characters. */
 public final class LockName {
@@ -97,5 +98,30 @@ public final class LockName {
             }
         }
         return text.toString();
+    }
+
+    /**
+     * Reads what {@link #percentEncoded} wrote.
+     *
+     * @param encoded the encoded name
+     * @return the name; empty if the text is not one of ours
+     */
+    public static Optional<String> percentDecoded(String encoded) {
+        try {
+            String name = PercentCode.decode(encoded);
+            return percentEncoded(name).equals(encoded) ? Optional.of(name) : Optional.empty();
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
+    /**
+     * How every encoded name begins whose name begins with a prefix.
+     *
+     * @param prefix of names, possibly empty
+     * @return the longest such text that is the same for all of them
+     */
+    public static String encodedPrefix(String prefix) {
+        return prefix.chars().allMatch(c -> c == '.') ? "" : percentEncoded(prefix); // only dots are encoded, sometimes
     }
 }

@@ -23,8 +23,13 @@ final class HolderText {
     }
 
     private static String fields(HolderInfo holder) {
-        return ",\"who\":" + quoted(holder.who()) + ",\"host\":" + quoted(holder.host()) + ",\"pid\":" + holder.pid()
-                + ",\"since\":" + quoted(holder.since().toString()) + ",\"token\":" + holder.token();
+        return "," + identity(holder) + ",\"token\":" + holder.token();
+    }
+
+    /** Who holds or waits, and since when. */
+    static String identity(HolderInfo holder) {
+        return "\"who\":" + quoted(holder.who()) + ",\"host\":" + quoted(holder.host()) + ",\"pid\":" + holder.pid()
+                + ",\"since\":" + quoted(holder.since().toString());
     }
 
     /** A JSON string. */

@@ -14,7 +14,14 @@ import picocli.CommandLine.Spec;
         mixinStandardHelpOptions = true,
         versionProvider = Version.class,
         description = "Runs programs under distributed locks, and shows who holds them.",
-        subcommands = {RunCommand.class, ElectCommand.class, HolderCommand.class, HelpCommand.class},
+        subcommands = {
+            RunCommand.class,
+            ElectCommand.class,
+            HolderCommand.class,
+            ListCommand.class,
+            DoctorCommand.class,
+            HelpCommand.class
+        },
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             "0:Success; of 'run' and 'elect', whatever the command returned.",

@@ -3,7 +3,7 @@ package dev.holdfast.lock.cli;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.text.Printable;
+import dev.holdfast.lock.spi.LockName;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -48,7 +48,8 @@ final class Progress implements AutoCloseable {
                 holder = holder();
             }
             long waited = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begunNanos);
-            err.print(CLEAR_LINE + "holdfast: waiting for '" + Printable.of(name) + "', " + waited + " s" + holder);
+            err.print(
+                    CLEAR_LINE + "holdfast: waiting for '" + LockName.printable(name) + "', " + waited + " s" + holder);
             err.flush();
             printed = true;
         }

@@ -46,8 +46,13 @@ final class StoreOptions {
     }
 
     LockClient connect() {
+        return connect(uri());
+    }
+
+    LockClient connect(String address) {
         String user = System.getProperty("user.name", "");
         return LockClient.connect(
-                uri(), LockClientOptions.builder().who(who == null ? user : who).build());
+                address,
+                LockClientOptions.builder().who(who == null ? user : who).build());
     }
 }

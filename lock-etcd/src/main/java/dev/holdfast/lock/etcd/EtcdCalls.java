@@ -7,16 +7,19 @@ import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.cluster.MemberListResponse;
 import io.etcd.jetcd.kv.DeleteResponse;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.lease.LeaseGrantResponse;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.maintenance.StatusResponse;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.WatchOption;
 import io.grpc.Context;
+import java.net.URI;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
@@ -63,6 +66,16 @@ final class EtcdCalls {
 
     CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
         return guarded(() -> client.getKVClient().get(key, option));
+    }
+
+    /** The members of the cluster. */
+    CompletableFuture<MemberListResponse> members() {
+        return guarded(() -> client.getClusterClient().listMember());
+    }
+
+    /** What a member says of itself, at an address of its own. */
+    CompletableFuture<StatusResponse> status(URI member) {
+        return guarded(() -> client.getMaintenanceClient().statusMember(member.toString()));
     }
 
     CompletableFuture<DeleteResponse> delete(ByteSequence key, DeleteOption option) {

@@ -1,7 +1,9 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -39,6 +41,7 @@ final class EtcdLockBackend implements LockBackend {
             .minLeaseMillis(2_000)
             .pollMinMillis(5_000)
             .pollMaxMillis(5_000)
+            .listing(true)
             .build();
     private static final BackendInfo SINGLE_INFO =
             QUEUE_INFO.toBuilder().fifo(false).build();
@@ -212,6 +215,16 @@ final class EtcdLockBackend implements LockBackend {
         var call = calls.get(protocol.holderKey(name), protocol.holderOption());
         return translated(calls.bounded(call, timeoutMillis)
                 .thenApply(reply -> reply.getKvs().stream().findFirst().map(EtcdValue::holder)));
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return translated(EtcdListing.list(calls, protocol, prefix, limit, timeoutMillis));
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return EtcdExamination.examine(calls, timeoutMillis);
     }
 
     /** The messages name no operation. */

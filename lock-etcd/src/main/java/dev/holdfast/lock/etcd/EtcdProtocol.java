@@ -4,6 +4,7 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /** What the two {@linkplain EtcdMode modes} do differently. Stateless. */
@@ -30,6 +31,12 @@ interface EtcdProtocol {
 
     /** How to read it. */
     GetOption holderOption();
+
+    /** What the keys of all names begin with whose encoded form begins so. */
+    ByteSequence rangeOf(String encodedPrefix);
+
+    /** The encoded name in a key that was found in such a range; empty for a key that is not of an acquisition. */
+    Optional<String> nameOf(String key);
 
     /** Whether waiters have keys of their own that must be kept. */
     boolean queues();

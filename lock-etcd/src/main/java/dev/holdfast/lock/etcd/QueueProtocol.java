@@ -11,6 +11,7 @@ import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -130,6 +131,18 @@ final class QueueProtocol implements EtcdProtocol {
     @Override
     public GetOption holderOption() {
         return HOLDER;
+    }
+
+    @Override
+    public ByteSequence rangeOf(String encodedPrefix) {
+        return EtcdKeys.bytes(keys.prefix() + "~queue/" + encodedPrefix);
+    }
+
+    @Override
+    public Optional<String> nameOf(String key) {
+        int end = key.lastIndexOf('/');
+        int start = key.lastIndexOf('/', end - 1);
+        return start < 0 ? Optional.empty() : Optional.of(key.substring(start + 1, end));
     }
 
     @Override

@@ -10,6 +10,7 @@ import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -66,6 +67,21 @@ final class SingleKeyProtocol implements EtcdProtocol {
     @Override
     public GetOption holderOption() {
         return GetOption.DEFAULT;
+    }
+
+    @Override
+    public ByteSequence rangeOf(String encodedPrefix) {
+        return EtcdKeys.bytes(keys.prefix() + encodedPrefix);
+    }
+
+    /** Keys of longer prefixes, of queues and of tombstones lie in the same range. */
+    @Override
+    public Optional<String> nameOf(String key) {
+        int start = key.lastIndexOf(keys.prefix());
+        String name = start < 0 ? "" : key.substring(start + keys.prefix().length());
+        return name.isEmpty() || name.indexOf('/') >= 0 || name.indexOf('~') >= 0
+                ? Optional.empty()
+                : Optional.of(name);
     }
 
     @Override

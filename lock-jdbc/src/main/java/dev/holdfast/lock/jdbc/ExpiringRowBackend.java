@@ -1,7 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -45,6 +47,7 @@ final class ExpiringRowBackend implements LockBackend {
             .pollMinMillis(POLL_MILLIS)
             .pollMaxMillis(1_000)
             .expiring(true)
+            .listing(true)
             .build();
 
     /** Waiters are called; the polls are for calls that got lost. */
@@ -56,6 +59,7 @@ final class ExpiringRowBackend implements LockBackend {
 
     private final Database database;
     private final ExpiryStatements statements;
+    private final RowListing listing;
     private final @Nullable Sweeper sweeper;
     private final @Nullable PostgresWakeups wakeups;
     private final AttemptsUnderWay underWay = new AttemptsUnderWay();
@@ -71,6 +75,7 @@ final class ExpiringRowBackend implements LockBackend {
             LongSupplier nanoTime) {
         this.database = database;
         this.statements = statements;
+        this.listing = new RowListing(database.dialect(), database.table());
         this.orphans = new Orphans(database, statements);
         this.sweeper = sweeper;
         this.wakeups = wakeups;
@@ -240,6 +245,24 @@ final class ExpiringRowBackend implements LockBackend {
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return database.failures()
                 .call("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return database.failures()
+                .call(
+                        "listing",
+                        () -> database.run(timeoutMillis, connection -> listing.list(connection, prefix, limit)));
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return database.failures()
+                .call(
+                        "examination",
+                        () -> database.run(
+                                timeoutMillis,
+                                connection -> DatabaseExamination.examine(connection, database.dialect())));
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -145,6 +146,16 @@ final class LockedRowBackend implements LockBackend {
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return database.failures().call("holder", () -> locks.holder(name, deadline(timeoutMillis)));
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return database.failures()
+                .call(
+                        "examination",
+                        () -> database.run(
+                                timeoutMillis,
+                                connection -> DatabaseExamination.examine(connection, database.dialect())));
     }
 
     @Override

@@ -60,7 +60,7 @@ final class ServerCheck {
         }
     }
 
-    private static Map<String, String> variables(Connection connection) throws SQLException {
+    static Map<String, String> variables(Connection connection) throws SQLException {
         Map<String, String> variables = new HashMap<>();
         try (Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(VARIABLES)) {
@@ -71,11 +71,23 @@ final class ServerCheck {
         return variables;
     }
 
+    private static boolean isGalera(Map<String, String> variables) {
+        return "ON".equals(variables.get("wsrep_on"));
+    }
+
+    private static boolean isGroup(Map<String, String> variables) {
+        return !variables.getOrDefault("group_replication_group_name", "").isEmpty()
+                && "OFF".equals(variables.get("group_replication_single_primary_mode"));
+    }
+
+    /** Whether several servers of a cluster accept writes. */
+    static boolean hasSeveralWriters(Map<String, String> variables) {
+        return isGalera(variables) || isGroup(variables);
+    }
+
     static void requireOneWriter(JdbcStrategy strategy, Dialect dialect, Map<String, String> variables) {
-        boolean galera = "ON".equals(variables.get("wsrep_on"));
-        boolean group =
-                !variables.getOrDefault("group_replication_group_name", "").isEmpty()
-                        && "OFF".equals(variables.get("group_replication_single_primary_mode"));
+        boolean galera = isGalera(variables);
+        boolean group = isGroup(variables);
         if (strategy != JdbcStrategy.VERSION && (galera || group)) {
             throw new LockConfigurationException("strategy " + strategy
                     + " is not for a cluster with several servers that"

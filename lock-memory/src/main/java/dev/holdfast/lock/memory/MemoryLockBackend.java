@@ -1,6 +1,7 @@
 package dev.holdfast.lock.memory;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -31,6 +32,7 @@ public final class MemoryLockBackend implements LockBackend {
             .pollMinMillis(MemoryQueue.POLL_MILLIS)
             .pollMaxMillis(MemoryQueue.POLL_MILLIS)
             .ordered(true)
+            .listing(true)
             .build();
 
     private final MemoryStore store;
@@ -83,6 +85,11 @@ public final class MemoryLockBackend implements LockBackend {
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return answer(() -> store.holder(name));
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return answer(() -> store.list(prefix, limit));
     }
 
     @Override

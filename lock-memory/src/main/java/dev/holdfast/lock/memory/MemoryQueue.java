@@ -1,6 +1,7 @@
 package dev.holdfast.lock.memory;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -59,7 +60,8 @@ final class MemoryQueue {
             places.remove(owner);
             return new AcquireResult.Busy(remainingMillis, null);
         }
-        Place place = places.computeIfAbsent(owner, any -> new Place(backend));
+        Place place = places.computeIfAbsent(
+                owner, any -> new Place(backend, request.identity().holderInfo(0, Instant.now())));
         place.endNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(request.leaseMillis(), 3 * POLL_MILLIS));
         place.signalled = false;
         return new AcquireResult.Busy(remainingMillis, new MemoryTicket(name, owner));
@@ -105,6 +107,16 @@ final class MemoryQueue {
 
     Optional<HolderInfo> holder() {
         return Optional.ofNullable(holder).map(Holder::info);
+    }
+
+    ListedLock listed() {
+        return new ListedLock(
+                name,
+                holder(),
+                places.values().stream()
+                        .limit(ListedLock.MOST_WAITERS)
+                        .map(place -> place.info)
+                        .toList());
     }
 
     /** Returns whether the owner still has a place; if not, it had better ask again. */
@@ -165,13 +177,15 @@ final class MemoryQueue {
 
     private static final class Place {
         final MemoryLockBackend backend;
+        final HolderInfo info;
         long endNanos;
         boolean signalled;
 
         @Nullable Runnable onMaybeFree;
 
-        Place(MemoryLockBackend backend) {
+        Place(MemoryLockBackend backend, HolderInfo info) {
             this.backend = backend;
+            this.info = info;
         }
     }
 }

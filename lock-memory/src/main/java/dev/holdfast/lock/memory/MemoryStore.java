@@ -1,8 +1,10 @@
 package dev.holdfast.lock.memory;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -13,13 +15,16 @@ import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -159,6 +164,25 @@ public final class MemoryStore {
     Optional<HolderInfo> holder(String name) {
         commands.incrementAndGet();
         return guarded(name, queue -> queue.holder());
+    }
+
+    LockListing list(String prefix, int limit) {
+        commands.incrementAndGet();
+        List<String> names = Stream.of(namesInUse())
+                .filter(name -> name.startsWith(prefix))
+                .sorted()
+                .toList();
+        List<ListedLock> locks = new ArrayList<>();
+        for (String name : names) {
+            ListedLock lock = guarded(name, MemoryQueue::listed);
+            if (lock.holder().isPresent() || !lock.waiters().isEmpty()) {
+                if (locks.size() == limit) {
+                    return new LockListing(locks, true);
+                }
+                locks.add(lock);
+            }
+        }
+        return new LockListing(locks, false);
     }
 
     void subscribe(String name, OwnerId owner, @Nullable Runnable onMaybeFree) {

@@ -1,7 +1,9 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -79,6 +81,7 @@ final class RedisLockBackend implements LockBackend {
                 .pollMaxMillis(queues ? SAFETY_POLL_MILLIS : settings.pollMaxMillis())
                 .ordered(settings.replicas() == null) // attempts that wait for replicas have connections of their own
                 .expiring(true)
+                .listing(true)
                 .build();
     }
 
@@ -292,6 +295,20 @@ final class RedisLockBackend implements LockBackend {
                 "holder",
                 calls.script(RedisScript.HOLDER, state, new String[0], timeoutMillis),
                 reply -> reply.isEmpty() ? Optional.empty() : holder((String) reply.get(0)));
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return RedisFailures.TRANSLATOR.translate(
+                "listing",
+                new RedisListing(calls, settings.prefix(), RedisLockBackend::holder, prefix, limit, timeoutMillis)
+                        .list());
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return RedisFailures.TRANSLATOR.translate(
+                "examination", RedisExamination.examine(calls, settings.prefix(), timeoutMillis));
     }
 
     /** The holder in a state; whatever else the key has is shown as it is. */

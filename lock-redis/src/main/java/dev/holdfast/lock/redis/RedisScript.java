@@ -260,8 +260,21 @@ record RedisScript(String name, String body, String digest) {
             return {text}
             """);
 
+    /** Keys: state, queue and entries. Answers {state or ''} and the arrivals in µs of the first hundred live waiters. */
+    static final RedisScript LISTED = of("listed", CLOCK + LEFT + """
+            local text = redis.call('GET', KEYS[1]) or ''
+            local who, memory = string.match(text, '^(%S+) %d+ (%d+) [012] %S+ ')
+            if who == '-' or memory and left(KEYS[1], memory) <= 0 then text = '' end
+            local answer, queue = {text}, redis.call('ZRANGE', KEYS[2], 0, 99, 'WITHSCORES')
+            for i = 1, #queue, 2 do
+              local deadline = string.match(redis.call('HGET', KEYS[3], queue[i]) or '', '^(%d+) ')
+              if deadline and tonumber(deadline) > millis then answer[#answer + 1] = queue[i + 1] end
+            end
+            return answer
+            """);
+
     /** All scripts. */
-    static final List<RedisScript> ALL = List.of(ATTEMPT, RELEASE, RENEW, HOLDER);
+    static final List<RedisScript> ALL = List.of(ATTEMPT, RELEASE, RENEW, HOLDER, LISTED);
 
     private static RedisScript of(String name, String body) {
         try {

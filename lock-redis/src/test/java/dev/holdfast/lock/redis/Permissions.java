@@ -10,15 +10,22 @@ import java.util.List;
 /** The permissions that docs/redis.md asks for: the page says what is needed, and the tests that it is enough. */
 final class Permissions {
     private static final String LINE = "ACL SETUSER locks on >password ";
+    private static final String LISTING = "ACL SETUSER locks +";
 
     private Permissions() {}
 
     static List<String> documented() throws IOException {
+        List<String> all = new ArrayList<>(after(LINE));
+        after(LISTING).forEach(command -> all.add("+" + command));
+        return all;
+    }
+
+    private static List<String> after(String start) throws IOException {
         String line = Files.readAllLines(Path.of("../docs/redis.md")).stream()
-                .filter(each -> each.startsWith(LINE))
+                .filter(each -> each.startsWith(start))
                 .findFirst()
                 .orElseThrow();
-        return Arrays.asList(line.substring(LINE.length()).split(" "));
+        return Arrays.asList(line.substring(start.length()).split(" "));
     }
 
     /** What the page asks for on a cluster, all of it. */

@@ -131,6 +131,16 @@ public abstract class LockContract {
         }
     }
 
+    /** See {@link BackendListingsContract}. */
+    @Nested
+    @Order(8)
+    @DisplayName("A backend's listing")
+    class BackendListings extends BackendListingsContract {
+        BackendListings() {
+            super(context());
+        }
+    }
+
     /** See {@link ExclusionContract}. */
     @Nested
     @Order(9)

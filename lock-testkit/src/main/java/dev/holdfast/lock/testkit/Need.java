@@ -19,7 +19,9 @@ enum Need {
     /** The backend's signals are prompt: it polls only as a safety net, once a second or less. */
     PROMPT_SIGNAL,
     /** The backend has a shortest lease that the options could go below. */
-    LEASE_FLOOR;
+    LEASE_FLOOR,
+    /** The store can list its locks. */
+    LISTING;
 
     boolean metBy(LockFixture fixture, BackendInfo backend) {
         return switch (this) {
@@ -28,6 +30,7 @@ enum Need {
             case PROMPT_SIGNAL ->
                 backend.pollMinMillis() == backend.pollMaxMillis() || backend.pollMinMillis() >= 1_000;
             case LEASE_FLOOR -> backend.minLeaseMillis() > 1;
+            case LISTING -> backend.listing();
             default -> fixture.capabilities().contains(Capability.valueOf(name()));
         };
     }

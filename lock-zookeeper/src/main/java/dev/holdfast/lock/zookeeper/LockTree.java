@@ -57,6 +57,11 @@ final class LockTree {
         return acl;
     }
 
+    /** Where a child of the base is, whose name is encoded already. */
+    String child(String encodedName) {
+        return base + "/" + encodedName;
+    }
+
     String parent(String lockName) {
         return base + "/" + LockName.percentEncoded(lockName);
     }

@@ -96,6 +96,11 @@ final class Session {
         return zk.getSessionTimeout() * 2L / 3;
     }
 
+    /** The session's time-out in milliseconds, as the servers granted it. */
+    int timeoutMillis() {
+        return zk.getSessionTimeout();
+    }
+
     /** How long ago the latest acknowledged write was sent, rounded up; {@link Long#MAX_VALUE} if there was none. */
     long acknowledgedAgeMillis() {
         if (!acknowledged) {

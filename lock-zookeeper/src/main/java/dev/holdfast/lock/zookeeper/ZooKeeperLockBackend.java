@@ -1,7 +1,9 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -49,6 +51,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             .pollMinMillis(5_000)
             .pollMaxMillis(15_000)
             .ordered(true)
+            .listing(true)
             .build();
     private static final int HOLDER_READS = 5;
 
@@ -192,6 +195,19 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return translated(
                 "read its holder", FailureTranslator.guard(() -> holder(sessions.current(), name, HOLDER_READS)));
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return translated(
+                "list the locks",
+                FailureTranslator.guard(() -> new TreeListing(tree, sessions.current()).list(prefix, limit)));
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return translated(
+                "examine the ensemble", FailureTranslator.guard(() -> EnsembleExamination.examine(sessions.current())));
     }
 
     private CompletableFuture<Optional<HolderInfo>> holder(Session session, String name, int reads) {

@@ -1,6 +1,8 @@
 package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockListing;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -76,6 +78,16 @@ public class ForwardingBackend implements LockBackend {
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return delegate.holder(name, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
+        return delegate.list(prefix, limit, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
+        return delegate.examine(timeoutMillis);
     }
 
     @Override

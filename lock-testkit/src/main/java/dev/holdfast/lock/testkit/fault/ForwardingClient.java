@@ -6,9 +6,11 @@ import dev.holdfast.lock.Election;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.MultiLock;
+import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.recipe.Recipes;
 import java.util.Collection;
 import java.util.List;
@@ -68,6 +70,16 @@ public class ForwardingClient implements LockClient {
     @Override
     public Optional<HolderInfo> holder(String name) {
         return delegate.holder(name);
+    }
+
+    @Override
+    public LockListing list(String prefix, int limit) {
+        return delegate.list(prefix, limit);
+    }
+
+    @Override
+    public List<StoreFinding> examine() {
+        return delegate.examine();
     }
 
     @Override

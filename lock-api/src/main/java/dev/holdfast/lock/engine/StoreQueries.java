@@ -1,0 +1,65 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.ListedLock;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockListing;
+import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.spi.BackendInfo;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.LongFunction;
+
+/** What operators ask a store about all its locks. Stateless; thread-safe. */
+final class StoreQueries {
+    private final EngineContext engine;
+    private final BlockingCalls calls;
+    private final LockEntries entries;
+
+    StoreQueries(EngineContext engine, BlockingCalls calls, LockEntries entries) {
+        this.engine = engine;
+        this.calls = calls;
+        this.entries = entries;
+    }
+
+    LockListing list(BackendInfo info, String prefix, int limit) {
+        String asked = prefix + "*";
+        entries.requireOpen(asked);
+        if (!info.listing()) {
+            throw new LockConfigurationException(info.name()
+                    + " keeps locks in a way that cannot be listed; ask for the holder of one lock by its name");
+        }
+        LockListing page = answer(asked, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
+        return new LockListing(page.locks().stream().map(StoreQueries::told).toList(), page.more());
+    }
+
+    List<StoreFinding> examine() {
+        entries.requireOpen("*");
+        return answer("*", timeoutMillis -> engine.backend().examine(timeoutMillis));
+    }
+
+    private <T> T answer(String asked, LongFunction<CompletionStage<T>> question) {
+        long timeoutNanos = engine.requestTimeoutNanos();
+        CompletableFuture<T> answer = Failures.call(() -> question.apply(Durations.ceilMillis(timeoutNanos)))
+                .toCompletableFuture();
+        if (!calls.await(answer)) {
+            throw Failures.stalled(asked, timeoutNanos);
+        }
+        try {
+            return answer.join();
+        } catch (RuntimeException e) {
+            throw Failures.of(asked, e);
+        }
+    }
+
+    private static ListedLock told(ListedLock lock) {
+        return new ListedLock(lock.name(), lock.holder().map(StoreQueries::told), lock.waiters());
+    }
+
+    /** With the token that its lease reports, before any hand-off. */
+    static HolderInfo told(HolderInfo holder) {
+        return new HolderInfo(
+                holder.who(), holder.host(), holder.pid(), holder.since(), holder.token() * HeldGrant.TOKENS_PER_GRANT);
+    }
+}

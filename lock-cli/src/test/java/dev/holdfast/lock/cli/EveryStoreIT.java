@@ -1,0 +1,98 @@
+package dev.holdfast.lock.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.testkit.server.EtcdServer;
+import dev.holdfast.lock.testkit.server.MariaDbServer;
+import dev.holdfast.lock.testkit.server.PostgresServer;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** On each store: two processes, as on two hosts; who holds and who waits; and whether the store is fit. */
+class EveryStoreIT {
+    @TempDir
+    private Path folder;
+
+    @Test
+    void redis() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            check("redis://" + server.host() + ":" + server.port(), 1, 1);
+        }
+    }
+
+    @Test
+    void etcd() throws Exception {
+        try (EtcdServer server = EtcdServer.start()) {
+            check("etcd://" + server.hostsAndPorts(), 1, 1);
+        }
+    }
+
+    @Test
+    void zooKeeper() throws Exception {
+        String classPath = System.getProperty("java.class.path");
+        try (ZooKeeperServer server = ZooKeeperServer.builder(classPath).start()) {
+            check("zookeeper://" + server.connectString() + "/locks", 1, 1);
+        }
+    }
+
+    @Test
+    void postgres() throws Exception {
+        try (PostgresServer server = PostgresServer.start()) {
+            String login = "?user=" + PostgresServer.USER + "&password=" + PostgresServer.PASSWORD;
+            check(server.url() + login + "&holdfast.createTable=true", 0, 0);
+        }
+    }
+
+    @Test
+    void mariaDb() throws Exception {
+        try (MariaDbServer server = MariaDbServer.start()) {
+            String login = "?user=" + MariaDbServer.USER + "&password=" + MariaDbServer.PASSWORD;
+            check(server.url("mariadb") + login + "&holdfast.createTable=true", 0, 0);
+        }
+    }
+
+    @Test
+    void h2InAFile() throws Exception {
+        String url = "jdbc:h2:file:" + folder.resolve("locks") + ";AUTO_SERVER=TRUE?holdfast.createTable=true";
+        try (CliRun run = CliRun.start(url, "run", "one", "--", "sh", "-c", "echo $HOLDFAST_TOKEN")) {
+            assertThat(run.status()).as(run.err()).isZero();
+            assertThat(run.out()).matches("[1-9][0-9]*\n");
+        }
+    }
+
+    /** Two commands write to one file, each with a pause between reading and writing; none gets lost. */
+    private void check(String store, int waiters, int doctorStatus) throws Exception {
+        Path counter = Files.writeString(folder.resolve("counter"), "0\n");
+        Path go = folder.resolve("go");
+        String add = "echo in; while [ ! -e " + go + " ]; do sleep 0.05; done; read n <" + counter
+                + "; sleep 0.2; echo $((n + 1)) >" + counter;
+        try (CliRun first = CliRun.start(store, "run", "hosts/counter", "--", "sh", "-c", add)) {
+            first.awaitOut("in");
+            try (CliRun second = CliRun.start(store, "run", "hosts/counter", "--", "sh", "-c", add)) {
+                if (waiters > 0) {
+                    first.await("the second one waits", () -> list(store).contains("waits: "));
+                }
+                assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + first.pid());
+                Files.createFile(go);
+                assertThat(first.status()).as(first.err()).isZero();
+                assertThat(second.status()).as(second.err()).isZero();
+            }
+        }
+        assertThat(Files.readString(counter)).isEqualTo("2\n");
+        try (CliRun doctor = CliRun.start(store, "doctor")) {
+            assertThat(doctor.status()).as(doctor.out() + doctor.err()).isEqualTo(doctorStatus);
+            assertThat(doctor.out()).contains("a lock and its release take").contains("clocks");
+        }
+    }
+
+    private static String list(String store) throws Exception {
+        try (CliRun ls = CliRun.start(store, "ls", "hosts/")) {
+            assertThat(ls.status()).as(ls.err()).isZero();
+            return ls.out();
+        }
+    }
+}

@@ -1,0 +1,174 @@
+package dev.holdfast.lock.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The store goes away from {@code holdfast run}, whose command does not want to end. */
+class LossIT {
+    /** Writes the time every few milliseconds, ignores TERM, and has a child of its own in another session that does too. */
+    private static final String STUBBORN =
+            "beat() { trap 'echo term >>\"$1.term\"' TERM; while :; do date +%s%N >\"$1.new\";"
+                    + " mv \"$1.new\" \"$1\"; sleep 0.01; done; }; ";
+
+    private RedisServer redis;
+    private FaultProxy proxy;
+
+    @TempDir
+    private Path folder;
+
+    @BeforeEach
+    void startServer() throws Exception {
+        redis = RedisServer.start();
+        proxy = FaultProxy.to(redis.process());
+    }
+
+    @AfterEach
+    void stopServer() throws Exception {
+        proxy.close();
+        redis.close();
+    }
+
+    private CliRun viaProxy(String... args) throws Exception {
+        return CliRun.start("redis://" + proxy.host() + ":" + proxy.port(), args);
+    }
+
+    private CliRun direct(String... args) throws Exception {
+        return CliRun.start("redis://" + redis.host() + ":" + redis.port(), args);
+    }
+
+    private String stubborn() throws Exception {
+        Path script = folder.resolve("stubborn.sh");
+        Files.writeString(script, STUBBORN + "if [ \"$2\" ]; then setsid sh \"$0\" \"$2\" & fi; beat \"$1\"\n");
+        return script.toString();
+    }
+
+    @Test
+    void cutOff_theCommandAndItsChildrenAreDead_beforeTheStoreGrantsTheLockAgain() throws Exception {
+        Path child = folder.resolve("child");
+        Path grandchild = folder.resolve("grandchild");
+        try (CliRun run = viaProxy(
+                        "run",
+                        "--lease",
+                        "4s",
+                        "--grace",
+                        "2s",
+                        "cut",
+                        "--",
+                        "sh",
+                        stubborn(),
+                        "" + child,
+                        "" + grandchild);
+                CliRun next = direct("run", "-w", "60s", "cut", "--", "date", "+%s%N")) {
+            run.await("both beat", () -> Files.exists(child) && Files.exists(grandchild));
+
+            proxy.cut();
+
+            assertThat(run.status()).as(run.err()).isEqualTo(79);
+            assertThat(next.status()).as(next.err()).isZero();
+            long granted = Long.parseLong(next.out().strip());
+            assertThat(beat(child))
+                    .as("last beat of the child, next grant at %d", granted)
+                    .isLessThan(granted);
+            assertThat(beat(grandchild))
+                    .as("last beat of the grandchild, next grant at %d", granted)
+                    .isLessThan(granted);
+            assertThat(folder.resolve("child.term")).as("asked to end first").exists();
+            assertThat(folder.resolve("grandchild.term"))
+                    .as("asked to end first")
+                    .exists();
+            assertThat(run.err().toLowerCase(Locale.ROOT))
+                    .contains("sending term")
+                    .contains("killing");
+        }
+    }
+
+    private static long beat(Path file) throws Exception {
+        return Long.parseLong(Files.readString(file).strip());
+    }
+
+    @Test
+    void frozenStore_commandThatObeysTerm_79() throws Exception {
+        try (CliRun run = direct(
+                "run",
+                "--lease",
+                "3s",
+                "frozen",
+                "--",
+                "sh",
+                "-c",
+                "trap 'echo bye; exit 0' TERM; echo ready; read x")) {
+            run.awaitOut("ready");
+            redis.process().pause();
+            assertThat(run.status()).isEqualTo(79);
+            assertThat(run.out()).contains("bye");
+        } finally {
+            redis.process().resume();
+        }
+    }
+
+    @Test
+    void deletedLock_commandIsKilledAtTheNextRenewal() throws Exception {
+        try (CliRun run = direct("run", "--lease", "3s", "deleted", "--", "sh", "-c", "echo ready; exec sleep 100")) {
+            run.awaitOut("ready");
+            redis.command("FLUSHALL");
+            assertThat(run.status()).isEqualTo(79);
+            assertThat(run.err()).contains("the lease is lost (REVOKED)");
+        }
+    }
+
+    @Test
+    void ignoredLoss_commandGoesOn_withItsOwnStatus() throws Exception {
+        try (CliRun run = direct(
+                "run",
+                "--lease",
+                "3s",
+                "--on-loss",
+                "ignore",
+                "ignored",
+                "--",
+                "sh",
+                "-c",
+                "echo ready; read x; exit 4")) {
+            run.awaitOut("ready");
+            redis.command("FLUSHALL");
+            run.await("the loss is told", () -> run.err().contains("goes on, as you asked"));
+            run.type("\n");
+            assertThat(run.status()).isEqualTo(4);
+        }
+    }
+
+    @Test
+    void maxHold_endsTheCommand() throws Exception {
+        try (CliRun run =
+                direct("run", "--lease", "3s", "--grace", "1s", "--max-hold", "2s", "long", "--", "sleep", "100")) {
+            assertThat(run.status()).isEqualTo(79);
+        }
+    }
+
+    @Test
+    void storeKilledWhileWaiting_69() throws Exception {
+        try (CliRun holder = direct("run", "wait", "--", "sh", "-c", "echo held; read x")) {
+            holder.awaitOut("held");
+            try (CliRun waiter = direct("run", "-w", "4s", "wait", "--", "true")) {
+                waiter.await(
+                        "it is in the queue",
+                        () -> redis.list("KEYS", "*{wait}*").size() > 1);
+                redis.process().kill();
+                assertThat(waiter.status()).as(waiter.err()).isEqualTo(69);
+            }
+            holder.type("\n");
+            assertThat(holder.status())
+                    .as("its command had ended before its lease")
+                    .isZero();
+        }
+    }
+}

@@ -1,0 +1,107 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.ListedLock;
+import dev.holdfast.lock.LockListing;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.LockName;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.KeeperException.Code;
+
+/**
+ * Lists locks: the names below the base path, the queue of each, and the data of each node in it. Servers keep the node of a
+ * name for a while after its last acquisition; so a page looks at a few times as many names as it may have locks. Stateless.
+ */
+final class TreeListing {
+    private static final int NAMES_A_LOCK = 4;
+
+    private final LockTree tree;
+    private final Session session;
+
+    TreeListing(LockTree tree, Session session) {
+        this.tree = tree;
+        this.session = session;
+    }
+
+    CompletableFuture<LockListing> list(String prefix, int limit) {
+        return session.children(tree.base())
+                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
+                .thenCompose(children -> list(matching(children, prefix), limit));
+    }
+
+    /** Encoded names by their names. */
+    private static Map<String, String> matching(List<String> children, String prefix) {
+        Map<String, String> matching = new TreeMap<>();
+        for (String child : children) {
+            LockName.percentDecoded(child)
+                    .filter(name -> name.startsWith(prefix))
+                    .ifPresent(name -> matching.put(name, child));
+        }
+        return matching;
+    }
+
+    private CompletableFuture<LockListing> list(Map<String, String> names, int limit) {
+        int looks = limit * NAMES_A_LOCK;
+        List<CompletableFuture<ListedLock>> locks = new ArrayList<>();
+        names.entrySet().stream()
+                .limit(looks)
+                .forEach(entry -> locks.add(listed(entry.getKey(), tree.child(entry.getValue()))));
+        return CompletableFuture.allOf(locks.toArray(CompletableFuture[]::new)).thenApply(done -> {
+            List<ListedLock> inUse = locks.stream()
+                    .map(CompletableFuture::join)
+                    .filter(lock -> lock.holder().isPresent())
+                    .toList();
+            return new LockListing(inUse.stream().limit(limit).toList(), inUse.size() > limit || names.size() > looks);
+        });
+    }
+
+    private CompletableFuture<ListedLock> listed(String name, String parent) {
+        return session.children(parent)
+                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
+                .thenCompose(children -> {
+                    List<SequentialNode> sorted = SequentialNode.of(children);
+                    return SequentialNode.isOrdered(sorted)
+                            ? CompletableFuture.completedFuture(sorted)
+                            : QueueProtocol.byCreation(session, parent, sorted);
+                })
+                .thenCompose(queue -> read(name, parent, queue));
+    }
+
+    private CompletableFuture<ListedLock> read(String name, String parent, List<SequentialNode> queue) {
+        List<CompletableFuture<Optional<HolderInfo>>> reads = queue.stream()
+                .limit(1L + ListedLock.MOST_WAITERS)
+                .map(node -> read(parent + "/" + node.name()))
+                .toList();
+        return CompletableFuture.allOf(reads.toArray(CompletableFuture[]::new)).thenApply(done -> {
+            List<HolderInfo> inOrder = reads.stream()
+                    .map(CompletableFuture::join)
+                    .flatMap(Optional::stream)
+                    .toList();
+            return new ListedLock(
+                    name,
+                    inOrder.stream().findFirst(),
+                    inOrder.stream().skip(1).map(TreeListing::waiter).toList());
+        });
+    }
+
+    private static HolderInfo waiter(HolderInfo queued) {
+        return new HolderInfo(queued.who(), queued.host(), queued.pid(), queued.since(), 0);
+    }
+
+    /** Empty if the node is gone meanwhile. */
+    private CompletableFuture<Optional<HolderInfo>> read(String path) {
+        return session.data(path)
+                .thenApply(data -> Optional.of(Identity.decode(new String(data.bytes(), StandardCharsets.UTF_8))
+                        .holderInfo(
+                                data.stat().getCzxid(),
+                                Instant.ofEpochMilli(data.stat().getCtime()))))
+                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, Optional.empty()));
+    }
+}
