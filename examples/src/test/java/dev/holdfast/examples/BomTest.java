@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -41,12 +42,30 @@ class BomTest {
     @Test
     void modules_areAllThere() throws IOException {
         String bom = Files.readString(ROOT.resolve("lock-bom/pom.xml"));
-        Matcher modules = Pattern.compile("<module>(lock-(?!bom)\\w+)</module>")
+        Matcher modules = Pattern.compile("<module>(lock-(?!bom|cli)[\\w-]+)</module>")
                 .matcher(Files.readString(ROOT.resolve("pom.xml")));
 
         assertThat(modules.results().map(module -> module.group(1)).toList())
                 .isNotEmpty()
                 .allSatisfy(module -> assertThat(bom).contains("<artifactId>" + module + "</artifactId>"));
+    }
+
+    @Test
+    void install_installsWhatTheBillOfMaterialsNames() throws IOException, InterruptedException {
+        Process list = new ProcessBuilder("bash", "../bin/install", "--list").start();
+        List<String> installed = new String(list.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                .lines()
+                .map(module -> module.replaceFirst(".*/", ""))
+                .toList();
+        String bom = Files.readString(ROOT.resolve("lock-bom/pom.xml"));
+        List<String> named = Pattern.compile("<artifactId>(lock-(?!bom)[\\w-]+)</artifactId>")
+                .matcher(bom)
+                .results()
+                .map(module -> module.group(1))
+                .toList();
+
+        assertThat(list.waitFor()).isZero();
+        assertThat(installed).contains("lock-bom").containsAll(named);
     }
 
     private static String property(String pom, String name) throws IOException {

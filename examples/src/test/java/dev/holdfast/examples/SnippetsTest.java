@@ -2,9 +2,11 @@ package dev.holdfast.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -15,9 +17,11 @@ import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.io.TempDir;
 
-/** Every block of Java in the documentation compiles. A block that is not to be compiled is marked {@code java ignore}. */
+/** Every block of Java in the documentation compiles without a warning, and so do the examples. A block that is not to be compiled is marked {@code java ignore}. */
 class SnippetsTest {
 
     private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\R(.*?)^```");
@@ -44,10 +48,8 @@ class SnippetsTest {
             import org.apache.curator.framework.CuratorFramework;
             import org.apache.curator.framework.CuratorFrameworkFactory;
             %s
-            @SuppressWarnings("all")
             abstract class Snippet {
-                interface Repository { void save(Object what, long token); }
-                static Repository repository; static Object order; static javax.sql.DataSource dataSource;
+                static GuardedUpdate sell; static java.sql.Connection connection; static javax.sql.DataSource dataSource;
                 static LockClient client; static Lease lease; static RedisClient redisClient;
                 static CuratorFramework curator; static Client etcd; static ByteSequence key, value; static DistributedLock lock; static Runnable work;
                 void run() throws Exception {
@@ -72,6 +74,27 @@ class SnippetsTest {
         return tests.stream();
     }
 
+    @Test
+    void examples_compileWithoutWarnings(@TempDir Path folder) throws IOException {
+        List<String> arguments = new ArrayList<>(List.of(
+                "-Xlint:all,-path",
+                "-Werror",
+                "-proc:none",
+                "-d",
+                folder.toString(),
+                "-cp",
+                System.getProperty("java.class.path")));
+        try (Stream<Path> files = Files.walk(Path.of("src/main/java"))) {
+            files.filter(file -> file.toString().endsWith(".java"))
+                    .map(Path::toString)
+                    .forEach(arguments::add);
+        }
+        ByteArrayOutputStream messages = new ByteArrayOutputStream();
+        int status =
+                ToolProvider.getSystemJavaCompiler().run(null, messages, messages, arguments.toArray(String[]::new));
+        assertThat(status).as("%s", messages).isZero();
+    }
+
     private static void compile(String block) throws IOException {
         StringBuilder imports = new StringBuilder();
         StringBuilder body = new StringBuilder();
@@ -89,7 +112,13 @@ class SnippetsTest {
                 };
         StringWriter messages = new StringWriter();
         List<String> options = List.of(
-                "-proc:none", "-d", System.getProperty("java.io.tmpdir"), "-cp", System.getProperty("java.class.path"));
+                "-Xlint:all,-path",
+                "-Werror",
+                "-proc:none",
+                "-d",
+                System.getProperty("java.io.tmpdir"),
+                "-cp",
+                System.getProperty("java.class.path"));
         boolean good = ToolProvider.getSystemJavaCompiler()
                 .getTask(messages, null, null, options, null, List.of(file))
                 .call();

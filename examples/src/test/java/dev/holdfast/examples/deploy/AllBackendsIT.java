@@ -3,13 +3,10 @@ package dev.holdfast.examples.deploy;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import javax.tools.ToolProvider;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -18,8 +15,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** An application with all backends starts: on the class path, on the module path, and with a clear word on a wrong one. */
 class AllBackendsIT {
-    private static final long PATIENCE_SECONDS = 180;
-
     private static Stores stores;
 
     @TempDir
@@ -37,7 +32,7 @@ class AllBackendsIT {
 
     @Test
     void classPath_withAllBackends_locksOnEach() throws Exception {
-        assertThat(run(onClassPath(ClassPaths.runtime()), stores.all())).containsExactlyElementsOf(allGranted());
+        assertThat(Child.run(onClassPath(ClassPaths.runtime()), stores.all())).containsExactlyElementsOf(allGranted());
     }
 
     /**
@@ -62,14 +57,14 @@ class AllBackendsIT {
                 "first.hour/first.hour.OneLockOnEach");
 
         assertThat(others).hasSize(6);
-        assertThat(run(java, stores.all())).containsExactlyElementsOf(allGranted());
+        assertThat(Child.run(java, stores.all())).containsExactlyElementsOf(allGranted());
     }
 
     /** What Maven makes of lock-redis beside ZooKeeper's client without a bill of materials, and of a Netty 4.1 all over. */
     @Test
     void olderNetty_isToldWithBothVersions() throws Exception {
         List<Path> older = ClassPaths.copied("older-netty");
-        List<String> told = run(onClassPath(withNetty(older)), List.of(stores.redisUri()));
+        List<String> told = Child.run(onClassPath(withNetty(older)), List.of(stores.redisUri()));
 
         assertThat(told)
                 .singleElement()
@@ -88,7 +83,7 @@ class AllBackendsIT {
         mixed.addAll(ClassPaths.copied("older-netty").stream()
                 .filter(jar -> jar.getFileName().toString().contains("epoll"))
                 .toList());
-        List<String> told = run(onClassPath(mixed), List.of(stores.redisUri()));
+        List<String> told = Child.run(onClassPath(mixed), List.of(stores.redisUri()));
 
         assertThat(told)
                 .singleElement()
@@ -145,31 +140,6 @@ class AllBackendsIT {
                         descriptor.toString());
         assertThat(status).as("compiles without warnings").isZero();
         return classes;
-    }
-
-    private static List<String> run(List<String> java, List<String> uris) throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(
-                List.of("-Xmx128m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"));
-        command.addAll(java);
-        command.addAll(uris);
-        Path errors = Files.createTempFile("child", ".log");
-        Process child =
-                new ProcessBuilder(command).redirectError(errors.toFile()).start();
-        try (InputStream out = child.getInputStream()) {
-            List<String> lines = new String(out.readAllBytes(), StandardCharsets.UTF_8)
-                    .lines()
-                    .toList();
-            assertThat(child.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)).isTrue();
-            String said = Files.readString(errors);
-            assertThat(child.exitValue()).as("%s%n%s", lines, said).isZero();
-            System.out.println(String.join("\n", lines));
-            return lines;
-        } finally {
-            child.destroyForcibly();
-            Files.delete(errors);
-        }
     }
 
     private static String version(String property) throws IOException {

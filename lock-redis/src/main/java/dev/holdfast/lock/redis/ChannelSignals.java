@@ -121,8 +121,12 @@ final class ChannelSignals implements RedisSignals {
         try {
             StatefulRedisPubSubConnection<String, String> opened = factory.connectPubSub();
             if (opened != heard) {
-                heard = opened;
-                listenTo(opened);
+                try {
+                    listenTo(opened);
+                } catch (LinkageError e) {
+                    factory.close(opened);
+                    throw e;
+                }
             }
             opening.complete(opened);
             if (closed) {
@@ -140,11 +144,16 @@ final class ChannelSignals implements RedisSignals {
             LOG.debug("channel '{}': cannot connect for notifications, waiters poll until it works", channel, e);
             opening.completeExceptionally(e);
             failed(opening);
+        } catch (LinkageError e) { // a Redis client that is too old
+            tell(e);
+            opening.completeExceptionally(e);
+            failed(opening);
         }
     }
 
     /** What an earlier connection has to say, which is being closed, does not count. */
     private void listenTo(StatefulRedisPubSubConnection<String, String> opened) {
+        heard = opened;
         opened.addListener(new RedisPubSubAdapter<>() {
             @Override
             public void message(String from, String owner) {
@@ -202,16 +211,20 @@ final class ChannelSignals implements RedisSignals {
         if (closed) {
             return;
         }
+        tell(failure);
+        if (factory.connects()) {
+            opened.closeAsync();
+        }
+        failed(opening);
+    }
+
+    private void tell(Throwable failure) {
         RuntimeException told = RedisFailures.TRANSLATOR.translate("channel '" + channel + "' subscribe", failure);
         if (told instanceof LockConfigurationException && warned.compareAndSet(false, true)) {
             LOG.warn("{}; until then waiters only poll", told.getMessage());
         } else {
             LOG.debug("channel '{}': cannot subscribe, waiters poll until it works", channel, failure);
         }
-        if (factory.connects()) {
-            opened.closeAsync();
-        }
-        failed(opening);
     }
 
     /** Those who wait leave the queue, where they would only keep others waiting. */

@@ -13,6 +13,8 @@ import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import io.lettuce.core.pubsub.api.async.RedisPubSubAsyncCommands;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -92,6 +94,10 @@ interface ConnectionFactory {
 
     /** What closing a connection may take; it waits for no server. */
     long CLOSE_MILLIS = 500;
+
+    /** Lettuce has them since 6.4; with an older one, waiters are called on plain channels, as on servers without them. */
+    boolean CLIENT_HAS_SHARD_CHANNELS = Arrays.stream(RedisPubSubAsyncCommands.class.getMethods())
+            .anyMatch(method -> method.getName().equals("ssubscribe"));
 
     /** Tells whether keys must be sent slot by slot. */
     boolean cluster();
@@ -174,7 +180,7 @@ interface ConnectionFactory {
 
             @Override
             public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-                return hasShardChannels(link)
+                return CLIENT_HAS_SHARD_CHANNELS && hasShardChannels(link)
                         ? new ShardSignals(client, waiters, this)
                         : ConnectionFactory.super.signals(prefix, waiters, link);
             }

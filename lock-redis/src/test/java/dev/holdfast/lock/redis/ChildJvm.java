@@ -31,13 +31,17 @@ final class ChildJvm implements AutoCloseable {
     }
 
     static ChildJvm start(Class<?> main, String... args) throws IOException {
+        return start(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")), main, args);
+    }
+
+    static ChildJvm start(String classPath, Class<?> main, String... args) throws IOException {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx64m",
                 "-XX:+UseSerialGC",
                 "-XX:TieredStopAtLevel=1",
                 "-cp",
-                System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+                classPath,
                 main.getName()));
         command.addAll(List.of(args));
         return new ChildJvm(
@@ -75,6 +79,11 @@ final class ChildJvm implements AutoCloseable {
                 return line.substring(beginning.length()).trim();
             }
         }
+    }
+
+    /** What it wrote so far, as far as it was awaited. */
+    List<String> seen() {
+        return List.copyOf(seen);
     }
 
     /** Fails, with what it wrote, if it has ended. */
