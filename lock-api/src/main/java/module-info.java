@@ -6,6 +6,7 @@ module dev.holdfast.lock {
     exports dev.holdfast.lock;
     exports dev.holdfast.lock.spi;
     exports dev.holdfast.lock.engine;
+    exports dev.holdfast.lock.recipe;
 
     uses dev.holdfast.lock.LockProvider;
 }

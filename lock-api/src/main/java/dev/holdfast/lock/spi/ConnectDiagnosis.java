@@ -38,7 +38,14 @@ public final class ConnectDiagnosis implements AutoCloseable {
     public record Target(String address, List<LockUri.Host> servers, boolean secure, String otherForm) {
         private static final int MOST_SERVERS = 8;
 
-        /** Copies the list. */
+        /**
+         * Copies the list.
+         *
+         * @param address as above
+         * @param servers as above
+         * @param secure as above
+         * @param otherForm as above
+         */
         public Target {
             servers = List.copyOf(servers.subList(0, Math.min(MOST_SERVERS, servers.size())));
         }
