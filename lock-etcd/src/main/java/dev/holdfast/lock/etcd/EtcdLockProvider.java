@@ -62,7 +62,7 @@ public final class EtcdLockProvider implements LockProvider {
         String prefix = address.parameter("prefix").orElse(EtcdLocks.DEFAULT_PREFIX);
         Client client = client(address, options).build();
         try {
-            probe(client, address, prefix, options.requestTimeout());
+            probe(client, address, prefix, options.requestTimeout(), loaded ? 0 : FIRST_REPEATS);
             return EtcdLocks.builder(new EtcdConnection(client, client::close))
                     .options(options)
                     .prefix(prefix)
@@ -110,12 +110,12 @@ public final class EtcdLockProvider implements LockProvider {
      * process once, a read without answer is repeated if the server answers otherwise: loading gRPC and Netty takes part of the
      * time of the first, on a busy machine more than all of it.
      */
-    private static void probe(Client client, EtcdUri address, String prefix, Duration timeout) {
+    static void probe(Client client, EtcdUri address, String prefix, Duration timeout, int repeats) {
         ByteSequence key = EtcdKeys.bytes(prefix);
         long deadlineNanos = System.nanoTime() + timeout.toNanos();
         try (ConnectDiagnosis diagnosis =
                 new ConnectDiagnosis(address.target(), PREFACE, EtcdFailures.TRANSLATOR, deadlineNanos)) {
-            for (int left = loaded ? 0 : FIRST_REPEATS; ; left--) {
+            for (int left = repeats; ; left--) {
                 try {
                     EtcdCalls.guarded(() -> client.getKVClient().get(key, ONE_KEY))
                             .get(timeout.toMillis(), TimeUnit.MILLISECONDS);

@@ -2,7 +2,6 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.LockClientOptions;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
@@ -10,7 +9,6 @@ import io.etcd.jetcd.options.PutOption;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -31,8 +29,6 @@ final class EtcdChild {
             int count = Integer.parseInt(args[3]);
             if (args[0].equals("wait")) {
                 waitFor(args[1], args[2], count, commands);
-            } else if (args[0].equals("connect")) {
-                connect(args[1], args[2], count, commands);
             } else {
                 relay(args[1], args[2], count, commands);
             }
@@ -59,16 +55,6 @@ final class EtcdChild {
                 thread.setDaemon(true);
                 thread.start();
             }
-            commands.readLine();
-        }
-    }
-
-    private static void connect(String uri, String name, int timeoutSeconds, BufferedReader commands) throws Exception {
-        LockClientOptions options = LockClientOptions.builder()
-                .requestTimeout(Duration.ofSeconds(timeoutSeconds))
-                .build();
-        try (LockClient client = LockClient.connect(uri, options)) {
-            System.out.println("connected, free " + client.holder(name).isEmpty());
             commands.readLine();
         }
     }

@@ -1,10 +1,18 @@
 package dev.holdfast.lock.etcd;
 
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.testkit.ConnectFailure;
 import dev.holdfast.lock.testkit.server.EtcdServer;
+import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.server.WrongPorts;
+import io.etcd.jetcd.Client;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -35,6 +43,26 @@ final class EtcdConnectTest {
             ConnectFailure.of("etcds://" + inClear).lasts(inClear, "does not speak TLS");
             ConnectFailure.of("etcd://" + encrypted).lasts(encrypted, "speaks TLS; write etcds://");
             ConnectFailure.of("etcds://" + encrypted).lasts(encrypted, "TLS handshake failed");
+        }
+    }
+
+    /** In the run of a loaded machine, loading gRPC and Netty alone took a process three times its request time-out. */
+    @Test
+    void firstConnection_ofAProcess_isTriedAgainWhileTheServerAnswersOtherwise() throws Exception {
+        Duration timeout = Duration.ofSeconds(1);
+        try (EtcdServer server = EtcdServer.start();
+                FaultProxy slow =
+                        FaultProxy.to("127.0.0.1", server.nodes().get(0).port());
+                Client client = Client.builder()
+                        .endpoints("http://" + slow.host() + ":" + slow.port())
+                        .build()) {
+            EtcdUri address = EtcdUri.parse("etcd://" + server.hostsAndPorts());
+            slow.hold();
+            assertThatThrownBy(() -> EtcdLockProvider.probe(client, address, "p/", timeout, 0))
+                    .isInstanceOf(LockUnavailableException.class);
+            CompletableFuture.runAsync(
+                    slow::pass, CompletableFuture.delayedExecutor(2 * timeout.toMillis(), TimeUnit.MILLISECONDS));
+            EtcdLockProvider.probe(client, address, "p/", timeout, 60);
         }
     }
 }

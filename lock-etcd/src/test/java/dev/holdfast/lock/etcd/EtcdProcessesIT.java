@@ -4,11 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
-import dev.holdfast.lock.etcd.ChildProcesses.Child;
-import dev.holdfast.lock.testkit.server.Direction;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -49,28 +46,6 @@ final class EtcdProcessesIT {
             assertThat(fixture.server().calls("Range") - reads).as("reads").isZero();
             assertThat(children.lines()).as("grants").isEqualTo(1);
             assertThat(fixture.entries(name)).isEqualTo(8);
-        }
-    }
-
-    /** In the run of a loaded machine, loading gRPC and Netty alone took children three times their request time-out. */
-    @Test
-    @DisplayName("The first connection of a process is tried for longer than one request may take")
-    void connect_inANewProcess_isPatient(@TempDir Path folder) throws Exception {
-        int timeoutSeconds = 6;
-        try (EtcdFixture fixture = EtcdFixture.single();
-                ChildProcesses children = new ChildProcesses(folder)) {
-            fixture.proxy().hold(Direction.TO_CLIENT);
-            Child child = children.start("connect", fixture.uri(), "none", "" + timeoutSeconds);
-            children.awaitUntil("a connection", () -> fixture.proxy().connections() > 0);
-            long connectedNanos = System.nanoTime();
-            children.awaitUntil(
-                    "more than a request's time",
-                    () -> System.nanoTime() - connectedNanos > TimeUnit.SECONDS.toNanos(timeoutSeconds + 1));
-            assertThat(child.lines()).isEmpty();
-
-            fixture.proxy().pass();
-
-            children.awaitUntil("it to be connected", () -> child.lines().size() == 1);
         }
     }
 

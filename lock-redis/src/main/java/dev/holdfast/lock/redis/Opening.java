@@ -5,7 +5,9 @@ import dev.holdfast.lock.spi.ConnectDiagnosis;
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Greeting;
 import dev.holdfast.lock.spi.LockUri;
+import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisURI;
+import io.netty.channel.ConnectTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -21,6 +23,9 @@ import java.util.stream.Collectors;
 final class Opening implements AutoCloseable {
     private static final Greeting PING = new Greeting(
             "Redis", "PING\r\n".getBytes(StandardCharsets.US_ASCII), said -> said[0] == '+' || said[0] == '-');
+
+    private static final int FIRST_REPEATS = 4;
+    private static volatile boolean loaded;
 
     private final ConnectDiagnosis diagnosis;
     private final long timeoutNanos;
@@ -54,11 +59,42 @@ final class Opening implements AutoCloseable {
     }
 
     /**
-     * What was opened within the time for connecting, or, afterwards, within the time of a request.
+     * What was opened within the time for connecting, or, afterwards, within the time of a request. Until a server has
+     * answered this process once, it is tried again if the server answers otherwise: loading Lettuce and Netty takes part of
+     * the time of the first connection, on a busy machine more than all of it.
      *
      * @param tooLate gets what is opened later
      */
     <T> T inTime(Supplier<T> open, Consumer<T> tooLate) {
+        return inTime(open, tooLate, loaded ? 0 : FIRST_REPEATS);
+    }
+
+    <T> T inTime(Supplier<T> open, Consumer<T> tooLate, int repeats) {
+        for (int left = repeats; ; left--) {
+            try {
+                T result = once(open, tooLate);
+                loaded = true;
+                return result;
+            } catch (RuntimeException e) {
+                if (left == 0 || !isTimeout(e) || !diagnosis.isAnswering()) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static boolean isTimeout(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof TimeoutException
+                    || cause instanceof RedisCommandTimeoutException
+                    || cause instanceof ConnectTimeoutException) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private <T> T once(Supplier<T> open, Consumer<T> tooLate) {
         CompletableFuture<T> opened = new CompletableFuture<>();
         Thread thread = new Thread(
                 () -> {

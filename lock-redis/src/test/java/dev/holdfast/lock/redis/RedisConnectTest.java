@@ -1,12 +1,22 @@
 package dev.holdfast.lock.redis;
 
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
 import dev.holdfast.lock.testkit.ConnectFailure;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import dev.holdfast.lock.testkit.server.WrongPorts;
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.lettuce.core.RedisURI;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -72,5 +82,34 @@ final class RedisConnectTest {
     })
     void ordinaryServer_thatIsMeantOtherwise_isTheUsersToCorrect(String address, String remedy) {
         ConnectFailure.of(address.replace("HOST", plain())).lasts(plain(), remedy);
+    }
+
+    /** On a busy machine, loading Lettuce and Netty alone took a process longer than its request time-out. */
+    @Test
+    void firstConnection_ofAProcess_isTriedAgainWhileTheServerAnswersOtherwise() {
+        AtomicInteger tries = new AtomicInteger();
+        Supplier<String> slow = () -> {
+            if (tries.incrementAndGet() < 3) {
+                throw new RedisCommandTimeoutException("on purpose");
+            }
+            return "connected";
+        };
+        try (Opening opening = opening(plain())) {
+            assertThat(opening.inTime(slow, late -> {}, 4)).isEqualTo("connected");
+        }
+        tries.set(0);
+        try (Opening opening = opening(plain())) {
+            assertThatThrownBy(() -> opening.inTime(slow, late -> {}, 1))
+                    .isInstanceOf(RedisCommandTimeoutException.class);
+        }
+        tries.set(0);
+        try (Opening opening = opening(wrong.silent())) {
+            assertThatThrownBy(() -> opening.inTime(slow, late -> {}, 4))
+                    .isInstanceOf(RedisCommandTimeoutException.class);
+        }
+    }
+
+    private static Opening opening(String server) {
+        return new Opening(false, List.of(RedisURI.create("redis://" + server)), Duration.ofSeconds(1));
     }
 }

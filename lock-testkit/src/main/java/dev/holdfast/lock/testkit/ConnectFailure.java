@@ -20,7 +20,7 @@ public record ConnectFailure(String address, Throwable failure) {
     private static final Duration REQUEST = Duration.ofMillis(1_500);
 
     /** Far above the time that connecting may take, for a busy machine; far below the time-outs of the client libraries. */
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
+    private static final Duration PATIENCE = Duration.ofSeconds(8);
 
     /**
      * Connects.

@@ -321,9 +321,9 @@ public abstract class LockContract {
         }
     }
 
-    /** See {@link ServerFaultsContract}. */
+    /** See {@link ServerFaultsContract}. The last one: it changes leaders and restarts servers. */
     @Nested
-    @Order(27)
+    @Order(40)
     @DisplayName("A server")
     class ServerFaults extends ServerFaultsContract {
         ServerFaults() {
