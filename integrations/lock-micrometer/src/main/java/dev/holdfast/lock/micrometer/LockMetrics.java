@@ -44,7 +44,9 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
     private final LockClient client;
     private final LockTags lockTags;
     private final Tags tags;
-    private final List<MeteredEvents> listeners = new CopyOnWriteArrayList<>();
+    private final List<Binding> bindings = new CopyOnWriteArrayList<>();
+
+    private record Binding(MeteredEvents listener, RegisteredMeters meters) {}
 
     private LockMetrics(Builder builder) {
         client = builder.client;
@@ -79,31 +81,39 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
      */
     @Override
     public void bindTo(MeterRegistry registry) {
-        LockUsageGauges gauges = new LockUsageGauges(client, lockTags, tags, registry);
+        RegisteredMeters meters = new RegisteredMeters(registry);
+        LockUsageGauges gauges = new LockUsageGauges(client, lockTags, tags, registry, meters);
         MeteredEvents listener = new MeteredEvents(registry, lockTags, tags, gauges::show);
-        Gauge.builder(
+        meters.add(() -> Gauge.builder(
                         "holdfast.lock.releases.pending",
                         client,
                         locks -> locks.status().pendingReleases())
                 .description("Releases and abandonments that failed and are retried")
                 .tags(tags)
-                .register(registry);
-        FunctionCounter.builder(
+                .register(registry));
+        meters.add(() -> FunctionCounter.builder(
                         "holdfast.events.dropped",
                         client,
                         locks -> locks.status().droppedEvents())
                 .description("Events that were not told because a listener is too slow")
                 .tags(tags)
-                .register(registry);
-        listeners.add(listener);
+                .register(registry));
+        bindings.add(new Binding(listener, meters));
         client.addListener(listener);
     }
 
-    /** Stops listening. The meters stay in the registry with their last values. Idempotent. */
+    /**
+     * Stops listening, and removes the gauges and {@code holdfast.events.dropped} from the registries, since they would go on
+     * showing this client in place of a successor with the same tags. Timers and other counters stay with their last values.
+     * Close it before the successor's metrics are bound. Idempotent.
+     */
     @Override
     public void close() {
-        listeners.forEach(client::removeListener);
-        listeners.clear();
+        for (Binding binding : bindings) {
+            client.removeListener(binding.listener());
+            binding.meters().close();
+        }
+        bindings.clear();
     }
 
     /** Builds {@link LockMetrics}. Not thread-safe. */

@@ -39,7 +39,17 @@ public final class LockObservations {
      * @param registry where observations are started
      */
     public LockObservations(ObservationRegistry registry) {
-        this(registry, null, LockTags::prefix, MAX_LOCK_TAGS);
+        this(registry, MAX_LOCK_TAGS);
+    }
+
+    /**
+     * Creates it with the usual names: the key {@code lock} is the lock's name up to the first slash.
+     *
+     * @param registry where observations are started
+     * @param maxLockTags how many values the key {@code lock} has beside {@code other}; zero or more
+     */
+    public LockObservations(ObservationRegistry registry, int maxLockTags) {
+        this(registry, null, LockTags::prefix, maxLockTags);
     }
 
     /**

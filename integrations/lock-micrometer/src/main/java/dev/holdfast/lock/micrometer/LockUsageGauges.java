@@ -29,14 +29,16 @@ final class LockUsageGauges {
     private final LockTags lockTags;
     private final Tags tags;
     private final MeterRegistry registry;
+    private final RegisteredMeters meters;
     private final Set<String> shown = ConcurrentHashMap.newKeySet();
     private volatile Look latest;
 
-    LockUsageGauges(LockClient client, LockTags lockTags, Tags tags, MeterRegistry registry) {
+    LockUsageGauges(LockClient client, LockTags lockTags, Tags tags, MeterRegistry registry, RegisteredMeters meters) {
         this.client = client;
         this.lockTags = lockTags;
         this.tags = tags;
         this.registry = registry;
+        this.meters = meters;
         this.latest = look();
         latest.counts().keySet().forEach(this::show);
     }
@@ -50,11 +52,11 @@ final class LockUsageGauges {
     }
 
     private void register(String name, String description, String tag, ToDoubleFunction<Count> value) {
-        Gauge.builder(name, this, gauges -> value.applyAsDouble(gauges.countOf(tag)))
+        meters.add(() -> Gauge.builder(name, this, gauges -> value.applyAsDouble(gauges.countOf(tag)))
                 .description(description)
                 .tags(tags.and("lock", tag))
                 .strongReference(true)
-                .register(registry);
+                .register(registry));
     }
 
     private Count countOf(String tag) {

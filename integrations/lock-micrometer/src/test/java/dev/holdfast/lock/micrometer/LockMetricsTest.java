@@ -282,6 +282,25 @@ class LockMetricsTest {
     }
 
     @Test
+    void close_removesWhatShowsTheClient_soThatItsSuccessorIsSeen() throws Exception {
+        LockMetrics metrics = LockMetrics.of(client);
+        metrics.bindTo(registry);
+        client.lock("orders/1").acquire().close();
+        await().atMost(PATIENCE).until(() -> registry.find("holdfast.lock.held").gauge() != null);
+        metrics.close();
+        assertThat(registry.find("holdfast.lock.held").gauges()).isEmpty();
+        assertThat(registry.find("holdfast.lock.waiting").gauges()).isEmpty();
+        assertThat(registry.find("holdfast.lock.releases.pending").gauges()).isEmpty();
+        assertThat(registry.find("holdfast.events.dropped").functionCounters()).isEmpty();
+
+        LockMetrics.of(other).bindTo(registry);
+        try (Lease lease = other.lock("orders/2").acquire()) {
+            assertThat(lease.isValid()).isTrue();
+            await().atMost(PATIENCE).until(() -> gauge("holdfast.lock.held", "lock", "orders") == 1);
+        }
+    }
+
+    @Test
     void close_stopsListening() throws Exception {
         LockMetrics metrics = LockMetrics.of(client);
         metrics.bindTo(registry);
