@@ -27,6 +27,7 @@ import org.springframework.context.annotation.Import;
         })
 @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
 @ConditionalOnBean(LockClient.class)
+@ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
 public final class LocksActuatorAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */

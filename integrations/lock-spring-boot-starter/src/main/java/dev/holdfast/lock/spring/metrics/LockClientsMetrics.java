@@ -5,12 +5,15 @@ import dev.holdfast.lock.micrometer.LockMetrics;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /** The meters of all clients; if there are several, the tag {@code client} has the name of the bean. */
-final class LockClientsMetrics implements MeterBinder {
+final class LockClientsMetrics implements MeterBinder, AutoCloseable {
     private final Map<String, LockClient> clients;
     private final int maxNames;
+    private final List<LockMetrics> bound = new CopyOnWriteArrayList<>();
 
     LockClientsMetrics(Map<String, LockClient> clients, int maxNames) {
         this.clients = Map.copyOf(clients);
@@ -19,10 +22,20 @@ final class LockClientsMetrics implements MeterBinder {
 
     @Override
     public void bindTo(MeterRegistry registry) {
-        clients.forEach((name, client) -> LockMetrics.builder(client)
-                .maxLockTags(maxNames)
-                .tags(clients.size() == 1 ? Tags.empty() : Tags.of("client", name))
-                .build()
-                .bindTo(registry));
+        clients.forEach((name, client) -> {
+            LockMetrics metrics = LockMetrics.builder(client)
+                    .maxLockTags(maxNames)
+                    .tags(clients.size() == 1 ? Tags.empty() : Tags.of("client", name))
+                    .build();
+            bound.add(metrics);
+            metrics.bindTo(registry);
+        });
+    }
+
+    /** Ends the meters with the application, as its registry may outlive it. */
+    @Override
+    public void close() {
+        bound.forEach(LockMetrics::close);
+        bound.clear();
     }
 }

@@ -20,7 +20,9 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
 @ConditionalOnClass({MeterRegistry.class, LockMetrics.class})
 @ConditionalOnBean(LockClient.class)
-@ConditionalOnProperty(name = "holdfast.metrics.enabled", matchIfMissing = true)
+@ConditionalOnProperty(
+        name = {"holdfast.enabled", "holdfast.metrics.enabled"},
+        matchIfMissing = true)
 public final class LocksMetricsAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */

@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.metrics;
 
 import dev.holdfast.lock.micrometer.LockObservations;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
+import dev.holdfast.lock.spring.boot.HoldfastProperties;
 import dev.holdfast.lock.spring.hold.CallObserver;
 import io.micrometer.observation.ObservationRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -23,7 +24,9 @@ import org.springframework.context.annotation.Bean;
         })
 @ConditionalOnClass({ObservationRegistry.class, LockObservations.class})
 @ConditionalOnBean(ObservationRegistry.class)
-@ConditionalOnProperty(name = "holdfast.metrics.enabled", matchIfMissing = true)
+@ConditionalOnProperty(
+        name = {"holdfast.enabled", "holdfast.metrics.enabled"},
+        matchIfMissing = true)
 public final class LocksObservationAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */
@@ -31,8 +34,8 @@ public final class LocksObservationAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    LockObservations holdfastLockObservations(ObservationRegistry registry) {
-        return new LockObservations(registry);
+    LockObservations holdfastLockObservations(ObservationRegistry registry, HoldfastProperties properties) {
+        return new LockObservations(registry, properties.metrics().maxNames());
     }
 
     @Bean

@@ -19,6 +19,7 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.cloud.zookeeper.ZookeeperAutoConfiguration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Which store has the locks: the application's own client, the URI's, or the only one of its beans. */
@@ -129,6 +130,15 @@ class StoreChoiceTest {
                     curator.start();
                     return curator;
                 })
+                .run(context ->
+                        assertThat(context.getBean(LockClient.class).toString()).containsIgnoringCase("zookeeper"));
+    }
+
+    @Test
+    void springCloudsCurator_isFound() {
+        new ApplicationContextRunner()
+                .withConfiguration(
+                        AutoConfigurations.of(HoldfastAutoConfiguration.class, ZookeeperAutoConfiguration.class))
                 .run(context ->
                         assertThat(context.getBean(LockClient.class).toString()).containsIgnoringCase("zookeeper"));
     }

@@ -5,9 +5,13 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.micrometer.LockMetrics;
+import dev.holdfast.lock.micrometer.LockObservations;
+import dev.holdfast.lock.spring.actuate.LocksActuatorAutoConfiguration;
+import dev.holdfast.lock.spring.actuate.LocksEndpoint;
 import dev.holdfast.lock.spring.boot.HoldfastAutoConfiguration;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -73,6 +77,35 @@ class LocksMetricsAutoConfigurationTest {
                             .extracting(counter -> counter.getId().getTag("client"))
                             .containsExactlyInAnyOrder("one", "two");
                 });
+    }
+
+    @Test
+    void withoutHoldfast_anOwnClientHasNone() {
+        runner.withPropertyValues("holdfast.enabled=false", "management.endpoints.web.exposure.include=locks")
+                .withConfiguration(AutoConfigurations.of(
+                        LocksObservationAutoConfiguration.class, LocksActuatorAutoConfiguration.class))
+                .withBean(ObservationRegistry.class, ObservationRegistry::create)
+                .withBean(LockClient.class, () -> LockClient.connect("memory:own"))
+                .run(context -> assertThat(context)
+                        .hasNotFailed()
+                        .doesNotHaveBean(LockClientsMetrics.class)
+                        .doesNotHaveBean(LockObservations.class)
+                        .doesNotHaveBean(LocksEndpoint.class));
+    }
+
+    @Test
+    void closedApplication_leavesNoGauges() {
+        SimpleMeterRegistry[] kept = new SimpleMeterRegistry[1];
+        runner.run(context -> {
+            kept[0] = context.getBean(SimpleMeterRegistry.class);
+            context.getBean(LockClient.class).lock("orders/1").acquire().close();
+            await().atMost(Duration.ofSeconds(20))
+                    .until(() -> kept[0].find("holdfast.lock.held").gauge() != null);
+            assertThat(kept[0].find("holdfast.lock.releases.pending").gauge()).isNotNull();
+        });
+        assertThat(kept[0].find("holdfast.lock.held").gauges()).isEmpty();
+        assertThat(kept[0].find("holdfast.lock.releases.pending").gauges()).isEmpty();
+        assertThat(kept[0].find("holdfast.events.dropped").functionCounters()).isEmpty();
     }
 
     @Test

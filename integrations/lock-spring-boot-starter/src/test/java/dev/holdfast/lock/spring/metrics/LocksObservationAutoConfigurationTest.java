@@ -144,6 +144,18 @@ class LocksObservationAutoConfigurationTest {
     }
 
     @Test
+    void maxNames_boundsTheKeys() {
+        runner.withPropertyValues("holdfast.metrics.max-names=1").run(context -> {
+            LockTemplate template = context.getBean(LockTemplate.class);
+            template.run("orders/1", lease -> {});
+            template.run("stock/1", lease -> {});
+            assertThat(ended)
+                    .extracting(ended -> ended.getLowCardinalityKeyValue("lock").getValue())
+                    .containsExactly("orders", "other");
+        });
+    }
+
+    @Test
     void switchedOff_nothingIsObserved() {
         runner.withPropertyValues("holdfast.metrics.enabled=false").run(context -> {
             context.getBean(Shop.class).sell(1);

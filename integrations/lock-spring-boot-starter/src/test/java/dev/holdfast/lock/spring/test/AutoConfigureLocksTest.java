@@ -6,6 +6,9 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.memory.MemoryStore;
+import dev.holdfast.lock.spring.CurrentLease;
+import dev.holdfast.lock.spring.LockTemplate;
+import dev.holdfast.lock.spring.Locked;
 import java.time.Duration;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
@@ -14,6 +17,7 @@ import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.test.autoconfigure.json.JsonTest;
 import org.springframework.boot.test.context.SpringBootTest;
+import org.springframework.context.annotation.Import;
 
 /** Tests of an application whose store is not there. */
 class AutoConfigureLocksTest {
@@ -47,13 +51,34 @@ class AutoConfigureLocksTest {
     @Nested
     @JsonTest
     @AutoConfigureLocks
+    @Import(Shop.class)
     class ASlice {
         @Autowired
         LockClient locks;
 
+        @Autowired
+        Shop shop;
+
+        @Autowired
+        LockTemplate template;
+
         @Test
         void locks_areThereToo() {
             assertThat(locks.lock("a").tryLock()).isTrue();
+        }
+
+        @Test
+        void annotatedMethods_haveTheirLocks() {
+            assertThat(shop.sell()).isEqualTo("stock");
+            assertThat(template.<String, RuntimeException>execute("b", Lease::name))
+                    .isEqualTo("b");
+        }
+    }
+
+    static class Shop {
+        @Locked("stock")
+        public String sell() {
+            return CurrentLease.find().map(Lease::name).orElse("no lock");
         }
     }
 
