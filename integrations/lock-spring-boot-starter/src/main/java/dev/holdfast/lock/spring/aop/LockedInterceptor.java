@@ -7,7 +7,6 @@ import dev.holdfast.lock.spring.OnBusy;
 import dev.holdfast.lock.spring.hold.LockCall;
 import dev.holdfast.lock.spring.hold.LockInterruptedException;
 import dev.holdfast.lock.spring.hold.LockedCalls;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -30,7 +29,10 @@ final class LockedInterceptor implements MethodInterceptor {
     private final Supplier<LockedCalls> calls;
     private final Supplier<LockedDefaults> defaults;
     private final Map<String, LockClient> clients = new ConcurrentHashMap<>();
-    private final Map<Method, LockOptions> options = new ConcurrentHashMap<>();
+    private final Map<OptionsOfClient, LockOptions> options = new ConcurrentHashMap<>();
+
+    /** What options depend on: not the method, which a class may have from its base with another annotation. */
+    private record OptionsOfClient(OptionsSource source, String client) {}
 
     LockedInterceptor(LockedMethods methods, ConfigurableListableBeanFactory beans) {
         this.methods = methods;
@@ -82,14 +84,15 @@ final class LockedInterceptor implements MethodInterceptor {
     }
 
     private LockOptions options(LockedMethod method, LockClient client, String name) {
-        LockOptions known = options.get(method.method());
+        OptionsSource source = method.options();
+        OptionsOfClient key = new OptionsOfClient(source, method.client());
+        LockOptions known = options.get(key);
         if (known == null) {
-            OptionsSource source = method.options();
             known = source.options(
                     source.id().isEmpty()
                             ? client.lock(name).options()
                             : beans.getBean(NamedLockOptions.class).get(source.id()));
-            options.put(method.method(), known);
+            options.put(key, known);
         }
         return known;
     }

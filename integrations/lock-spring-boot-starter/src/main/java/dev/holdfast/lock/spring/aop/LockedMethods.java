@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.aop;
 
 import dev.holdfast.lock.spring.Locked;
+import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -8,12 +9,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.ConfigurableBeanFactory;
 import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
+import org.springframework.core.type.classreading.SimpleMetadataReaderFactory;
 import org.springframework.util.ClassUtils;
 
 /**
@@ -21,6 +25,8 @@ import org.springframework.util.ClassUtils;
  * that it implements; the nearest counts. Each class is read once. Thread-safe.
  */
 final class LockedMethods {
+    private static final Logger LOG = LoggerFactory.getLogger(LockedMethods.class);
+
     private final LockedMethodReader reader;
     private final Map<Class<?>, Map<Method, LockedMethod>> classes = new ConcurrentHashMap<>();
 
@@ -56,7 +62,7 @@ final class LockedMethods {
         }
         Map<Method, LockedMethod> found = new LinkedHashMap<>();
         for (Class<?> type : hierarchy(user)) {
-            for (Method method : type.getDeclaredMethods()) {
+            for (Method method : declaredMethods(type)) {
                 Locked locked = method.isSynthetic() ? null : annotation(method);
                 if (locked != null) {
                     Method specific = specific(method, user);
@@ -67,6 +73,35 @@ final class LockedMethods {
             }
         }
         return Map.copyOf(found);
+    }
+
+    /**
+     * Returns the methods of a class; none if it names a class that is missing, as those with optional dependencies do.
+     *
+     * @throws IllegalStateException if so, and its class file has the annotation: it must not run without its locks
+     */
+    private static Method[] declaredMethods(Class<?> type) {
+        try {
+            return type.getDeclaredMethods();
+        } catch (LinkageError e) {
+            if (hasAnnotation(type)) {
+                throw LockedMethodReader.refused(type, e);
+            }
+            LOG.debug("{} cannot be linked, and is not looked at", type, e);
+            return new Method[0];
+        }
+    }
+
+    private static boolean hasAnnotation(Class<?> type) {
+        try {
+            return new SimpleMetadataReaderFactory(type.getClassLoader())
+                    .getMetadataReader(type.getName())
+                    .getAnnotationMetadata()
+                    .hasAnnotatedMethods(Locked.class.getName());
+        } catch (IOException e) {
+            LOG.debug("{} has no class file", type, e);
+            return false;
+        }
     }
 
     private static @Nullable Locked annotation(Method method) {

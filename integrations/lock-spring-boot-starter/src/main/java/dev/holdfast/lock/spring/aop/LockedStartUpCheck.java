@@ -4,6 +4,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.PointcutAdvisor;
 import org.springframework.aop.framework.Advised;
@@ -11,6 +13,7 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
@@ -21,6 +24,8 @@ import org.springframework.util.ClassUtils;
  * not have the method, and transactions that begin outside of the lock.
  */
 public final class LockedStartUpCheck implements SmartInitializingSingleton {
+    private static final Logger LOG = LoggerFactory.getLogger(LockedStartUpCheck.class);
+
     private final ConfigurableListableBeanFactory beans;
     private final LockedAdvisor advisor;
 
@@ -51,11 +56,16 @@ public final class LockedStartUpCheck implements SmartInitializingSingleton {
     }
 
     private @Nullable Class<?> type(String name) {
-        if (ScopedProxyUtils.isScopedTarget(name)
-                || beans.getMergedBeanDefinition(name).isAbstract()) {
+        try {
+            if (ScopedProxyUtils.isScopedTarget(name)
+                    || beans.getMergedBeanDefinition(name).isAbstract()) {
+                return null;
+            }
+            return AutoProxyUtils.determineTargetClass(beans, name);
+        } catch (BeansException | LinkageError e) {
+            LOG.debug("bean '{}' has no class that could be loaded, and is not looked at", name, e);
             return null;
         }
-        return AutoProxyUtils.determineTargetClass(beans, name);
     }
 
     private void check(String name, Map<?, LockedMethod> methods) {

@@ -197,6 +197,36 @@ class LockedMethodTest {
                 });
     }
 
+    @Test
+    void inheritedMethod_hasTheOptionsOfEachBeansAnnotation() {
+        application.with(ShortLeased.class, LongLeased.class).run(context -> {
+            assertThat(context.getBean(ShortLeased.class).left())
+                    .isBetween(Duration.ofSeconds(10), Duration.ofSeconds(20));
+            assertThat(context.getBean(LongLeased.class).left())
+                    .isBetween(Duration.ofSeconds(100), Duration.ofSeconds(120));
+        });
+    }
+
+    interface ShortLease {
+        @Locked(name = "short", lease = "20s")
+        Duration left();
+    }
+
+    interface LongLease {
+        @Locked(name = "long", lease = "120s")
+        Duration left();
+    }
+
+    static class Inherited {
+        public Duration left() {
+            return CurrentLease.require().remaining();
+        }
+    }
+
+    static class ShortLeased extends Inherited implements ShortLease {}
+
+    static class LongLeased extends Inherited implements LongLease {}
+
     /** Makes the first of two clients the primary one. */
     static class PrimaryLockClient implements BeanFactoryPostProcessor {
         @Override

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.LockedJob;
 import dev.holdfast.lock.spring.OnBusy;
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -14,8 +16,12 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
+import org.springframework.beans.factory.support.BeanDefinitionRegistry;
+import org.springframework.beans.factory.support.RootBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.autoconfigure.aop.AopAutoConfiguration;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -123,6 +129,83 @@ class LockedStartUpTest {
         application
                 .with(NotInTheInterface.class)
                 .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void lazyBean_ofAFactoryThatIsNotThere_doesNotEndTheStart() {
+        application
+                .with(Right.class)
+                .withInitializer(context -> {
+                    RootBeanDefinition missing = new RootBeanDefinition();
+                    missing.setFactoryBeanName("nowhere");
+                    missing.setFactoryMethodName("make");
+                    missing.setLazyInit(true);
+                    ((BeanDefinitionRegistry) context.getBeanFactory()).registerBeanDefinition("missing", missing);
+                })
+                .run(context -> assertThat(context).hasNotFailed());
+    }
+
+    @Test
+    void lazyBean_thatCannotBeLinked_doesNotEndTheStart_unlessItHasTheAnnotation() throws Exception {
+        application
+                .with(Right.class)
+                .withBean("unlinked", Object.class, Object::new, lazy(unlinked(Unlinked.class)))
+                .run(context -> assertThat(context).hasNotFailed());
+        application
+                .with(Right.class)
+                .withBean("unlinked", Object.class, Object::new, lazy(unlinked(LockedUnlinked.class)))
+                .run(context -> assertThat(context)
+                        .getFailure()
+                        .hasStackTraceContaining("@Locked")
+                        .hasStackTraceContaining("LockedUnlinked")
+                        .hasStackTraceContaining("Absent"));
+    }
+
+    private static BeanDefinitionCustomizer lazy(Class<?> type) {
+        return bean -> {
+            bean.setLazyInit(true);
+            ((AbstractBeanDefinition) bean).setBeanClass(type);
+            ((AbstractBeanDefinition) bean).setInstanceSupplier(null);
+        };
+    }
+
+    /** The class as it is where an optional library, with the type of a parameter, is missing. */
+    private static Class<?> unlinked(Class<?> type) throws Exception {
+        return new ClassLoader(type.getClassLoader()) {
+            @Override
+            protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+                if (name.equals(Absent.class.getName())) {
+                    throw new ClassNotFoundException(name);
+                }
+                return name.equals(type.getName()) ? define(name) : super.loadClass(name, resolve);
+            }
+
+            private Class<?> define(String name) throws ClassNotFoundException {
+                Class<?> known = findLoadedClass(name);
+                if (known != null) {
+                    return known;
+                }
+                try (InputStream in = getResourceAsStream(name.replace('.', '/') + ".class")) {
+                    byte[] bytes = in.readAllBytes();
+                    return defineClass(name, bytes, 0, bytes.length);
+                } catch (IOException e) {
+                    throw new ClassNotFoundException(name, e);
+                }
+            }
+        }.loadClass(type.getName());
+    }
+
+    static class Absent {}
+
+    static class Unlinked {
+        public void use(Absent absent) {}
+    }
+
+    static class LockedUnlinked {
+        public void use(Absent absent) {}
+
+        @Locked("a")
+        public void run() {}
     }
 
     @Test
