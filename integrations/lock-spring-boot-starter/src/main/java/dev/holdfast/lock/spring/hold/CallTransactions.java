@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spring.hold;
 
+import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
 /** The transactions that calls are made in. */
@@ -14,7 +15,7 @@ interface CallTransactions {
                 : new None();
     }
 
-    /** Tells whether the calling thread is in a transaction. */
+    /** Tells whether the calling thread is in a transaction whose end is still to come. */
     boolean isActive();
 
     /**
@@ -23,6 +24,9 @@ interface CallTransactions {
      * @throws IllegalStateException if the transaction manager tells nobody of its transactions' ends
      */
     void defer(Hold hold);
+
+    /** Takes a share of the lease that the thread's transaction keeps for the same lock; null if it keeps none. */
+    Hold.@Nullable OfLease share(LockCall call);
 
     /** No transactions. */
     final class None implements CallTransactions {
@@ -34,6 +38,11 @@ interface CallTransactions {
         @Override
         public void defer(Hold hold) {
             throw new IllegalStateException("there is no transaction");
+        }
+
+        @Override
+        public Hold.@Nullable OfLease share(LockCall call) {
+            return null;
         }
     }
 }

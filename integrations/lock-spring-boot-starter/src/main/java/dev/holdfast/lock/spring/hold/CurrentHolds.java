@@ -1,7 +1,6 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
-import dev.holdfast.lock.LockClient;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -52,12 +51,9 @@ public final class CurrentHolds {
     }
 
     /** Takes a share of the lease that one of these calls has on that lock; null if none has. */
-    static Hold.@Nullable OfLease share(@Nullable CurrentHolds holds, LockClient client, String name) {
+    static Hold.@Nullable OfLease share(@Nullable CurrentHolds holds, LockCall call) {
         for (CurrentHolds at = holds; at != null; at = at.outer) {
-            if (at.hold instanceof Hold.OfLease own
-                    && own.client() == client
-                    && own.view().name().equals(name)
-                    && own.lease().retain()) {
+            if (at.hold instanceof Hold.OfLease own && own.retainFor(call)) {
                 return own;
             }
         }

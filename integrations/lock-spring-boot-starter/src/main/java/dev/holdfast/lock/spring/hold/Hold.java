@@ -59,6 +59,22 @@ sealed interface Hold {
 
     /** A share of a lease, which any thread may give back. */
     record OfLease(LockClient client, SharedLease lease) implements Hold {
+        /** Takes one more share if the lease is of the lock that a call wants, and still open. */
+        boolean retainFor(LockCall call) {
+            return client == call.client() && view().name().equals(call.lock().name()) && lease.retain();
+        }
+
+        /** Returns this share; gives it back and throws if the lease is lost, so that nothing runs under it. */
+        OfLease unlessLost() {
+            try {
+                lease.requireNotLost();
+            } catch (RuntimeException e) {
+                releaseAfter(e);
+                throw e;
+            }
+            return this;
+        }
+
         @Override
         public Lease view() {
             return lease.view();

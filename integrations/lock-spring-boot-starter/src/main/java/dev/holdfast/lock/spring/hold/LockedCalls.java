@@ -1,7 +1,6 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
-import dev.holdfast.lock.LockClient;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Set;
@@ -81,7 +80,7 @@ public final class LockedCalls implements AutoCloseable {
     private @Nullable Object lockAndRun(LockCall call, Body body, Supplier<? extends @Nullable Object> ifBusy)
             throws Throwable {
         boolean deferred = isDeferred(call);
-        Hold hold = interruptibly(call, LockedCalls::acquireForThread);
+        Hold hold = interruptibly(call, this::acquireForThread);
         if (hold == null) {
             return ifBusy.get();
         }
@@ -144,7 +143,7 @@ public final class LockedCalls implements AutoCloseable {
     private @Nullable CompletableFuture<?> lockAndBegin(
             LockCall call, Body body, Supplier<? extends @Nullable CompletableFuture<?>> ifBusy) throws Throwable {
         boolean deferred = isDeferred(call);
-        Hold.OfLease hold = interruptibly(call, LockedCalls::acquireLease);
+        Hold.OfLease hold = interruptibly(call, this::acquireLease);
         if (hold == null) {
             return ifBusy.get();
         }
@@ -232,9 +231,15 @@ public final class LockedCalls implements AutoCloseable {
         @Nullable H acquire(LockCall call) throws InterruptedException;
     }
 
-    private static @Nullable Hold acquireForThread(LockCall call) throws InterruptedException {
-        Hold covered = CurrentHolds.share(
-                CurrentHolds.get(), call.client(), call.lock().name());
+    /** Takes a share of a lease that an outer call, or an earlier one of the same transaction, has on the lock; null if none. */
+    private Hold.@Nullable OfLease share(LockCall call) {
+        Hold.OfLease outer = CurrentHolds.share(CurrentHolds.get(), call);
+        Hold.OfLease share = outer == null ? transactions.share(call) : outer;
+        return share == null ? null : share.unlessLost();
+    }
+
+    private @Nullable Hold acquireForThread(LockCall call) throws InterruptedException {
+        Hold covered = share(call);
         if (covered != null) {
             return covered;
         }
@@ -247,10 +252,8 @@ public final class LockedCalls implements AutoCloseable {
         return new Hold.OfThread(call.client(), call.lock(), call.lock().held().orElseThrow());
     }
 
-    private static Hold.@Nullable OfLease acquireLease(LockCall call) throws InterruptedException {
-        LockClient client = call.client();
-        Hold.OfLease covered =
-                CurrentHolds.share(CurrentHolds.get(), client, call.lock().name());
+    private Hold.@Nullable OfLease acquireLease(LockCall call) throws InterruptedException {
+        Hold.OfLease covered = share(call);
         if (covered != null) {
             return covered;
         }
@@ -266,7 +269,7 @@ public final class LockedCalls implements AutoCloseable {
         } else {
             lease = wait.isZero() ? call.lock().tryAcquire() : call.lock().tryAcquire(wait);
         }
-        return lease.map(granted -> new Hold.OfLease(client, new SharedLease(granted)))
+        return lease.map(granted -> new Hold.OfLease(call.client(), new SharedLease(granted)))
                 .orElse(null);
     }
 

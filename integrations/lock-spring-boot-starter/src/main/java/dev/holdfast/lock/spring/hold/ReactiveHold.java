@@ -43,10 +43,10 @@ final class ReactiveHold {
     /** Acquires the lock, once; continues on a thread that may be blocked. */
     Mono<Lease> acquire() {
         return Mono.defer(() -> {
-            Hold.OfLease covered =
-                    CurrentHolds.share(outer, call.client(), call.lock().name());
+            Hold.OfLease covered = CurrentHolds.share(outer, call);
             if (covered != null) {
-                return begun(new CompletableFuture<>(), CompletableFuture.completedFuture(covered));
+                return begun(new CompletableFuture<>(), CompletableFuture.completedFuture(covered))
+                        .doOnNext(lease -> covered.lease().requireNotLost()); // on a thread that may be blocked
             }
             Duration wait = call.waitFor();
             CompletableFuture<Lease> future = call.lock().acquireAsync(wait == null ? FOREVER : wait);

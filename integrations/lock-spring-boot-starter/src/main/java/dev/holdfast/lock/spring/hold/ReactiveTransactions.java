@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.transaction.NoTransactionException;
@@ -19,7 +20,7 @@ final class ReactiveTransactions {
     /** Acquires the lock, by the rules for calls within transactions if there is one. */
     static Mono<Lease> acquire(ReactiveHold hold, LockedCalls calls) {
         return TransactionSynchronizationManager.forCurrentTransaction()
-                .filter(TransactionSynchronizationManager::isActualTransactionActive)
+                .filter(transaction -> transaction.isActualTransactionActive() && transaction.isSynchronizationActive())
                 .onErrorResume(NoTransactionException.class, none -> Mono.empty())
                 .map(Optional::of)
                 .defaultIfEmpty(Optional.empty())
@@ -46,6 +47,16 @@ final class ReactiveTransactions {
 
     /** Checks the lease before the commit, and releases the lock after it. */
     private record Release(Hold.OfLease hold, LockedCalls calls) implements TransactionSynchronization {
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return this == other; // each share is given back: Spring keeps a set
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
+        }
+
         @Override
         public Mono<Void> beforeCommit(boolean readOnly) {
             return Mono.<Void>fromRunnable(hold::requireValid).subscribeOn(Schedulers.boundedElastic());

@@ -1,6 +1,8 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockUnavailableException;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** A lease of several calls, one within the other: the last that ends closes it. Thread-safe. */
@@ -23,9 +25,27 @@ final class SharedLease {
         return holds.getAndUpdate(count -> count == 0 ? 0 : count + 1) > 0;
     }
 
+    /** Throws if the lease is known to be lost. To be called with a share. */
+    void requireNotLost() {
+        if (!lease.isValid()) {
+            try {
+                lease.ensure(Duration.ZERO);
+            } catch (LockUnavailableException inDoubt) {
+                return; // whoever closes it is told how that ended
+            }
+        }
+    }
+
+    /** Gives a share back. Throws if the lease is lost, whether or not it is the last. */
     void release() {
-        if (holds.decrementAndGet() == 0) {
-            lease.close();
+        try {
+            if (holds.get() > 1) {
+                requireNotLost();
+            }
+        } finally {
+            if (holds.decrementAndGet() == 0) {
+                lease.close();
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.spi.LockName;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.transaction.support.TransactionSynchronization;
@@ -15,7 +16,8 @@ final class ThreadTransactions implements CallTransactions {
 
     @Override
     public boolean isActive() {
-        return TransactionSynchronizationManager.isActualTransactionActive();
+        return TransactionSynchronizationManager.isActualTransactionActive()
+                && TransactionSynchronizationManager.isSynchronizationActive(); // not in listeners after the commit
     }
 
     @Override
@@ -23,8 +25,31 @@ final class ThreadTransactions implements CallTransactions {
         TransactionSynchronizationManager.registerSynchronization(new Release(hold));
     }
 
+    @Override
+    public Hold.@Nullable OfLease share(LockCall call) {
+        if (!isActive()) {
+            return null;
+        }
+        for (TransactionSynchronization each : TransactionSynchronizationManager.getSynchronizations()) {
+            if (each instanceof Release release && release.hold() instanceof Hold.OfLease own && own.retainFor(call)) {
+                return own;
+            }
+        }
+        return null;
+    }
+
     /** Checks the lease before the commit, and releases the lock after it. */
     private record Release(Hold hold) implements TransactionSynchronization {
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return this == other; // each share is given back: Spring keeps a set
+        }
+
+        @Override
+        public int hashCode() {
+            return System.identityHashCode(this);
+        }
+
         @Override
         public void beforeCommit(boolean readOnly) {
             hold.requireValid();

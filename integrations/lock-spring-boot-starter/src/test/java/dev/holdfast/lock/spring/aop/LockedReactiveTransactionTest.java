@@ -51,6 +51,18 @@ class LockedReactiveTransactionTest {
     }
 
     @Test
+    void nestedCalls_giveBackEachOfTheirShares() {
+        runner.run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            assertThat(jobs.mono(() -> jobs.mono(() -> Mono.just("x")))
+                            .as(operator::transactional)
+                            .block(PATIENCE))
+                    .isEqualTo("x");
+            assertThat(application.isFree("job")).isTrue();
+        });
+    }
+
+    @Test
     void commit_isRefused_ifTheLeaseWasLost() {
         runner.run(context -> {
             assertThatThrownBy(() -> context.getBean(Jobs.class)

@@ -15,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -136,6 +137,45 @@ class LockedStageTest {
             assertThat(application.isFree("job")).isFalse();
             innerWork.complete("inner");
             assertThat(inner.get().get(20, TimeUnit.SECONDS)).isEqualTo("inner");
+            assertThat(application.isFree("job")).isTrue();
+        });
+    }
+
+    @Test
+    void nestedCall_afterALoss_doesNotRun() {
+        runner.run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            AtomicInteger ran = new AtomicInteger();
+            CompletableFuture<String> outer = jobs.future(() -> {
+                application.lose(CurrentLease.require());
+                assertThatThrownBy(() -> jobs.plain(() -> (long) ran.incrementAndGet()))
+                        .isInstanceOf(LeaseLostException.class);
+                assertThatThrownBy(() -> jobs.future(() -> {
+                            ran.incrementAndGet();
+                            return null;
+                        }))
+                        .isInstanceOf(LeaseLostException.class);
+                return CompletableFuture.completedFuture("outer");
+            });
+            assertThat(outer).isCompletedExceptionally();
+            assertThat(ran).hasValue(0);
+            assertThat(application.isFree("job")).isTrue();
+        });
+    }
+
+    @Test
+    void loss_withinANestedCall_isThrownByThat() {
+        runner.run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            CompletableFuture<String> outer = jobs.future(() -> {
+                assertThatThrownBy(() -> jobs.plain(() -> {
+                            application.lose(CurrentLease.require());
+                            return 1L;
+                        }))
+                        .isInstanceOf(LeaseLostException.class);
+                return CompletableFuture.completedFuture("outer");
+            });
+            assertThat(outer).isCompletedExceptionally();
             assertThat(application.isFree("job")).isTrue();
         });
     }

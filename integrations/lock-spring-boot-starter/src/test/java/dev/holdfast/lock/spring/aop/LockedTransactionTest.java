@@ -9,9 +9,12 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.spring.CurrentLease;
 import dev.holdfast.lock.spring.LockTemplate;
 import dev.holdfast.lock.spring.Locked;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
@@ -27,6 +30,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.event.TransactionalEventListener;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -164,6 +168,49 @@ class LockedTransactionTest {
     }
 
     @Test
+    void listener_afterTheCommit_isLocked() {
+        application
+                .with(Listener.class)
+                .withUserConfiguration(Events.class)
+                .withConfiguration(AutoConfigurations.of(
+                        DataSourceAutoConfiguration.class,
+                        DataSourceTransactionManagerAutoConfiguration.class,
+                        JdbcTemplateAutoConfiguration.class,
+                        TransactionAutoConfiguration.class))
+                .withPropertyValues("spring.datasource.url=jdbc:h2:mem:" + System.nanoTime())
+                .run(context -> {
+                    Listener listener = context.getBean(Listener.class);
+                    context.getBean(TransactionTemplate.class)
+                            .executeWithoutResult(status -> context.publishEvent("stock"));
+                    assertThat(listener.names()).containsExactly("stock", "template");
+                    assertThat(application.isFree("stock")).isTrue();
+                    assertThat(application.isFree("template")).isTrue();
+                });
+    }
+
+    @Test
+    @Timeout(60)
+    void futures_oneAfterTheOther_withinATransaction_shareTheLease() {
+        runner.run(context -> {
+            Accounts accounts = accounts(context.getBean(Accounts.class));
+            TransactionTemplate transaction = context.getBean(TransactionTemplate.class);
+            CompletableFuture<String> result = transaction.execute(status -> {
+                CompletableFuture<String> first = accounts.future();
+                long token = accounts.lease().token();
+                assertThat(accounts.future(CompletableFuture.completedFuture("x")))
+                        .isCompletedWithValue("x");
+                accounts.incrementAlone();
+                assertThat(accounts.lease().token()).isEqualTo(token);
+                accounts.begun().complete("");
+                assertThat(application.isFree("account")).isFalse();
+                return first;
+            });
+            result.get(20, TimeUnit.SECONDS);
+            assertThat(application.isFree("account")).isTrue();
+        });
+    }
+
+    @Test
     void template_followsTheSameRules() {
         runner.run(context -> {
             LockTemplate template = context.getBean(LockTemplate.class);
@@ -237,6 +284,7 @@ class LockedTransactionTest {
         private final LockClient client;
         private volatile boolean freeAfterCommit;
         private volatile Lease lease;
+        private volatile CompletableFuture<String> begun;
 
         Accounts(JdbcTemplate jdbc, LockClient client) {
             this.jdbc = jdbc;
@@ -249,6 +297,10 @@ class LockedTransactionTest {
 
         public Lease lease() {
             return lease;
+        }
+
+        public CompletableFuture<String> begun() {
+            return begun;
         }
 
         public void create() {
@@ -299,7 +351,32 @@ class LockedTransactionTest {
         @Locked("account")
         public CompletableFuture<String> future() {
             lease = CurrentLease.require();
-            return new CompletableFuture<>();
+            begun = new CompletableFuture<>();
+            return begun;
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableTransactionManagement
+    static class Events {}
+
+    static class Listener {
+        private final LockTemplate template;
+        private final List<String> names = new CopyOnWriteArrayList<>();
+
+        Listener(LockTemplate template) {
+            this.template = template;
+        }
+
+        public List<String> names() {
+            return names;
+        }
+
+        @TransactionalEventListener
+        @Locked("#{#name}")
+        public void on(String name) {
+            names.add(CurrentLease.require().name());
+            template.run("template", lease -> names.add(lease.name()));
         }
     }
 
