@@ -69,6 +69,7 @@ public final class ClientThreads {
         List<String> names = Thread.getAllStackTraces().keySet().stream()
                 .filter(thread -> !before.contains(thread) && thread.isAlive())
                 .map(Thread::getName)
+                .filter(name -> !name.equals("CompletableFutureDelayScheduler")) // the JDK's own, one a process
                 .toList();
         long ours = names.stream().filter(name -> name.startsWith("holdfast")).count();
         System.out.println(when + " " + ours + " + " + (names.size() - ours) + " "

@@ -50,6 +50,9 @@ final class LeasesInOrder implements MultiLease {
     @Override
     public void ensure(Duration validity) {
         leases.forEach(lease -> lease.ensure(validity));
+        if (remaining().compareTo(validity) < 0) { // the first may have run on while the last was renewed
+            leases.forEach(lease -> lease.ensure(validity));
+        }
     }
 
     @Override

@@ -31,8 +31,10 @@ final class StandingElection implements Election {
     private static final Logger LOG = LoggerFactory.getLogger(Election.class);
     private static final long SHORTEST_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int LONGEST_BACK_OFF_DOUBLINGS = 6;
+    private static final long LONG_TERM_NANOS = TimeUnit.MINUTES.toNanos(1);
     private static final long PATIENCE_MILLIS = 10_000;
     private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
+    private static final Duration LONGEST_PAUSE = Duration.ofDays(365);
 
     private final LockClient client;
     private final DistributedLock lock;
@@ -96,7 +98,7 @@ final class StandingElection implements Election {
                 }
             }
             failures = failed ? failures + 1 : 0;
-            await(failed ? backOffNanos(failures) : pauseNanos());
+            await(Math.max(pauseNanos(), failed ? backOffNanos(failures) : 0));
         }
         finish();
     }
@@ -121,22 +123,14 @@ final class StandingElection implements Election {
         }
     }
 
-    /** False if the callback failed. */
+    /** False if the callback failed, or the leadership was soon over without being resigned. */
     private boolean lead(Lease lease) {
-        Term now = new Term(lease);
+        Term now = new Term(lease, stopTime, this::signal);
+        long beganNanos = System.nanoTime();
         lease.lost().thenRun(this::signal);
         Thread callback = daemon("-leader", () -> call(elected, now, "onElected"));
-        guarded(() -> {
-            resigning = false;
-            failed = false;
-            calling = callback;
-            term = now;
-        });
-        try {
-            callback.start();
-        } catch (Error noThread) {
-            term = null;
-            throw noThread;
+        if (!begin(now, callback)) {
+            return true;
         }
         awaitEnd(now);
         now.end();
@@ -154,7 +148,29 @@ final class StandingElection implements Election {
         mutex.lock();
         try {
             calling = null;
-            return !failed;
+            return !failed && (resigning || closed || System.nanoTime() - beganNanos > LONG_TERM_NANOS);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Starts the callback, unless the election was closed meanwhile. */
+    private boolean begin(Term now, Thread callback) {
+        mutex.lock();
+        try {
+            if (closed) {
+                return false;
+            }
+            resigning = false;
+            failed = false;
+            calling = callback;
+            term = now;
+            callback.start();
+            return true;
+        } catch (Error noThread) {
+            calling = null;
+            term = null;
+            throw noThread;
         } finally {
             mutex.unlock();
         }
@@ -178,7 +194,7 @@ final class StandingElection implements Election {
         mutex.lock();
         try {
             while (!closed && !resigning && !failed) {
-                long left = now.nanosUntilDanger(stopTime);
+                long left = now.nanosUntilDanger();
                 if (left <= 0) {
                     return;
                 }
@@ -311,7 +327,8 @@ final class StandingElection implements Election {
             if (!isLeader()) {
                 return false;
             }
-            pause = length.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : length;
+            Duration bounded = length.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : length;
+            pause = bounded.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : bounded;
             resigning = true;
             changed.signalAll();
             return true;

@@ -6,13 +6,22 @@ import dev.holdfast.lock.LossReason;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
-/** A leadership: a lease that stops counting before it ends. */
+/**
+ * A leadership: a lease that stops counting before it ends. Once seen invalid it stays so: a session in doubt may recover, but a
+ * leader that has seen it has stopped, and would never begin again.
+ */
 final class Term implements Leadership {
     private final Lease lease;
+    private final Duration stopTime;
+    private final Runnable seenInvalid;
     private volatile boolean ended;
 
-    Term(Lease lease) {
+    /** The store may have granted a shorter lease than was asked for: what is left of it bounds the time to stop. */
+    Term(Lease lease, Duration longestStopTime, Runnable seenInvalid) {
         this.lease = lease;
+        Duration half = lease.remaining().dividedBy(2);
+        this.stopTime = half.compareTo(longestStopTime) < 0 ? half : longestStopTime;
+        this.seenInvalid = seenInvalid;
     }
 
     /** From now on it does not count. */
@@ -21,8 +30,8 @@ final class Term implements Leadership {
     }
 
     /** How long to wait before looking again whether the lease is in danger; zero or less if it is. */
-    long nanosUntilDanger(Duration stopTime) {
-        return lease.remaining().minus(stopTime).toNanos();
+    long nanosUntilDanger() {
+        return isValid() ? lease.remaining().minus(stopTime).toNanos() : 0;
     }
 
     @Override
@@ -32,7 +41,11 @@ final class Term implements Leadership {
 
     @Override
     public boolean isValid() {
-        return !ended && lease.isValid();
+        if (!ended && !lease.isValid()) {
+            ended = true;
+            seenInvalid.run();
+        }
+        return !ended;
     }
 
     @Override
