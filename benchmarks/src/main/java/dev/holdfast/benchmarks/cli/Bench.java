@@ -16,6 +16,7 @@ import dev.holdfast.benchmarks.scenario.Scenario;
 import dev.holdfast.benchmarks.scenario.Scenarios;
 import dev.holdfast.benchmarks.scenario.WorkerGroup;
 import dev.holdfast.benchmarks.server.Store;
+import dev.holdfast.benchmarks.server.Stores;
 import dev.holdfast.benchmarks.worker.WorkerSettings;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -123,11 +124,11 @@ public final class Bench implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException, RunnerException {
-        List<String> stores = backends == null ? Store.NAMES : backends;
+        List<String> stores = backends == null ? Stores.NAMES : backends;
         for (String store : stores) {
-            if (!Store.NAMES.contains(store)) {
+            if (!Stores.NAMES.contains(store)) {
                 throw new ParameterException(
-                        spec.commandLine(), "no backend '" + store + "'; there are " + String.join(", ", Store.NAMES));
+                        spec.commandLine(), "no backend '" + store + "'; there are " + String.join(", ", Stores.NAMES));
             }
         }
         if (jmh) {
@@ -176,7 +177,7 @@ public final class Bench implements Callable<Integer> {
     /** All scenarios on one store, except the killed holders. */
     private void measure(String name, Path work) throws IOException, InterruptedException {
         List<WorkerGroup> groups = new ArrayList<>();
-        try (Store store = Store.start(name)) {
+        try (Store store = Stores.start(name)) {
             for (Candidate candidate : Candidates.of(name)) {
                 if (takes(candidate)) {
                     groups.add(new WorkerGroup(store, candidate, settings(work)));
@@ -215,7 +216,7 @@ public final class Bench implements Callable<Integer> {
         List<Store> running = new ArrayList<>();
         try {
             for (String store : stores) {
-                running.add(Store.start(store));
+                running.add(Stores.start(store));
             }
             Kills kills = new Kills(results, settings(work), this::progress);
             for (int round = 1; round <= plan().kills(); round++) {

@@ -1,19 +1,15 @@
 package dev.holdfast.benchmarks.server;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.Set;
 
 /** A server of a run, with the durability that it has by default. For the use of one thread. */
 public interface Store extends AutoCloseable {
 
-    /** All stores, in the order in which they are measured. */
-    List<String> NAMES = List.of("redis", "postgresql", "mariadb", "zookeeper", "etcd", "consul", "memcached");
-
     /**
      * The store's name.
      *
-     * @return one of {@link #NAMES}
+     * @return lower case, such as {@code redis}
      */
     String name();
 
@@ -49,25 +45,4 @@ public interface Store extends AutoCloseable {
 
     @Override
     void close();
-
-    /**
-     * Starts a store.
-     *
-     * @param name one of {@link #NAMES}
-     * @return the store, answering
-     * @throws IOException if it does not start
-     * @throws InterruptedException if interrupted
-     */
-    static Store start(String name) throws IOException, InterruptedException {
-        return switch (name) {
-            case "redis" -> RedisStore.start();
-            case "postgresql" -> DatabaseStore.postgresql();
-            case "mariadb" -> DatabaseStore.mariaDb();
-            case "zookeeper" -> ZooKeeperStore.start();
-            case "etcd" -> EtcdStore.start();
-            case "consul" -> ConsulStore.start();
-            case "memcached" -> MemcachedStore.start();
-            default -> throw new IllegalArgumentException("no store '" + name + "'; there are " + NAMES);
-        };
-    }
 }
