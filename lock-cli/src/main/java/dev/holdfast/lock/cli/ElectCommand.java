@@ -4,7 +4,9 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.cli.process.CommandFailedException;
 import dev.holdfast.lock.cli.process.PosixSignal;
 import dev.holdfast.lock.cli.process.Signals;
 import java.time.Duration;
@@ -12,7 +14,6 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,8 +44,6 @@ import picocli.CommandLine.Spec;
             "127:COMMAND is not found."
         })
 final class ElectCommand implements Callable<Integer> {
-    private static final int LONGEST_BACK_OFF = 32;
-
     @Spec
     private CommandSpec spec;
 
@@ -60,7 +59,7 @@ final class ElectCommand implements Callable<Integer> {
             defaultValue = "1s",
             description =
                     "The pause before this node stands again; doubled each time, up to 32 times, and short again after"
-                            + " COMMAND ran for longer than the pause. Default: ${DEFAULT-VALUE}.")
+                            + " COMMAND ran for longer than the last pause. Default: ${DEFAULT-VALUE}.")
     private Duration backOff = Duration.ofSeconds(1);
 
     @Parameters(index = "0", paramLabel = "NAME", description = "The lock's name, such as services/importer.")
@@ -76,50 +75,44 @@ final class ElectCommand implements Callable<Integer> {
     public Integer call() throws Exception {
         store.applyVerbosity();
         lease.grace();
-        Signals signals = Signals.receive();
-        LockRunner runner = new LockRunner(lease, signals, this::say);
-        try (LockClient client = store.connect()) {
+        Signals signals = Signals.receive(false);
+        try (Messages messages = new Messages(spec.commandLine());
+                LockClient client = store.connect(lease.lockOptions())) {
+            LockRunner runner = new LockRunner(lease, signals, messages);
             DistributedLock lock = runner.lock(client, name);
-            int pauses = 1;
+            BackOff pauses = new BackOff(backOff);
             while (true) {
-                long begun = System.nanoTime();
-                Integer status = standOnce(client, lock, runner);
+                Duration ran = standOnce(client, lock, runner, messages);
                 if (signals.asked().isPresent()) {
                     return signals.asked().get().status();
-                } else if (status != null && isUnusable(status)) {
-                    return status;
                 }
-                Duration pause = backOff.multipliedBy(pauses);
-                boolean ranWell = System.nanoTime() - begun > pause.toNanos();
-                pauses = ranWell ? 1 : Math.min(pauses * 2, LONGEST_BACK_OFF);
-                new CountDownLatch(1).await(pause.toMillis(), TimeUnit.MILLISECONDS); // a signal interrupts it
+                long pause = pauses.next(ran).toMillis();
+                new CountDownLatch(1).await(pause, TimeUnit.MILLISECONDS); // a signal interrupts it
             }
+        } catch (CommandFailedException e) {
+            Failures.say(spec.commandLine(), String.valueOf(e.getMessage()));
+            return e.status();
         } catch (InterruptedException e) {
             return signals.asked().map(PosixSignal::status).orElse(ExitStatus.SOFTWARE);
+        } catch (LockException e) { // connecting tells an interrupt in this way
+            return signals.asked().map(PosixSignal::status).orElseThrow(() -> e);
         }
     }
 
-    /** Waits to be elected and runs the command; null if the store failed meanwhile. */
-    private @Nullable Integer standOnce(LockClient client, DistributedLock lock, LockRunner runner)
-            throws InterruptedException {
+    /** Waits to be elected and runs the command; returns how long that ran, zero if the store failed meanwhile. */
+    private Duration standOnce(LockClient client, DistributedLock lock, LockRunner runner, Messages messages)
+            throws InterruptedException, CommandFailedException {
         Lease elected;
         try (Progress progress = Progress.start(client, name, spec.commandLine().getErr())) {
             elected = lock.acquire();
         } catch (LockUnavailableException | LeaseLostException e) {
-            say(e.getMessage() + "; trying again");
-            return null;
+            messages.accept(e.getMessage() + "; trying again");
+            return Duration.ZERO;
         }
-        say("elected, token " + elected.token());
+        long begun = System.nanoTime();
+        messages.accept("elected, token " + elected.token());
         int status = runner.run(elected, command);
-        say("the command ended with " + status);
-        return status;
-    }
-
-    private static boolean isUnusable(int status) {
-        return status == 126 || status == 127;
-    }
-
-    private void say(String message) {
-        Failures.say(spec.commandLine(), message);
+        messages.accept("the command ended with " + status);
+        return Duration.ofNanos(System.nanoTime() - begun);
     }
 }

@@ -28,7 +28,7 @@ final class LeaseOptions {
     @Option(
             names = "--max-hold",
             paramLabel = "DUR",
-            description = "End the command, as if the lease were lost, after this time. Default: none.")
+            description = "KILL the command by then, and TERM it --grace before. Default: none.")
     private @Nullable Duration maxHold;
 
     @Option(
@@ -36,7 +36,7 @@ final class LeaseOptions {
             paramLabel = "DUR",
             description =
                     "When the lease cannot be renewed, send TERM this long before its end. Default: 5s, or a third of a"
-                            + " shorter lease. The KILL comes before the lease ends: one second, or half of a shorter grace.")
+                            + " shorter lease or --max-hold. The KILL comes before the lease ends: one second, or half of a shorter grace.")
     private @Nullable Duration grace;
 
     @Option(
@@ -65,13 +65,18 @@ final class LeaseOptions {
     Duration grace() {
         Duration longest = lease.dividedBy(2);
         if (grace == null) {
-            Duration third = lease.dividedBy(3);
+            Duration shorter = maxHold != null && maxHold.compareTo(lease) < 0 ? maxHold : lease;
+            Duration third = shorter.dividedBy(3);
             return third.compareTo(GRACE) < 0 ? third : GRACE;
         }
         if (grace.compareTo(longest) > 0 || grace.isZero()) {
             throw new UsageException(
                     "--grace " + DurationText.of(grace) + " must be more than nothing, and at most half of"
                             + " the lease of " + DurationText.of(lease) + "; lengthen the lease");
+        }
+        if (maxHold != null && maxHold.compareTo(grace) <= 0) {
+            throw new UsageException("--max-hold " + DurationText.of(maxHold) + " must be longer than --grace "
+                    + DurationText.of(grace) + ", or the command gets TERM at once");
         }
         return grace;
     }

@@ -91,7 +91,7 @@ final class ListCommand implements Callable<Integer> {
         if (json) {
             out.println(ListingText.json(page));
         } else {
-            if (watch && Boolean.getBoolean("holdfast.terminal")) {
+            if (watch && Boolean.getBoolean("holdfast.terminal.out")) {
                 out.print(CLEAR_SCREEN);
             }
             ListingText.lines(page).forEach(out::println);

@@ -6,10 +6,12 @@ import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.cli.process.CommandFailedException;
 import dev.holdfast.lock.cli.process.GuardedProcess;
+import dev.holdfast.lock.cli.process.PosixSignal;
 import dev.holdfast.lock.cli.process.Signals;
 import dev.holdfast.lock.cli.process.Supervisor;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** What {@code run} and {@code elect} have in common: a program under a lease that was acquired. */
@@ -33,13 +35,21 @@ final class LockRunner {
         }
     }
 
-    /** Runs a program, and closes the lease when it has ended. Returns the exit status. */
-    int run(Lease lease, List<String> command) throws InterruptedException {
+    /**
+     * Runs a program, unless a signal asked us to end or the lease is over already, and closes the lease when it has ended.
+     * Returns the exit status.
+     */
+    int run(Lease lease, List<String> command) throws InterruptedException, CommandFailedException {
         try {
+            Optional<PosixSignal> asked = signals.asked();
+            if (asked.isPresent()) {
+                Thread.interrupted(); // or the release would not be sent
+                return asked.get().status();
+            } else if (!lease.isValid()) {
+                messages.accept("the lease ended before the command began");
+                return ExitStatus.LOST;
+            }
             return supervised(lease, command);
-        } catch (CommandFailedException e) {
-            messages.accept(String.valueOf(e.getMessage()));
-            return e.status();
         } finally {
             close(lease);
         }

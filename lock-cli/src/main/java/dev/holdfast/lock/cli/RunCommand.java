@@ -3,7 +3,9 @@ package dev.holdfast.lock.cli;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.cli.process.CommandFailedException;
 import dev.holdfast.lock.cli.process.PosixSignal;
 import dev.holdfast.lock.cli.process.Signals;
 import java.time.Duration;
@@ -98,21 +100,33 @@ final class RunCommand implements Callable<Integer> {
             throw new UsageException("-E must be from 0 to 255");
         }
         lease.grace();
-        Signals signals = Signals.receive();
-        LockRunner runner = new LockRunner(lease, signals, message -> Failures.say(spec.commandLine(), message));
-        try (LockClient client = store.connect()) {
+        Signals signals = Signals.receive(true);
+        try (Messages messages = new Messages(spec.commandLine());
+                LockClient client = store.connect(lease.lockOptions())) {
+            LockRunner runner = new LockRunner(lease, signals, messages);
             DistributedLock lock = runner.lock(client, name);
             Lease acquired;
             try (Progress progress =
                     Progress.start(client, name, spec.commandLine().getErr())) {
                 acquired = acquire(lock);
             } catch (LockTimeoutException e) {
-                Failures.say(spec.commandLine(), String.valueOf(e.getMessage()));
+                messages.accept(String.valueOf(e.getMessage()));
                 return busyStatus;
             }
-            return runner.run(acquired, command);
+            return run(runner, acquired, messages);
         } catch (InterruptedException e) {
             return signals.asked().map(PosixSignal::status).orElse(ExitStatus.SOFTWARE);
+        } catch (LockException e) { // connecting tells an interrupt in this way
+            return signals.asked().map(PosixSignal::status).orElseThrow(() -> e);
+        }
+    }
+
+    private int run(LockRunner runner, Lease acquired, Messages messages) throws InterruptedException {
+        try {
+            return runner.run(acquired, command);
+        } catch (CommandFailedException e) {
+            messages.accept(String.valueOf(e.getMessage()));
+            return e.status();
         }
     }
 

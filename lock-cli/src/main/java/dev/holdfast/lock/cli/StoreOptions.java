@@ -2,6 +2,7 @@ package dev.holdfast.lock.cli;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -49,10 +50,17 @@ final class StoreOptions {
         return connect(uri());
     }
 
+    /** The client's own lease is that of the lock: the session of ZooKeeper follows it. */
+    LockClient connect(LockOptions lock) {
+        return LockClient.connect(uri(), clientOptions().lockOptions(lock).build());
+    }
+
     LockClient connect(String address) {
+        return LockClient.connect(address, clientOptions().build());
+    }
+
+    private LockClientOptions.Builder clientOptions() {
         String user = System.getProperty("user.name", "");
-        return LockClient.connect(
-                address,
-                LockClientOptions.builder().who(who == null ? user : who).build());
+        return LockClientOptions.builder().who(who == null ? user : who);
     }
 }

@@ -26,6 +26,11 @@ final class CliRun implements AutoCloseable {
     }
 
     static CliRun start(String store, String... args) throws IOException {
+        return start(store, java(args));
+    }
+
+    /** What starts it. */
+    static List<String> java(String... args) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
@@ -35,7 +40,7 @@ final class CliRun implements AutoCloseable {
                 System.getProperty("java.class.path"),
                 Holdfast.class.getName()));
         command.addAll(List.of(args));
-        return start(store, command);
+        return command;
     }
 
     static CliRun start(String store, List<String> command) throws IOException {

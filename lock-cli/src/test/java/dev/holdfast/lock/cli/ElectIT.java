@@ -94,6 +94,28 @@ class ElectIT {
     }
 
     @Test
+    void commandsOwn127_doesNotEndTheCandidacy() throws Exception {
+        try (CliRun node = elect("own", "echo leads $HOLDFAST_TOKEN; exit 127")) {
+            node.await("elected twice", () -> node.out().lines().distinct().count() >= 2);
+        }
+    }
+
+    @Test
+    void hupToAStandby_doesNotEndIt() throws Exception {
+        try (CliRun first = elect("hup", SCRIPT)) {
+            token(first);
+            try (CliRun second = elect("hup", SCRIPT)) {
+                second.await("it stands", () -> redis.list("KEYS", "*{hup}*").size() > 1);
+                second.signal("HUP");
+                first.signal("TERM");
+                assertThat(token(second)).isPositive();
+                second.signal("TERM");
+                assertThat(second.status()).isEqualTo(143);
+            }
+        }
+    }
+
+    @Test
     void commandThatDoesNotExist_127() throws Exception {
         try (CliRun node = CliRun.start(
                 "redis://" + redis.host() + ":" + redis.port(), "elect", "missing", "--", "/no/such/command")) {

@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -122,6 +125,26 @@ class LossIT {
             redis.command("FLUSHALL");
             assertThat(run.status()).isEqualTo(79);
             assertThat(run.err()).contains("the lease is lost (REVOKED)");
+        }
+    }
+
+    @Test
+    void nobodyReadsOurMessages_theCommandIsKilledAllTheSame() throws Exception {
+        String script = "trap '' TERM; head -c 1000000 /dev/zero >&2 & echo $$; while :; do sleep 0.1; done";
+        List<String> command = CliRun.java("run", "--lease", "3s", "unread", "--", "sh", "-c", script);
+        ProcessBuilder builder = new ProcessBuilder(command); // its standard error is a pipe that nobody empties
+        builder.environment().put(StoreOptions.VARIABLE, "redis://" + redis.host() + ":" + redis.port());
+        Process run = builder.start();
+        try (BufferedReader out = run.inputReader()) {
+            ProcessHandle program =
+                    ProcessHandle.of(Long.parseLong(out.readLine())).orElseThrow();
+            redis.command("FLUSHALL");
+            program.onExit().get(60, TimeUnit.SECONDS);
+            assertThat(run.waitFor(60, TimeUnit.SECONDS)).isTrue();
+            assertThat(run.exitValue()).isEqualTo(79);
+        } finally {
+            run.descendants().forEach(ProcessHandle::destroyForcibly);
+            run.destroyForcibly();
         }
     }
 

@@ -3,8 +3,12 @@ package dev.holdfast.lock.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -97,6 +101,8 @@ class RunIT {
         assertThat(statusOf("run", "--lease", "soon", "name", "--", "true")).isEqualTo(64);
         assertThat(statusOf("run", "--lease", "1ms", "name", "--", "true")).isEqualTo(64);
         assertThat(statusOf("run", "--grace", "14s", "name", "--", "true")).isEqualTo(64);
+        assertThat(statusOf("run", "--grace", "2s", "--max-hold", "2s", "name", "--", "true"))
+                .isEqualTo(64);
         assertThat(statusOf("run", " ", "--", "true")).isEqualTo(64);
         assertThat(statusOf("run", "--store", "nosql:here", "name", "--", "true"))
                 .isEqualTo(78);
@@ -156,6 +162,32 @@ class RunIT {
             holder.type("\n");
             assertThat(holder.status()).isZero();
             assertThat(statusOf("run", "-n", "wait", "--", "true")).isZero();
+        }
+    }
+
+    @Test
+    void signalWhileConnecting_endsIt() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0);
+                CliRun run =
+                        run("run", "--store", "redis://127.0.0.1:" + silent.getLocalPort(), "name", "--", "true")) {
+            try (Socket connected = silent.accept()) {
+                run.signal("TERM");
+                assertThat(run.status()).as(run.err()).isEqualTo(143);
+            }
+        }
+    }
+
+    @Test
+    void nestedRun_keepsTheMarkOfTheOuterOne() throws Exception {
+        List<String> command =
+                new ArrayList<>(List.of("run", "outer", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\"; exec \"$@\"", "sh"));
+        command.addAll(CliRun.java("run", "inner", "--", "sh", "-c", "echo \"$HOLDFAST_RUN\""));
+        try (CliRun run = run(command.toArray(String[]::new))) {
+            assertThat(run.status()).isZero();
+            String[] marks = run.out().split("\n");
+            assertThat(marks).hasSize(2);
+            assertThat(marks[0]).isNotEmpty();
+            assertThat(marks[1]).startsWith(marks[0]).isNotEqualTo(marks[0]);
         }
     }
 

@@ -36,9 +36,9 @@ public final class GuardedProcess implements Guarded {
         String id = UUID.randomUUID().toString();
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
         builder.environment().putAll(variables);
-        builder.environment().put(MARK, id);
+        builder.environment().merge(MARK, id, (outer, own) -> outer + "," + own); // under another hold: both
         try {
-            return new GuardedProcess(builder.start(), MARK + "=" + id);
+            return new GuardedProcess(builder.start(), id);
         } catch (IOException e) {
             throw new CommandFailedException(command.get(0), e);
         }

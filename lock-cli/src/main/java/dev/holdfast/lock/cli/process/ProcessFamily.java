@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /**
  * A process and what it started.
@@ -35,8 +36,7 @@ final class ProcessFamily {
     /** The members that run, parents before their children. */
     List<ProcessHandle> members() {
         Map<Long, ProcessHandle> found = new TreeMap<>();
-        found.put(first.pid(), first);
-        first.descendants().forEach(handle -> found.put(handle.pid(), handle));
+        below().forEach(handle -> found.put(handle.pid(), handle));
         marked().forEach(handle -> {
             found.put(handle.pid(), handle);
             handle.descendants().forEach(below -> found.put(below.pid(), below));
@@ -47,8 +47,18 @@ final class ProcessFamily {
                 .toList();
     }
 
+    /** The first and its descendants; none if it has ended, since its id may be another's by now. */
+    private List<ProcessHandle> below() {
+        return first.isAlive()
+                ? Stream.concat(Stream.of(first), first.descendants()).toList()
+                : List.of();
+    }
+
     /** Sends a signal to all members; to those that they start meanwhile it does not, so a kill is repeated. */
     void signal(PosixSignal signal) {
+        if (signal == PosixSignal.KILL) {
+            below().forEach(ProcessHandle::destroyForcibly); // at once; the search below takes a while
+        }
         List<ProcessHandle> members = members();
         switch (signal) {
             case TERM -> members.forEach(ProcessHandle::destroy);

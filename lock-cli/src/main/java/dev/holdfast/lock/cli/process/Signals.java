@@ -16,20 +16,23 @@ import sun.misc.Signal;
 public final class Signals {
     private final ReentrantLock mutex = new ReentrantLock();
     private final Thread waiting;
+    private final boolean hupEnds;
     private @Nullable GuardedProcess program;
     private @Nullable PosixSignal asked;
 
-    private Signals(Thread waiting) {
+    private Signals(Thread waiting, boolean hupEnds) {
+        this.hupEnds = hupEnds;
         this.waiting = waiting;
     }
 
     /**
      * Begins to receive the signals TERM, INT and HUP.
      *
+     * @param hupEnds whether a HUP without a program asks to end; otherwise it is ignored
      * @return what came, and where it goes; from now on the calling thread is interrupted by a signal without a program
      */
-    public static Signals receive() {
-        Signals signals = new Signals(Thread.currentThread());
+    public static Signals receive(boolean hupEnds) {
+        Signals signals = new Signals(Thread.currentThread(), hupEnds);
         for (PosixSignal signal : List.of(PosixSignal.TERM, PosixSignal.INT, PosixSignal.HUP)) {
             Signal.handle(new Signal(signal.name()), received -> signals.came(signal));
         }
@@ -45,7 +48,8 @@ public final class Signals {
         mutex.lock();
         try {
             program = process;
-            if (asked != null && Thread.interrupted()) {
+            if (asked != null) {
+                Thread.interrupted(); // it has done its work
                 process.signal(asked);
             }
         } finally {
@@ -82,6 +86,9 @@ public final class Signals {
         mutex.lock();
         try {
             GuardedProcess process = program;
+            if (process == null && signal == PosixSignal.HUP && !hupEnds) {
+                return;
+            }
             if (asked == null && (process == null || signal != PosixSignal.HUP)) {
                 asked = signal;
             }

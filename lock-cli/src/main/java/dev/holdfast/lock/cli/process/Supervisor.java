@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  * prevent: this process or its machine stands still for longer than the lease.
  *
  * <p>A lease in doubt shows no validity, though what was confirmed before still holds; so the end that was last confirmed
- * counts, unless the lease is lost.
+ * counts, unless the lease is lost. It counts by both clocks: a machine that slept may show it only by the time of day.
  */
 public final class Supervisor {
     private static final long LONGEST_RESERVE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -65,6 +65,11 @@ public final class Supervisor {
             }
 
             @Override
+            public long wallNanos() {
+                return TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
+            }
+
+            @Override
             public void await(CompletableFuture<?> event, long nanos) throws InterruptedException {
                 try {
                     event.get(nanos, TimeUnit.NANOSECONDS);
@@ -75,6 +80,9 @@ public final class Supervisor {
         };
 
         long nanos();
+
+        /** The time of day, which somebody may set. */
+        long wallNanos();
 
         /** Waits for an event, but no longer than that. */
         void await(CompletableFuture<?> event, long nanos) throws InterruptedException;
@@ -110,8 +118,9 @@ public final class Supervisor {
         private final Guarded process;
         private final CompletableFuture<Integer> exit;
         private final CompletableFuture<?> lost;
-        private final long graceNanos = grace.toNanos();
+        private final long graceNanos;
         private long untilNanos;
+        private long untilWallNanos;
         private boolean terminated;
         private boolean killed;
 
@@ -120,7 +129,10 @@ public final class Supervisor {
             this.process = process;
             this.exit = process.exit();
             this.lost = lease.lost().toCompletableFuture();
-            this.untilNanos = timing.nanos() + lease.remaining().toNanos();
+            long granted = lease.remaining().toNanos();
+            this.graceNanos = Math.min(grace.toNanos(), granted / 2); // a store may grant less than asked for
+            this.untilNanos = timing.nanos() + granted;
+            this.untilWallNanos = timing.wallNanos() + granted;
         }
 
         Outcome run() throws InterruptedException {
@@ -146,11 +158,13 @@ public final class Supervisor {
                 return 0;
             }
             long now = timing.nanos();
-            long confirmed = now + lease.remaining().toNanos();
-            if (confirmed - untilNanos > 0) {
-                untilNanos = confirmed;
+            long wallNow = timing.wallNanos();
+            long confirmed = lease.remaining().toNanos();
+            if (confirmed > 0) {
+                untilNanos = now + confirmed;
+                untilWallNanos = wallNow + confirmed;
             }
-            return untilNanos - now;
+            return Math.min(untilNanos - now, untilWallNanos - wallNow);
         }
 
         /** Kept for the last, so that the program is dead, and not only dying, when the lease ends. */

@@ -101,6 +101,27 @@ class SupervisorTest {
     }
 
     @Test
+    void wallClockThatJumps_endsTheProgram_thoughNothingIsLost() throws Exception {
+        world.renewsUntil(20);
+        world.at(21, () -> world.jumped = TimeUnit.SECONDS.toNanos(60));
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).first().asString().startsWith("KILL at 21.");
+        assertThat(outcome.lost()).isTrue();
+    }
+
+    @Test
+    void storeThatGrantsLessThanAskedFor_graceIsAtMostHalfOfIt() throws Exception {
+        world.until = TimeUnit.SECONDS.toNanos(4);
+        world.program.ignoresTerm = false;
+
+        supervise(false);
+
+        assertThat(world.program.signals).containsExactly("TERM at 2.0");
+    }
+
+    @Test
     void ignoredLoss_isToldOnceAndEndsNothing() throws Exception {
         world.at(15, () -> world.lost.complete(LossReason.EXPIRED));
         world.at(40, () -> world.program.ends(3));
@@ -135,6 +156,7 @@ class SupervisorTest {
         final Program program = new Program(this);
         long now;
         long until = TimeUnit.SECONDS.toNanos(15);
+        long jumped;
         boolean doubted;
 
         record Event(long nanos, Runnable action) {}
@@ -156,6 +178,11 @@ class SupervisorTest {
         }
 
         @Override
+        public long wallNanos() {
+            return now + jumped;
+        }
+
+        @Override
         public void await(CompletableFuture<?> event, long nanos) throws InterruptedException {
             long end = now + nanos;
             assertThat(end).as("endless").isLessThan(TimeUnit.HOURS.toNanos(1));
@@ -173,7 +200,7 @@ class SupervisorTest {
 
         @Override
         public Duration remaining() {
-            return doubted || lost.isDone() ? Duration.ZERO : Duration.ofNanos(Math.max(0, until - now));
+            return doubted || lost.isDone() ? Duration.ZERO : Duration.ofNanos(Math.max(0, until - now - jumped));
         }
 
         @Override
