@@ -52,7 +52,12 @@ final class StoreOptions {
 
     /** The client's own lease is that of the lock: the session of ZooKeeper follows it. */
     LockClient connect(LockOptions lock) {
-        return LockClient.connect(uri(), clientOptions().lockOptions(lock).build());
+        try {
+            return LockClient.connect(uri(), clientOptions().lockOptions(lock).build());
+        } catch (IllegalArgumentException leaseOrAddress) {
+            return connect(
+                    uri()); // a lease that the store cannot keep is refused where the lock is asked for, by its name
+        }
     }
 
     LockClient connect(String address) {
