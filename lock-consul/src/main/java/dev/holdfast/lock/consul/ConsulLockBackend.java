@@ -30,6 +30,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>What if the reply to an attempt is lost? The next attempt finds the key, and reads whether it is its own.
  *   <li>What if an attempt arrives after its abandonment? Each attempt checks its session's epoch, and an abandonment with
  *       unanswered attempts begins a new one first. A late attempt changes nothing.
+ *   <li>What if a session is ended early, by an operator or an agent that leaves? The lock-delay keeps others away, except for an
+ *       attempt that has passed the leader's check of the delay and is not committed yet: it is granted at once, while the first
+ *       holder still counts itself valid. Its token is higher. An end by the TTL has no such gap.
  *   <li>What can the store forget? What a majority has written, nothing; a development agent forgets everything.
  * </ol>
  */

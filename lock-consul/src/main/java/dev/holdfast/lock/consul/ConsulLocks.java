@@ -128,7 +128,8 @@ public final class ConsulLocks {
         /**
          * Sets for how long Consul keeps a lock from everybody after the holder's session has ended without a release: by
          * its TTL, by an operator, or because the agent's node has left. By default it is the lease, at most 60 s: then a
-         * holder whose session was ended early has noticed, or its lease is over, before the next one is granted. A shorter
+         * holder whose session was ended early has noticed, or its lease is over, before the next one is granted (an attempt
+         * that is being committed at that very moment is the exception, see docs/consul.md). A shorter
          * time hands the locks of crashed holders over earlier, and is safe if nothing but the TTL ends sessions. A release
          * has no lock-delay.
          *
