@@ -41,10 +41,6 @@ final class ConsulAttempts {
 
     private CompletableFuture<AcquireResult> attempt(
             AcquireRequest request, long startNanos, Deadline deadline, int triesLeft) {
-        if (triesLeft == 0) {
-            return CompletableFuture.failedFuture(
-                    new LockUnavailableException("Consul ended each new session at once; see what destroys sessions"));
-        }
         return sessions.usable(request.leaseMillis(), request.identity(), deadline)
                 .thenCompose(session -> send(request, session, startNanos, deadline, triesLeft));
     }
@@ -72,7 +68,7 @@ final class ConsulAttempts {
                 })
                 .thenCompose(outcome -> {
                     if (!outcome.done()) {
-                        return refused(request, session, outcome, startNanos, deadline, triesLeft);
+                        return refused(request, sent, outcome, startNanos, deadline, triesLeft);
                     }
                     long index = outcome.written(keys.lock(id.name())).createIndex();
                     return granted(request, sent, new ConsulHold(id, session, index), renewal, startNanos);
@@ -104,7 +100,9 @@ final class ConsulAttempts {
         }
         return renewal.handle((renewed, failure) -> {
             long leaseMillis = hold.session().leftMillis(startNanos);
-            if (leaseMillis <= 0 || hold.session().hasEnded()) {
+            if (leaseMillis <= 0
+                    || Boolean.FALSE.equals(renewed)
+                    || hold.session().hasEnded()) {
                 throw new LockUnavailableException("its session could not be renewed in time; try again", failure);
             }
             return new AcquireResult.Granted(new Grant(request.acquisition(), hold.index(), leaseMillis, hold));
@@ -113,11 +111,12 @@ final class ConsulAttempts {
 
     private CompletableFuture<AcquireResult> refused(
             AcquireRequest request,
-            ConsulSession session,
+            Acquisitions.Sent sent,
             Transaction.Outcome outcome,
             long startNanos,
             Deadline deadline,
             int triesLeft) {
+        ConsulSession session = sent.session();
         if (outcome.refusals().containsKey(ABSENCE)) {
             return acquisitions.mayHold(request.acquisition())
                     ? lookAtHolder(request, startNanos, deadline)
@@ -128,11 +127,15 @@ final class ConsulAttempts {
         }
         if (outcome.says("invalid session")) {
             sessions.ended(session);
-            return attempt(request, startNanos, deadline, triesLeft - 1);
-        }
-        if (outcome.refusals().containsKey(EPOCH)) {
-            return sessions.newEpoch(session, deadline)
-                    .thenCompose(there -> attempt(request, startNanos, deadline, triesLeft - 1));
+            if (triesLeft > 1) {
+                return attempt(request, startNanos, deadline, triesLeft - 1);
+            }
+        } else if (outcome.refusals().containsKey(EPOCH) && triesLeft > 1) {
+            // Only if nobody has made one meanwhile: each one refuses the attempts that are under way.
+            CompletableFuture<Boolean> known = session.epoch() == sent.epoch()
+                    ? sessions.newEpoch(session, deadline)
+                    : CompletableFuture.completedFuture(true);
+            return known.thenCompose(there -> attempt(request, startNanos, deadline, triesLeft - 1));
         }
         return CompletableFuture.failedFuture(new LockUnavailableException(
                 "Consul refuses the transaction: " + outcome.refusals().values() + "; try again"));

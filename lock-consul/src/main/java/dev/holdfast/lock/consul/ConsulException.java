@@ -23,9 +23,9 @@ final class ConsulException extends IOException {
         return String.valueOf(getMessage());
     }
 
-    /** Whether Consul has refused the request before it did anything. */
+    /** Whether Consul has refused the request before it did anything; not known of a transaction that failed somehow. */
     boolean changedNothing() {
-        return status >= 400 && status < 500;
+        return status >= 400 && status < 500 && status != Reply.CONFLICT;
     }
 
     private static String shortened(String body) {

@@ -15,7 +15,6 @@ final class ConsulFailures {
     private static final String TRY_AGAIN = "the outcome is unknown, try again";
     private static final int BAD_REQUEST = 400;
     private static final int UNAUTHORIZED = 401;
-    private static final int FORBIDDEN = 403;
 
     static final FailureTranslator TRANSLATOR = new FailureTranslator("Consul", ConsulFailures::remedy);
 
@@ -51,7 +50,7 @@ final class ConsulFailures {
     private static Remedy remedy(ConsulException answer) {
         String said = answer.said();
         return switch (answer.status()) {
-            case UNAUTHORIZED, FORBIDDEN ->
+            case UNAUTHORIZED, Reply.FORBIDDEN ->
                 new Remedy.Configuration(
                         "Consul refuses it: " + said,
                         "give its token the rules key_prefix \"<prefix>\" and session_prefix \"\", both with policy write");

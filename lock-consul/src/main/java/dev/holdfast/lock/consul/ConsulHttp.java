@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConsulHttp {
     private static final int REQUESTS_AT_ONCE = 64;
+    /** For the rest of an answer whose headers came just in time. */
+    private static final long BODY_MILLIS = 500;
 
     /** Null when closed, so that the garbage collector can end the threads of an HTTP client before Java 21. */
     private volatile @Nullable ConsulConnection connection;
@@ -48,7 +51,7 @@ final class ConsulHttp {
     /** A request that has not begun when its time is over has not been made, and says so by {@link NotSentException}. */
     private CompletableFuture<Reply> inTurn(String method, String path, String body, Deadline deadline) {
         CompletableFuture<Reply> result = new CompletableFuture<>();
-        gate.enter(() -> {
+        gate.enter(deadline.first(), () -> {
             if (connection == null) {
                 result.completeExceptionally(new LockUnavailableException("its client is closed"));
                 return false;
@@ -81,13 +84,24 @@ final class ConsulHttp {
             return open.client().sendAsync(request, HttpResponse.BodyHandlers.ofString());
         });
         underWay.add(exchange);
-        CompletableFuture<Reply> reply = exchange.thenApply(ConsulHttp::reply);
+        // A future of our own: those of the HTTP client, when cancelled, fail by something else first.
+        CompletableFuture<Reply> reply = new CompletableFuture<>();
+        exchange.whenComplete((response, failure) -> {
+            if (failure == null) {
+                reply.complete(reply(response));
+            } else {
+                reply.completeExceptionally(failure);
+            }
+        });
+        // The HTTP client's own time-out ends with the headers.
+        reply.orTimeout(timeoutMillis + BODY_MILLIS, TimeUnit.MILLISECONDS);
         reply.whenComplete((answer, failure) -> {
             underWay.remove(exchange);
-            if (failure != null || answer.status() >= 500) {
+            boolean cancelled = reply.isCancelled() || connection == null; // by us: no fault of the agent
+            if (!cancelled && (failure != null || answer.status() >= 500)) {
                 agent.compareAndSet(number, (number + 1) % open.agents().size());
             }
-            if (reply.isCancelled()) {
+            if (failure != null) {
                 exchange.cancel(true);
             }
         });

@@ -85,19 +85,21 @@ final class ConsulLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        return translated("abandon", removals.abandon(acquisition, Deadline.in(timeoutMillis)));
+        return translated(
+                "abandon",
+                removals.abandon(acquisition, Deadline.in(timeoutMillis).goingFirst()));
     }
 
     /** What a lost grant may have left is removed in the background. */
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        CompletableFuture<List<RenewResult>> results =
-                translated("renew", renewal.renew(grants, Deadline.in(timeoutMillis)));
+        CompletableFuture<List<RenewResult>> results = translated(
+                "renew", renewal.renew(grants, Deadline.in(timeoutMillis).goingFirst()));
         return results.whenComplete((answers, failure) -> {
             for (int i = 0; answers != null && i < answers.size(); i++) {
                 ConsulHold hold = ConsulHold.of(grants.get(i));
                 if (answers.get(i) instanceof RenewResult.Lost && hold != null) {
-                    removals.lost(hold, Deadline.in(timeoutMillis));
+                    removals.lost(hold, Deadline.in(timeoutMillis).goingFirst());
                 }
             }
         });
@@ -108,7 +110,9 @@ final class ConsulLockBackend implements LockBackend {
         ConsulHold hold = ConsulHold.of(grant);
         return hold == null
                 ? CompletableFuture.completedFuture(ReleaseResult.NOT_HELD)
-                : translated("release", removals.release(hold, Deadline.in(timeoutMillis)));
+                : translated(
+                        "release",
+                        removals.release(hold, Deadline.in(timeoutMillis).goingFirst()));
     }
 
     @Override

@@ -24,8 +24,9 @@ final class ConsulRemovals {
         AcquisitionId id = hold.acquisition();
         Acquisitions.Traces traces = acquisitions.traces(id);
         CompletableFuture<Boolean> wasHeld = traces.unanswered().isEmpty()
-                ? held.delete(id.name(), hold.index(), deadline)
-                : endUnanswered(id, NONE, traces.unanswered(), deadline).thenApply(index -> index == hold.index());
+                ? delete(hold, deadline)
+                : endUnanswered(id, hold.index(), traces.unanswered(), deadline)
+                        .thenApply(index -> index == hold.index());
         return wasHeld.thenApply(released -> {
             acquisitions.ended(id);
             return released ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
@@ -40,9 +41,18 @@ final class ConsulRemovals {
         }
         ConsulHold hold = traces.hold();
         CompletableFuture<?> ended = traces.unanswered().isEmpty() && hold != null
-                ? held.delete(id.name(), hold.index(), deadline)
-                : endUnanswered(id, NONE, traces.unanswered(), deadline);
+                ? delete(hold, deadline)
+                : endUnanswered(id, hold == null ? NONE : hold.index(), traces.unanswered(), deadline);
         return ended.thenAccept(any -> acquisitions.ended(id));
+    }
+
+    /** False if the key was not as it should be; one that was changed by hand is removed too. */
+    private CompletableFuture<Boolean> delete(ConsulHold hold, Deadline deadline) {
+        AcquisitionId id = hold.acquisition();
+        return held.delete(id.name(), hold.index(), deadline)
+                .thenCompose(deleted -> deleted
+                        ? CompletableFuture.completedFuture(true)
+                        : endUnanswered(id, hold.index(), List.of(), deadline).thenApply(index -> false));
     }
 
     /**

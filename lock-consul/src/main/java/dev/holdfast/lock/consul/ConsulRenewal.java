@@ -83,15 +83,16 @@ final class ConsulRenewal {
             return new RenewResult.Lost(LossReason.REVOKED, "it is not this client's grant");
         }
         RenewResult wrong = Objects.requireNonNull(checks.get(hold)).join();
-        if (wrong instanceof RenewResult.Lost) {
-            return wrong;
-        }
+        boolean lost = wrong instanceof RenewResult.Lost;
         try {
             if (!Objects.requireNonNull(renewals.get(hold.session())).join()) {
-                return new RenewResult.Lost(LossReason.SESSION_LOST, "Consul has ended its " + hold.session());
+                // With a session its keys end: a key that is intact contradicts that.
+                return lost
+                        ? new RenewResult.Lost(LossReason.SESSION_LOST, "Consul has ended its " + hold.session())
+                        : new RenewResult.Unknown("Consul does not find its " + hold.session(), null);
             }
         } catch (RuntimeException e) {
-            return unknown(e);
+            return lost && wrong != null ? wrong : unknown(e);
         }
         if (wrong != null) {
             return wrong;

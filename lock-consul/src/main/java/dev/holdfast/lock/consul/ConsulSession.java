@@ -2,6 +2,7 @@ package dev.holdfast.lock.consul;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +18,7 @@ final class ConsulSession {
     private final long ttlMillis;
     private volatile long confirmedNanos;
     private volatile boolean ended;
-    private volatile long epoch = NO_EPOCH;
+    private final AtomicLong epoch = new AtomicLong(NO_EPOCH);
     private final AtomicReference<@Nullable CompletableFuture<Boolean>> newEpoch = new AtomicReference<>();
 
     ConsulSession(String id, long ttlMillis, long createdNanos) {
@@ -57,11 +58,12 @@ final class ConsulSession {
 
     /** What an attempt has to find, so that it is not late. */
     long epoch() {
-        return epoch;
+        return epoch.get();
     }
 
-    void epoch(long index) {
-        epoch = index;
+    /** Answers to two writes may come in any order. */
+    void raiseEpoch(long index) {
+        epoch.accumulateAndGet(index, Math::max);
     }
 
     AtomicReference<@Nullable CompletableFuture<Boolean>> newEpoch() {

@@ -3,14 +3,20 @@ package dev.holdfast.lock.consul;
 import java.util.concurrent.TimeUnit;
 
 /**
- * When a call of the engine has to be answered, however many requests it makes. Immutable.
+ * When a call of the engine has to be answered, however many requests it makes, and whether those go first. Immutable.
  *
  * @param nanos by {@link System#nanoTime}
+ * @param first whether its requests go before those that acquire: what keeps or ends locks must not wait behind them
  */
-record Deadline(long nanos) {
+record Deadline(long nanos, boolean first) {
 
     static Deadline in(long millis) {
-        return new Deadline(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis));
+        return new Deadline(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), false);
+    }
+
+    /** The same time; its requests go first. */
+    Deadline goingFirst() {
+        return new Deadline(nanos, true);
     }
 
     /** At least 1, so that a late request still has a time-out. */

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 record Reply(int status, long index, String body) {
     static final int OK = 200;
+    static final int FORBIDDEN = 403;
     static final int NOT_FOUND = 404;
     static final int CONFLICT = 409;
 

@@ -6,12 +6,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 
 /**
- * Lets so many requests be under way at once; the others wait in line. An agent closes the connections of a client that has
+ * Lets so many requests be under way at once; the others wait in line, or in the one that goes first. An agent closes the connections of a client that has
  * more than 200, and HTTP/1.1 needs one for each request. Thread-safe; never blocks.
  */
 final class RequestGate {
     private final ReentrantLock lock = new ReentrantLock();
+    private final Queue<BooleanSupplier> firstLine = new ArrayDeque<>();
     private final Queue<BooleanSupplier> line = new ArrayDeque<>();
+    private boolean beginning;
     private int free;
 
     RequestGate(int size) {
@@ -21,22 +23,17 @@ final class RequestGate {
     /**
      * Begins it now, or when others have left.
      *
+     * @param first whether it goes before those that are not
      * @param request returns false if it need not begin any more; then it is out again
      */
-    void enter(BooleanSupplier request) {
+    void enter(boolean first, BooleanSupplier request) {
         lock.lock();
         try {
-            if (free == 0) {
-                line.add(request);
-                return;
-            }
-            free--;
+            (first ? firstLine : line).add(request);
         } finally {
             lock.unlock();
         }
-        if (!request.getAsBoolean()) {
-            leave();
-        }
+        begin();
     }
 
     /** Whether one more may come in at once; the caller leaves again. */
@@ -55,21 +52,51 @@ final class RequestGate {
 
     /** One request has ended. */
     void leave() {
-        while (true) { // no recursion: thousands in the line may be out of time
+        lock.lock();
+        try {
+            free++;
+        } finally {
+            lock.unlock();
+        }
+        begin();
+    }
+
+    /** One thread at a time, and no recursion: thousands in the line may be out of time, or fail at once. */
+    private void begin() {
+        boolean left = false;
+        lock.lock();
+        try {
+            if (beginning) {
+                return; // whoever begins others, this thread perhaps, sees what has changed
+            }
+            beginning = true;
+        } finally {
+            lock.unlock();
+        }
+        while (true) {
             BooleanSupplier next;
             lock.lock();
             try {
-                next = line.poll();
+                free += left ? 1 : 0;
+                Queue<BooleanSupplier> from = firstLine.isEmpty() ? line : firstLine;
+                next = free == 0 ? null : from.poll();
                 if (next == null) {
-                    free++;
+                    beginning = false;
                     return;
                 }
+                free--;
             } finally {
                 lock.unlock();
             }
-            if (next.getAsBoolean()) {
-                return;
-            }
+            left = !begins(next);
+        }
+    }
+
+    private static boolean begins(BooleanSupplier request) {
+        try {
+            return request.getAsBoolean();
+        } catch (RuntimeException e) {
+            return false; // requests report their failures themselves; the gate must go on
         }
     }
 }

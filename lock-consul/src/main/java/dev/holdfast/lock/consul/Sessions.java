@@ -103,12 +103,11 @@ final class Sessions {
         return all.get(id);
     }
 
-    /** Renews it; false if Consul does not have it any more. */
+    /** Renews it; false if Consul says that it does not have it any more, which a transaction has to confirm. */
     CompletableFuture<Boolean> renew(ConsulSession session, Deadline deadline) {
         long sentNanos = System.nanoTime();
         return http.put("/v1/session/renew/" + session.id(), "", deadline).thenApply(reply -> {
             if (Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)).status() == Reply.NOT_FOUND) {
-                ended(session);
                 return false;
             }
             session.confirmed(sentNanos);
@@ -131,17 +130,22 @@ final class Sessions {
         String value =
                 Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
         Transaction write = new Transaction().lock(keys.epoch(session.id()), session.id(), value);
-        transact(write, false, deadline).whenComplete((outcome, failure) -> {
-            if (failure == null && outcome.done()) {
-                session.epoch(outcome.written(keys.epoch(session.id())).modifyIndex());
-            } else if (failure == null) {
-                ended(session);
-            }
+        transact(write, false, deadline.goingFirst()).whenComplete((outcome, failure) -> {
+            // Before the epoch rises: whoever sends an attempt with the new epoch and then asks for a newer one must
+            // not be
+            // given this one.
             session.newEpoch().set(null);
-            if (failure == null) {
-                result.complete(outcome.done());
-            } else {
+            if (failure != null) {
                 result.completeExceptionally(failure);
+            } else if (outcome.done()) {
+                session.raiseEpoch(outcome.written(keys.epoch(session.id())).modifyIndex());
+                result.complete(true);
+            } else if (outcome.says("invalid session")) {
+                ended(session);
+                result.complete(false);
+            } else {
+                result.completeExceptionally(new ConsulException(
+                        Reply.CONFLICT, outcome.refusals().values().toString()));
             }
         });
         return result;
@@ -157,7 +161,7 @@ final class Sessions {
 
     CompletableFuture<Transaction.Outcome> transact(Transaction transaction, boolean read, Deadline deadline) {
         return http.put(read ? "/v1/txn?consistent" : "/v1/txn", transaction.body(), deadline)
-                .thenApply(reply -> Transaction.Outcome.of(Failing.run(() -> reply.expect(Reply.OK, Reply.CONFLICT))));
+                .thenApply(reply -> Failing.run(() -> Transaction.Outcome.of(reply.expect(Reply.OK, Reply.CONFLICT))));
     }
 
     /** Consul has said that it does not have it. */
@@ -169,7 +173,7 @@ final class Sessions {
     /** Ends all, and with them what may still be held on them. */
     CompletableFuture<Void> close(Deadline deadline) {
         return CompletableFuture.allOf(all.keySet().stream()
-                .map(id -> http.put("/v1/session/destroy/" + id, "", deadline))
+                .map(id -> http.put("/v1/session/destroy/" + id, "", deadline.goingFirst()))
                 .toArray(CompletableFuture<?>[]::new));
     }
 }

@@ -7,11 +7,22 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /** A transaction of Consul: all of its operations are carried out, or none. Not thread-safe. */
 final class Transaction {
     /** What one transaction may have in all supported versions. */
     static final int MAX_OPERATIONS = 64;
+
+    /** Consul answers this like a condition that does not hold. Names of keys have no blanks. */
+    private static final Pattern DENIED = Pattern.compile("Permission denied|ACL not found");
+
+    /** What Consul says of conditions that do not hold. */
+    private static final Pattern REFUSED = Pattern.compile("^key .* exists$"
+            + "|^failed (index check for|to check index,) key "
+            + "|^failed to delete key .*, index is stale$"
+            + "|^failed to lock key .*(, lock is already held| due to lock delay)$"
+            + "|^invalid session");
 
     private final JsonArray operations = new JsonArray();
 
@@ -64,7 +75,12 @@ final class Transaction {
      */
     record Outcome(List<Reply.Entry> entries, Map<Integer, String> refusals) {
 
-        static Outcome of(Reply reply) {
+        /**
+         * Reads an answer.
+         *
+         * @throws ConsulException if Consul has not judged the conditions: the token lacks a right, or anything unknown
+         */
+        static Outcome of(Reply reply) throws ConsulException {
             JsonObject json = reply.json().getAsJsonObject();
             List<Reply.Entry> entries = new ArrayList<>();
             for (JsonElement result : list(json, "Results")) {
@@ -75,8 +91,15 @@ final class Transaction {
                 JsonObject each = error.getAsJsonObject();
                 refusals.put(each.get("OpIndex").getAsInt(), each.get("What").getAsString());
             }
-            if (reply.status() == Reply.CONFLICT && refusals.isEmpty()) {
-                throw new IllegalStateException("a refused transaction without a reason");
+            for (String what : refusals.values()) {
+                if (DENIED.matcher(what).find()) {
+                    throw new ConsulException(Reply.FORBIDDEN, what);
+                }
+            }
+            boolean allKnown = refusals.values().stream()
+                    .allMatch(what -> REFUSED.matcher(what).find());
+            if (!allKnown || (reply.status() == Reply.CONFLICT && refusals.isEmpty())) {
+                throw new ConsulException(reply.status(), reply.body());
             }
             return new Outcome(entries, refusals);
         }

@@ -10,6 +10,10 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import dev.holdfast.lock.testkit.ConnectionTranscript;
 import dev.holdfast.lock.testkit.server.ConsulServer;
@@ -28,6 +32,8 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -137,6 +143,52 @@ final class ConsulAccessTest {
                 locks.lock("orders").acquire().close();
             }
         }
+    }
+
+    /** Consul answers such a transaction as it answers one whose conditions do not hold. */
+    @Test
+    void right_isTakenAway_whileALockIsHeld_isAConfigurationFault() throws Exception {
+        try (ConsulServer server = ConsulServer.startWithAcl(MANAGEMENT)) {
+            setUpToken(server);
+            ConsulConnection connection = new ConsulConnection(
+                    HttpClient.newHttpClient(),
+                    List.of(URI.create("http://127.0.0.1:" + server.agent().port())),
+                    () -> TOKEN,
+                    () -> {});
+            try (ConsulLockBackend backend =
+                    new ConsulLockBackend(connection, new ConsulKeys("shop/locks/"), Duration.ofSeconds(1), null)) {
+                Grant held = BackendDriver.acquire(backend, "orders", 60_000);
+                changeRules(server, "key_prefix \\\"shop/locks/\\\" { policy = \\\"read\\\" }");
+
+                assertThatThrownBy(() -> BackendDriver.acquire(backend, "other", 60_000))
+                        .hasRootCauseMessage("Permission denied")
+                        .satisfies(failure -> assertThat(trace(failure))
+                                .contains("LockConfigurationException")
+                                .contains("policy write"));
+                assertThatThrownBy(() -> BackendDriver.release(backend, held)).hasRootCauseMessage("Permission denied");
+                assertThat(BackendDriver.renew(backend, held)).isInstanceOf(RenewResult.Renewed.class);
+
+                changeRules(server, "");
+                assertThat(BackendDriver.renew(backend, held)).isInstanceOf(RenewResult.Unknown.class);
+
+                changeRules(server, "key_prefix \\\"shop/locks/\\\" { policy = \\\"write\\\" }");
+                assertThat(BackendDriver.renew(backend, held)).isInstanceOf(RenewResult.Renewed.class);
+                assertThat(BackendDriver.release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
+            }
+        }
+    }
+
+    /** Those on keys; sessions stay allowed. */
+    private static void changeRules(ConsulServer server, String onKeys) throws IOException {
+        String policy = server.agent().request("GET", "/v1/acl/policy/name/locks", "");
+        Matcher id = Pattern.compile("\"ID\":\\s*\"([^\"]+)\"").matcher(policy);
+        assertThat(id.find()).as(policy).isTrue();
+        server.agent()
+                .request(
+                        "PUT",
+                        "/v1/acl/policy/" + id.group(1),
+                        "{\"Name\": \"locks\", \"Rules\": \"" + onKeys
+                                + " session_prefix \\\"\\\" { policy = \\\"write\\\" }\"}");
     }
 
     @Test

@@ -180,6 +180,20 @@ final class ConsulSessionTest {
         assertThat(BackendDriver.acquire(other, name).token()).isGreaterThan(held.token());
     }
 
+    /** The same, if the client finds out by its release. */
+    @Test
+    void keyChangedByHand_doesNotStayAfterARelease() throws Exception {
+        Grant alive = BackendDriver.acquire(holder, name + "-alive", LEASE_MILLIS);
+        Grant held = BackendDriver.acquire(holder, name, LEASE_MILLIS);
+        fixture.server().agent().request("PUT", ConsulKeys.path(ConsulFixture.KEYS.lock(name)), "by hand");
+
+        assertThat(release(holder, held)).isEqualTo(ReleaseResult.NOT_HELD);
+
+        assertThat(fixture.entries(name)).as("what is left of the lock").isZero();
+        assertThat(renew(holder, alive)).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(BackendDriver.acquire(other, name).token()).isGreaterThan(held.token());
+    }
+
     /** The session lives on by its other locks; what an abandoned attempt does late would live as long. */
     @Test
     void lateAttempt_onASessionThatIsKeptAlive_takesNothing() throws Exception {

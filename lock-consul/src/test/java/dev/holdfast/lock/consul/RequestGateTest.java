@@ -15,7 +15,7 @@ final class RequestGateTest {
         List<Integer> begun = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             int number = i;
-            gate.enter(() -> begun.add(number));
+            gate.enter(false, () -> begun.add(number));
         }
         assertThat(begun).containsExactly(0, 1);
         assertThat(gate.tryEnter()).isFalse();
@@ -35,9 +35,9 @@ final class RequestGateTest {
     void manyOutOfTime_areLeftOut() {
         RequestGate gate = new RequestGate(1);
         AtomicInteger asked = new AtomicInteger();
-        gate.enter(() -> true);
+        gate.enter(false, () -> true);
         for (int i = 0; i < 100_000; i++) {
-            gate.enter(() -> {
+            gate.enter(false, () -> {
                 asked.incrementAndGet();
                 return false;
             });
@@ -45,5 +45,40 @@ final class RequestGateTest {
         gate.leave();
         assertThat(asked).hasValue(100_000);
         assertThat(gate.tryEnter()).isTrue();
+    }
+
+    @Test
+    void goingFirst_isBeforeAllThatWait() {
+        RequestGate gate = new RequestGate(1);
+        List<String> begun = new ArrayList<>();
+        gate.enter(false, () -> true);
+        for (int i = 0; i < 3; i++) {
+            gate.enter(false, () -> begun.add("acquire"));
+        }
+        gate.enter(true, () -> begun.add("renew"));
+        gate.enter(true, () -> begun.add("release"));
+        for (int i = 0; i < 3; i++) {
+            gate.leave();
+        }
+        assertThat(begun).containsExactly("renew", "release", "acquire");
+    }
+
+    /** A request may end while it begins. */
+    @Test
+    void manyThatLeaveWhileTheyBegin_areNoRecursion() {
+        RequestGate gate = new RequestGate(1);
+        AtomicInteger begun = new AtomicInteger();
+        gate.enter(false, () -> true);
+        for (int i = 0; i < 100_000; i++) {
+            gate.enter(false, () -> {
+                begun.incrementAndGet();
+                gate.leave();
+                return true;
+            });
+        }
+        gate.leave();
+        assertThat(begun).hasValue(100_000);
+        assertThat(gate.tryEnter()).isTrue();
+        assertThat(gate.tryEnter()).isFalse();
     }
 }

@@ -1,0 +1,134 @@
+package dev.holdfast.lock.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** Epochs and sessions, against an agent whose answers come when a test says. */
+final class ConsulEpochTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final String SESSION = "5e551011-0000-4000-8000-000000000001";
+    private static final String EPOCH_KEY = "test/~" + SESSION;
+    private static final Pattern CHECKED = Pattern.compile("check-index\",\"Key\":\"test/~[^\"]*\",\"Index\":(\\d+)");
+    private static final Pattern LOCKED = Pattern.compile("\"lock\",\"Key\":\"([^\"]*)\"");
+
+    private final AtomicLong index = new AtomicLong(100);
+    private final AtomicLong epoch = new AtomicLong();
+    private final AtomicInteger epochWrites = new AtomicInteger();
+    private volatile boolean renewIsNotFound;
+    private volatile String checkRefusal = "";
+
+    private static String refused(String what) {
+        return "409 {\"Errors\":[{\"OpIndex\":0,\"What\":\"" + what.replace("\"", "\\\"") + "\"}]}";
+    }
+
+    private static String entry(String key, long at) {
+        return "200 {\"Results\":[{\"KV\":{\"Key\":\"" + key + "\",\"CreateIndex\":" + at + ",\"ModifyIndex\":" + at
+                + "}}]}";
+    }
+
+    /** As Consul does it, for one session. */
+    private String answer(String path, String body) {
+        if (path.startsWith("/v1/session/create")) {
+            return "200 {\"ID\":\"" + SESSION + "\"}";
+        }
+        if (path.startsWith("/v1/session/renew")) {
+            return renewIsNotFound ? "404 Session id '" + SESSION + "' not found" : "200 []";
+        }
+        if (!path.startsWith("/v1/txn")) {
+            return path.startsWith("/v1/kv/") ? "404 " : "200 true";
+        }
+        Matcher locked = LOCKED.matcher(body);
+        if (!locked.find()) {
+            return checkRefusal.isEmpty() ? "200 {\"Results\":[]}" : refused(checkRefusal);
+        }
+        if (locked.group(1).equals(EPOCH_KEY)) {
+            epochWrites.incrementAndGet();
+            epoch.set(index.incrementAndGet());
+            return entry(EPOCH_KEY, epoch.get());
+        }
+        Matcher checked = CHECKED.matcher(body);
+        long known = checked.find() ? Long.parseLong(checked.group(1)) : 0;
+        return known == epoch.get()
+                ? entry(locked.group(1), index.incrementAndGet())
+                : refused("key \"" + EPOCH_KEY + "\" exists");
+    }
+
+    private static ConsulLockBackend backend(FakeAgent agent) {
+        return new ConsulLockBackend(agent.connection(), ConsulFixture.KEYS, Duration.ofSeconds(1), null);
+    }
+
+    /** Each new epoch refuses what is under way: if each refusal made one, many attempts at once would not end. */
+    @Test
+    void refusedByAnOldEpoch_whileTheNewOneIsKnown_makesNoFurther() throws Exception {
+        CountDownLatch released = new CountDownLatch(1);
+        AtomicInteger slow = new AtomicInteger();
+        try (FakeAgent agent = new FakeAgent((path, body) -> {
+                    String answer = answer(path, body);
+                    if (body.contains("test/slow") && slow.getAndIncrement() == 0) {
+                        released.await();
+                    }
+                    return answer;
+                });
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver.acquire(backend, "first", 60_000);
+            epoch.set(index.incrementAndGet()); // another one, whose reply was lost
+            BackendDriver late = BackendDriver.of(backend, "slow", 60_000);
+            CompletableFuture<AcquireResult> attempt = late.send(0).toCompletableFuture();
+            await().atMost(PATIENCE).until(() -> slow.get() == 1);
+            BackendDriver.acquire(backend, "quick", 60_000);
+            assertThat(epochWrites).hasValue(1);
+            released.countDown();
+
+            assertThat(attempt.get(1, TimeUnit.MINUTES)).isInstanceOf(AcquireResult.Granted.class);
+            assertThat(epochWrites).as("epochs made by two refusals").hasValue(1);
+        }
+    }
+
+    @Test
+    void renewal_notFound_thoughTheKeyIsIntact_isUnknown() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            Grant grant = BackendDriver.acquire(backend, "a", 60_000);
+            renewIsNotFound = true;
+            assertThat(BackendDriver.renew(backend, grant)).isInstanceOf(RenewResult.Unknown.class);
+            renewIsNotFound = false;
+            assertThat(BackendDriver.renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
+            renewIsNotFound = true;
+            checkRefusal = "failed to check index, key \"test/a\" doesn't exist";
+            assertThat(BackendDriver.renew(backend, grant))
+                    .isInstanceOfSatisfying(
+                            RenewResult.Lost.class,
+                            lost -> assertThat(lost.reason()).isEqualTo(LossReason.SESSION_LOST));
+        }
+    }
+
+    /** What is said within a refused transaction may be anything: it is a loss only if it says so. */
+    @Test
+    void renewal_refusedForAnUnknownReason_isUnknown() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            Grant grant = BackendDriver.acquire(backend, "a", 60_000);
+            for (String what : new String[] {"Permission denied", "ACL not found", "disk full"}) {
+                checkRefusal = what;
+                assertThat(BackendDriver.renew(backend, grant)).as(what).isInstanceOf(RenewResult.Unknown.class);
+            }
+            checkRefusal = "failed index check for key \"test/a\", current modify index 14 != 3";
+            assertThat(BackendDriver.renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package dev.holdfast.lock.consul;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Answers as a test says, on a thread for each connection. Thread-safe. */
+final class FakeAgent implements AutoCloseable {
+    private final Answers answers;
+    private final AtomicInteger goneClients = new AtomicInteger();
+    private final AtomicInteger requests = new AtomicInteger();
+    private final ServerSocket socket;
+    private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
+        Thread thread = new Thread(task, "fake-consul-agent");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    /** What it says. */
+    interface Answers {
+        /** Returns {@code status body}, or {@code stall} for headers without their body; may block. */
+        String to(String path, String body) throws InterruptedException;
+    }
+
+    FakeAgent(Answers answers) throws IOException {
+        this.answers = answers;
+        socket = new ServerSocket(0, 200, InetAddress.getLoopbackAddress());
+        threads.execute(() -> {
+            try {
+                while (true) {
+                    Socket connection = socket.accept();
+                    threads.execute(() -> serve(connection));
+                }
+            } catch (IOException e) {
+                // closed
+            }
+        });
+    }
+
+    private void serve(Socket connection) {
+        try (connection) {
+            BufferedReader in =
+                    new BufferedReader(new InputStreamReader(connection.getInputStream(), StandardCharsets.US_ASCII));
+            for (String request = in.readLine(); request != null; request = in.readLine()) {
+                int length = 0;
+                for (String header = in.readLine(); !header.isEmpty(); header = in.readLine()) {
+                    if (header.toLowerCase(Locale.ROOT).startsWith("content-length:")) {
+                        length = Integer.parseInt(header.substring(15).strip());
+                    }
+                }
+                char[] body = new char[length];
+                for (int read = 0; read < length; ) {
+                    read += in.read(body, read, length - read);
+                }
+                requests.incrementAndGet();
+                String answer = answers.to(request.split(" ")[1], new String(body));
+                boolean stalls = answer.equals("stall");
+                String status = stalls ? "200" : answer.substring(0, 3);
+                String text = stalls ? "" : answer.substring(3).strip();
+                connection
+                        .getOutputStream()
+                        .write(("HTTP/1.1 " + status + " x\r\nContent-Length: " + (stalls ? 9 : text.length())
+                                        + "\r\n\r\n" + text)
+                                .getBytes(StandardCharsets.US_ASCII));
+            }
+        } catch (IOException e) {
+            // the client has gone
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            goneClients.incrementAndGet();
+        }
+    }
+
+    URI address() {
+        return URI.create("http://127.0.0.1:" + socket.getLocalPort());
+    }
+
+    /** How many connections clients have closed. */
+    int goneClients() {
+        return goneClients.get();
+    }
+
+    /** How many requests have come. */
+    int requests() {
+        return requests.get();
+    }
+
+    ConsulConnection connection(URI... others) {
+        List<URI> agents = new ArrayList<>(List.of(address()));
+        agents.addAll(List.of(others));
+        return new ConsulConnection(HttpClient.newHttpClient(), agents, null, () -> {});
+    }
+
+    @Override
+    public void close() throws IOException {
+        socket.close();
+        threads.shutdownNow();
+    }
+}
