@@ -43,9 +43,11 @@ class AllBackendsIT {
     void modulePath_withAllBackends_locksOnEach() throws Exception {
         List<Path> modules = new ArrayList<>(ClassPaths.packed(ClassPaths.runtime(), folder));
         List<Path> others = modules.stream()
-                .filter(jar -> jar.getFileName()
-                        .toString()
-                        .matches("(lock-zookeeper|zookeeper|curator|audience|lock-memcached|folsom|dns|dnsjava|jsr305)[-.].*"))
+                .filter(
+                        jar -> jar.getFileName()
+                                .toString()
+                                .matches(
+                                        "(lock-zookeeper|zookeeper|curator|audience|lock-memcached|folsom|dns|dnsjava|jsr305)[-.].*"))
                 .toList();
         modules.removeAll(others);
         modules.add(application(modules));
