@@ -59,31 +59,25 @@ class LossIT {
         Path child = folder.resolve("child");
         Path grandchild = folder.resolve("grandchild");
         try (CliRun run = viaProxy(
-                        "run",
-                        "--lease",
-                        "4s",
-                        "--grace",
-                        "2s",
-                        "cut",
-                        "--",
-                        "sh",
-                        stubborn(),
-                        "" + child,
-                        "" + grandchild);
-                CliRun next = direct("run", "-w", "60s", "cut", "--", "date", "+%s%N")) {
+                "run", "--lease", "4s", "--grace", "2s", "cut", "--", "sh", stubborn(), "" + child, "" + grandchild)) {
             run.await("both beat", () -> Files.exists(child) && Files.exists(grandchild));
+            try (CliRun next = direct("run", "-w", "60s", "cut", "--", "date", "+%s%N")) {
+                next.await(
+                        "it is in the queue",
+                        () -> redis.list("KEYS", "*{cut}*").size() > 1);
 
-            proxy.cut();
+                proxy.cut();
 
-            assertThat(run.status()).as(run.err()).isEqualTo(79);
-            assertThat(next.status()).as(next.err()).isZero();
-            long granted = Long.parseLong(next.out().strip());
-            assertThat(beat(child))
-                    .as("last beat of the child, next grant at %d", granted)
-                    .isLessThan(granted);
-            assertThat(beat(grandchild))
-                    .as("last beat of the grandchild, next grant at %d", granted)
-                    .isLessThan(granted);
+                assertThat(run.status()).as(run.err()).isEqualTo(79);
+                assertThat(next.status()).as(next.err()).isZero();
+                long granted = Long.parseLong(next.out().strip());
+                assertThat(beat(child))
+                        .as("last beat of the child, next grant at %d", granted)
+                        .isLessThan(granted);
+                assertThat(beat(grandchild))
+                        .as("last beat of the grandchild, next grant at %d", granted)
+                        .isLessThan(granted);
+            }
             assertThat(folder.resolve("child.term")).as("asked to end first").exists();
             assertThat(folder.resolve("grandchild.term"))
                     .as("asked to end first")

@@ -12,6 +12,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /** What a database that is killed right after a grant still knows, when it was told not to wait for its disk. */
@@ -27,22 +28,22 @@ final class CrashTest {
             Grant renewed = acquire(version, "renewed");
             release(row, acquire(row, "a")); // its rows are there
             db.execute("CHECKPOINT");
-            Grant onVersion = killedAfter(db, () -> acquire(version, "a"));
+            Grant onVersion = killedAfter(db, pool, () -> acquire(version, "a"));
             assertThat(tryAcquire(version, "a")).as("version").isInstanceOf(AcquireResult.Busy.class);
             assertThat(db.number("SELECT token FROM holdfast_lock WHERE name = 'a'"))
                     .isEqualTo(onVersion.token());
 
-            Grant onUnique = killedAfter(db, () -> acquire(unique, "a"));
+            Grant onUnique = killedAfter(db, pool, () -> acquire(unique, "a"));
             assertThat(tryAcquire(unique, "a")).as("unique index").isInstanceOf(AcquireResult.Busy.class);
             assertThat(acquire(unique, "b").token()).isGreaterThan(onUnique.token());
 
-            Grant onRow = killedAfter(db, () -> acquire(row, "a"));
+            Grant onRow = killedAfter(db, pool, () -> acquire(row, "a"));
             assertThat(acquire(row, "a").token()).as("row lock").isGreaterThan(onRow.token());
 
             // On the disk with an hour, in which nobody renews it: only a renewal makes it two.
             db.execute("UPDATE holdfast_lock SET lease_millis = 7200000, expires = clock_timestamp() + interval '1 h'");
             db.execute("CHECKPOINT");
-            killedAfter(db, () -> renew(version, List.of(renewed)));
+            killedAfter(db, pool, () -> renew(version, List.of(renewed)));
             assertThat(db.number("SELECT ceil(extract(epoch FROM expires - clock_timestamp()) / 60) FROM holdfast_lock"
                             + " WHERE name = 'renewed'"))
                     .as("minutes left")
@@ -54,10 +55,11 @@ final class CrashTest {
         return JdbcLocks.builder(pool).strategy(strategy).createTable(true).backend(LockClientOptions.defaults());
     }
 
-    private static <T> T killedAfter(Db db, java.util.function.Supplier<T> work) throws Exception {
+    private static <T> T killedAfter(Db db, HikariDataSource pool, Supplier<T> work) throws Exception {
         T result = work.get();
         db.process().kill();
         db.process().start();
+        pool.getHikariPoolMXBean().softEvictConnections(); // those of the dead server
         return result;
     }
 }

@@ -154,6 +154,10 @@ final class ProxyConnection {
                 if (kept != null && kept.direction() == direction) {
                     kept.awaitDelivery(ended::get);
                 }
+                if (ended.get()) { // while the piece waited: it was lost with the connection
+                    piece.left();
+                    return;
+                }
                 if (piece.isEnd()) {
                     to.shutdownOutput();
                     endIfBothSidesHave();

@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spring.NamedLockOptions;
+import dev.holdfast.lock.spring.aop.LockedAdvisor;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
 import dev.holdfast.lock.spring.hold.InTransaction;
 import java.io.IOException;
@@ -35,7 +36,7 @@ class HoldfastPropertiesTest {
             assertThat(properties.jdbc().initializeSchema()).isEqualTo(InitializeSchema.EMBEDDED);
             assertThat(properties.annotation().longestWait()).isNull();
             assertThat(properties.annotation().inTransaction()).isEqualTo(InTransaction.DEFER);
-            assertThat(properties.annotation().order()).isEqualTo(Integer.MAX_VALUE - 100);
+            assertThat(properties.annotation().order()).isEqualTo(LockedAdvisor.DEFAULT_ORDER);
             assertThat(properties.metrics().maxNames()).isEqualTo(100);
         });
     }
