@@ -84,28 +84,37 @@ final class ConsulHttp {
             return open.client().sendAsync(request, HttpResponse.BodyHandlers.ofString());
         });
         underWay.add(exchange);
-        // A future of our own: those of the HTTP client, when cancelled, fail by something else first.
-        CompletableFuture<Reply> reply = new CompletableFuture<>();
-        exchange.whenComplete((response, failure) -> {
+        // Futures of our own: those of the HTTP client, when cancelled, fail by something else first.
+        CompletableFuture<Reply> answered = new CompletableFuture<>();
+        CompletableFuture<Reply> result = new CompletableFuture<>();
+        exchange.thenApply(ConsulHttp::reply).whenComplete((reply, failure) -> {
             if (failure == null) {
-                reply.complete(reply(response));
+                answered.complete(reply);
             } else {
-                reply.completeExceptionally(failure);
+                answered.completeExceptionally(failure);
             }
         });
         // The HTTP client's own time-out ends with the headers.
-        reply.orTimeout(timeoutMillis + BODY_MILLIS, TimeUnit.MILLISECONDS);
-        reply.whenComplete((answer, failure) -> {
+        answered.orTimeout(timeoutMillis + BODY_MILLIS, TimeUnit.MILLISECONDS);
+        answered.whenComplete((reply, failure) -> {
             underWay.remove(exchange);
-            boolean cancelled = reply.isCancelled() || connection == null; // by us: no fault of the agent
-            if (!cancelled && (failure != null || answer.status() >= 500)) {
-                agent.compareAndSet(number, (number + 1) % open.agents().size());
+            boolean cancelled = result.isCancelled() || connection == null; // by us: no fault of the agent
+            if (!cancelled && (failure != null || reply.status() >= 500)) {
+                agent.compareAndSet(number, (number + 1) % open.agents().size()); // before anybody asks again
             }
-            if (failure != null) {
+            if (failure == null) {
+                result.complete(reply);
+            } else {
+                result.completeExceptionally(failure);
                 exchange.cancel(true);
             }
         });
-        return reply;
+        result.whenComplete((reply, failure) -> {
+            if (result.isCancelled()) {
+                exchange.cancel(true);
+            }
+        });
+        return result;
     }
 
     private static HttpRequest request(

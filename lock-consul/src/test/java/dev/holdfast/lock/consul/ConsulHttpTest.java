@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockConfigurationException;
+import java.net.ServerSocket;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,6 +56,37 @@ final class ConsulHttpTest {
                     .isEqualTo("first");
             http.close();
         }
+    }
+
+    /** Whoever learns of a failure and asks again at once must not ask the same agent. */
+    @Test
+    void afterAFailure_theNextRequestGoesToTheNextAgent() throws Exception {
+        URI nobody;
+        try (ServerSocket socket = new ServerSocket(0)) {
+            nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
+        }
+        try (FakeAgent live = new FakeAgent((path, body) -> "200 live")) {
+            for (FakeAgent.Answers answers : List.<FakeAgent.Answers>of((path, body) -> "500 x", (path, body) -> "stall")) {
+                try (FakeAgent bad = new FakeAgent(answers)) {
+                    assertThat(askedTwice(bad.connection(live.address()))).isEqualTo("live");
+                }
+            }
+            ConsulConnection dead = live.connection(live.address());
+            assertThat(askedTwice(
+                            new ConsulConnection(dead.client(), List.of(nobody, live.address()), null, () -> {})))
+                    .isEqualTo("live");
+        }
+    }
+
+    /** Asks, and asks again from the callback of the first answer. */
+    private static String askedTwice(ConsulConnection connection) throws Exception {
+        ConsulHttp http = new ConsulHttp(connection);
+        CompletableFuture<Reply> second = http.get("/v1/kv/a", Deadline.in(300))
+                .handle((reply, failure) -> http.get("/v1/kv/a", Deadline.in(30_000)))
+                .thenCompose(again -> again);
+        String said = second.get(1, TimeUnit.MINUTES).body();
+        http.close();
+        return said;
     }
 
     /** While the token's source fails, each request that has waited in line fails at once. */
