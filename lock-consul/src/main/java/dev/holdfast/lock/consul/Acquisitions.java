@@ -34,6 +34,7 @@ final class Acquisitions {
     private static final class State {
         private int calls;
         private boolean abandoned;
+        private boolean over;
         private final List<Sent> unanswered = new ArrayList<>();
         private @Nullable ConsulHold hold;
 
@@ -107,7 +108,9 @@ final class Acquisitions {
             if (sent != null) {
                 state.unanswered.remove(sent);
             }
-            state.hold = hold; // also if abandoned: the abandonment may have to be repeated
+            if (!state.over) {
+                state.hold = hold; // also if abandoned: the abandonment may have to be repeated
+            }
             return !state.abandoned;
         } finally {
             lock.unlock();
@@ -157,6 +160,7 @@ final class Acquisitions {
             if (state != null) {
                 state.unanswered.clear();
                 state.hold = null;
+                state.over = state.abandoned; // its grant may be told later than its end
                 forgetIfIdle(id, state);
             }
         } finally {

@@ -93,6 +93,7 @@ final class ConsulLockBackend implements LockBackend {
     /** What a lost grant may have left is removed in the background. */
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+        removals.retryLost(Deadline.in(timeoutMillis).goingFirst());
         CompletableFuture<List<RenewResult>> results = translated(
                 "renew", renewal.renew(grants, Deadline.in(timeoutMillis).goingFirst()));
         return results.whenComplete((answers, failure) -> {

@@ -3,7 +3,9 @@ package dev.holdfast.lock.consul;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 
 /** Ends what acquisitions have on the server. Thread-safe; never blocks. */
 final class ConsulRemovals {
@@ -12,6 +14,7 @@ final class ConsulRemovals {
     private final Sessions sessions;
     private final Acquisitions acquisitions;
     private final HeldKeys held;
+    private final Queue<ConsulHold> toRetry = new ConcurrentLinkedQueue<>();
 
     ConsulRemovals(Sessions sessions, Acquisitions acquisitions, HeldKeys held) {
         this.sessions = sessions;
@@ -57,12 +60,28 @@ final class ConsulRemovals {
 
     /**
      * Ends what is left of a hold that was lost: unanswered attempts, and a key that was changed by hand, which would stay
-     * with the session.
+     * with the session. What fails is tried again at {@link #retryLost}.
      */
     void lost(ConsulHold hold, Deadline deadline) {
         AcquisitionId id = hold.acquisition();
         Acquisitions.Traces traces = acquisitions.abandon(id);
-        endUnanswered(id, hold.index(), traces.unanswered(), deadline).thenAccept(index -> acquisitions.ended(id));
+        endUnanswered(id, hold.index(), traces.unanswered(), deadline).whenComplete((index, failure) -> {
+            if (failure == null) {
+                acquisitions.ended(id);
+            } else {
+                toRetry.add(hold);
+            }
+        });
+    }
+
+    /** For each renewal: without any, the sessions end, and what is left with them. */
+    void retryLost(Deadline deadline) {
+        for (int i = toRetry.size(); i > 0; i--) {
+            ConsulHold hold = toRetry.poll();
+            if (hold != null) {
+                lost(hold, deadline);
+            }
+        }
     }
 
     /**

@@ -23,7 +23,9 @@ final class KeyWatch {
     /** A query on an absent key ends at each write near it. */
     private static final long ABSENT_PAUSE_MILLIS = 100;
 
+    /** Between queries that do not block: beyond the bound, or because something between answers from its memory. */
     private static final long PLAIN_PAUSE_MILLIS = 1_000;
+
     private static final long LONGEST_PAUSE_MILLIS = 5_000;
 
     private final String path;
@@ -71,7 +73,7 @@ final class KeyWatch {
         if (begin) {
             ask(0);
         } else if (call) {
-            waiter.run();
+            tell(waiter);
         }
         return () -> remove(waiter);
     }
@@ -106,6 +108,7 @@ final class KeyWatch {
     /** Asks for what has happened since an index; 0: for what there is now. */
     private void ask(long index) {
         boolean blocks = index > 0 && blocking.tryEnter();
+        long askedNanos = System.nanoTime();
         CompletableFuture<Reply> asked = blocks
                 ? http.blockingGet(path + "?index=" + index + "&wait=" + WAIT_SECONDS + "s", TIMEOUT_MILLIS)
                 : http.get(path, Deadline.in(LOOK_MILLIS));
@@ -121,7 +124,10 @@ final class KeyWatch {
             if (blocks) {
                 blocking.leave();
             }
-            answered(index, blocks || index == 0, failure == null ? reply : null);
+            Reply usable = failure == null ? reply : null;
+            boolean early = millisSince(askedNanos) < PLAIN_PAUSE_MILLIS;
+            boolean blocked = blocks && !(early && usable != null && usable.index() == index);
+            answered(index, blocked || index == 0, usable);
         });
         if (!wanted) {
             asked.cancel(true);
@@ -146,9 +152,23 @@ final class KeyWatch {
         } finally {
             lock.unlock();
         }
-        told.forEach(Runnable::run);
+        told.forEach(KeyWatch::tell);
         long next = usable && reply != null ? next(asked, reply.index()) : 0;
         later(pauseMillis).execute(() -> ask(next));
+    }
+
+    /** Its own fault must not end the query for the others. */
+    private static void tell(Runnable waiter) {
+        try {
+            waiter.run();
+        } catch (RuntimeException e) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+        }
+    }
+
+    private static long millisSince(long nanos) {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
     }
 
     private long pause(boolean usable, boolean free, boolean prompt) {

@@ -31,6 +31,9 @@ final class ConsulEpochTest {
     private final AtomicInteger epochWrites = new AtomicInteger();
     private volatile boolean renewIsNotFound;
     private volatile String checkRefusal = "";
+    private volatile String read = "404 ";
+    private final AtomicInteger reads = new AtomicInteger();
+    private final AtomicInteger deletions = new AtomicInteger();
 
     private static String refused(String what) {
         return "409 {\"Errors\":[{\"OpIndex\":0,\"What\":\"" + what.replace("\"", "\\\"") + "\"}]}";
@@ -50,7 +53,12 @@ final class ConsulEpochTest {
             return renewIsNotFound ? "404 Session id '" + SESSION + "' not found" : "200 []";
         }
         if (!path.startsWith("/v1/txn")) {
-            return path.startsWith("/v1/kv/") ? "404 " : "200 true";
+            reads.incrementAndGet();
+            return path.startsWith("/v1/kv/") ? read : "200 true";
+        }
+        if (body.contains("delete-cas")) {
+            deletions.incrementAndGet();
+            return "200 {\"Results\":[]}";
         }
         Matcher locked = LOCKED.matcher(body);
         if (!locked.find()) {
@@ -129,6 +137,62 @@ final class ConsulEpochTest {
             }
             checkRefusal = "failed index check for key \"test/a\", current modify index 14 != 3";
             assertThat(BackendDriver.renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);
+        }
+    }
+
+    /** Two answers may come in any order; what the abandonment has ended is not remembered again. */
+    @Test
+    void grant_thatIsToldAfterItsAbandonmentIsOver_isForgotten() throws Exception {
+        CountDownLatch released = new CountDownLatch(1);
+        AtomicInteger slow = new AtomicInteger();
+        try (FakeAgent agent = new FakeAgent((path, body) -> {
+                    String answer = answer(path, body);
+                    if (body.contains("test/slow") && slow.getAndIncrement() == 0) {
+                        released.await();
+                    }
+                    return answer;
+                });
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver.acquire(backend, "first", 60_000);
+            BackendDriver late = BackendDriver.of(backend, "slow", 60_000);
+            CompletableFuture<AcquireResult> attempt = late.send(0).toCompletableFuture();
+            await().atMost(PATIENCE).until(() -> slow.get() == 1);
+            late.abandon();
+            assertThat(epochWrites).hasValue(1);
+            released.countDown();
+
+            assertThat(attempt.get(1, TimeUnit.MINUTES)).isInstanceOf(AcquireResult.Busy.class);
+            await().atMost(PATIENCE)
+                    .untilAsserted(() -> assertThat(backend.acquisitions().size())
+                            .as("remembered acquisitions")
+                            .isEqualTo(1));
+        }
+    }
+
+    /** Renewals keep the session alive, and the key with it: so as long as there are any, the removal is tried again. */
+    @Test
+    void keyChangedByHand_whoseRemovalFails_isRemovedAtTheNextRenewal() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            Grant alive = BackendDriver.acquire(backend, "alive", 60_000);
+            Grant changed = BackendDriver.acquire(backend, "a", 60_000);
+            checkRefusal = "failed index check for key \"test/a\", current modify index 999 != " + changed.token();
+            read = "500 rpc error";
+            assertThat(BackendDriver.renew(backend, changed)).isInstanceOf(RenewResult.Lost.class);
+            await().atMost(PATIENCE).until(() -> reads.get() == 1);
+            assertThat(deletions).hasValue(0);
+
+            checkRefusal = "";
+            read = "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + changed.token() + ",\"ModifyIndex\":999,\"Session\":\""
+                    + SESSION + "\",\"Value\":\"aGFuZA==\"}]";
+            await().atMost(PATIENCE).until(() -> {
+                assertThat(BackendDriver.renew(backend, alive)).isInstanceOf(RenewResult.Renewed.class);
+                return deletions.get() > 0;
+            });
+            await().atMost(PATIENCE).until(() -> backend.acquisitions().size() == 1);
+            int before = reads.get();
+            BackendDriver.renew(backend, alive);
+            assertThat(reads).as("looks at the removed key").hasValue(before);
         }
     }
 }

@@ -66,14 +66,14 @@ final class ConsulHttpTest {
             nobody = URI.create("http://127.0.0.1:" + socket.getLocalPort());
         }
         try (FakeAgent live = new FakeAgent((path, body) -> "200 live")) {
-            for (FakeAgent.Answers answers : List.<FakeAgent.Answers>of((path, body) -> "500 x", (path, body) -> "stall")) {
+            for (FakeAgent.Answers answers :
+                    List.<FakeAgent.Answers>of((path, body) -> "500 x", (path, body) -> "stall")) {
                 try (FakeAgent bad = new FakeAgent(answers)) {
                     assertThat(askedTwice(bad.connection(live.address()))).isEqualTo("live");
                 }
             }
             ConsulConnection dead = live.connection(live.address());
-            assertThat(askedTwice(
-                            new ConsulConnection(dead.client(), List.of(nobody, live.address()), null, () -> {})))
+            assertThat(askedTwice(new ConsulConnection(dead.client(), List.of(nobody, live.address()), null, () -> {})))
                     .isEqualTo("live");
         }
     }

@@ -162,6 +162,30 @@ final class KeyWatchTest {
         assertThat(late).hasValue(1);
     }
 
+    /** A proxy or a cache between, say, which answers from its memory. */
+    @Test
+    void agentThatDoesNotBlock_isNotAskedWithoutEnd() {
+        watches.subscribe("a", calls::incrementAndGet);
+        for (int i = 0; i < 500; i++) {
+            answers.add("200 7");
+        }
+        await().atMost(PATIENCE).until(() -> asked.size() >= 4);
+        assertThat(asked).hasSizeLessThan(50);
+    }
+
+    @Test
+    void waiterThatThrows_doesNotEndTheWatch() {
+        watches.subscribe("a", () -> {
+            throw new IllegalStateException("a waiter's own fault");
+        });
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("404 8");
+        await().dontCatchUncaughtExceptions() // which that one is
+                .atMost(PATIENCE)
+                .untilAsserted(() -> assertThat(calls).hasValue(1));
+        awaitAsked("", "index=8&wait=60s");
+    }
+
     /** More names than may block at once are asked for once a second. */
     @Test
     void manyNames_someDoNotBlock() {
