@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A connection on which everything together ends by a deadline: each call that may need the server gets as its network time-out
- * what is left, and no statement or commit begins when nothing is.
+ * what is left, and no statement or commit begins when nothing is. A prepared statement, which is executed where it is prepared
+ * and once, counts from then; others, each time.
  */
 final class BoundedConnection implements InvocationHandler {
     private static final Set<String> STATEMENTS = Set.of("createStatement", "prepareStatement");
@@ -32,10 +33,11 @@ final class BoundedConnection implements InvocationHandler {
     }
 
     static Connection of(Connection connection, long deadlineNanos) {
-        return (Connection) Proxy.newProxyInstance(
-                Connection.class.getClassLoader(),
-                new Class<?>[] {Connection.class},
-                new BoundedConnection(connection, connection, deadlineNanos));
+        return proxy(Connection.class, new BoundedConnection(connection, connection, deadlineNanos));
+    }
+
+    private static <T> T proxy(Class<T> type, BoundedConnection handler) {
+        return type.cast(Proxy.newProxyInstance(Connection.class.getClassLoader(), new Class<?>[] {type}, handler));
     }
 
     @Override
@@ -49,14 +51,11 @@ final class BoundedConnection implements InvocationHandler {
             connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
         }
         Object result = call(method, arguments);
-        if (!(result instanceof Statement)) {
-            return result;
-        }
-        BoundedConnection bounded = new BoundedConnection(connection, result, deadlineNanos);
-        ClassLoader loader = Connection.class.getClassLoader();
-        return result instanceof PreparedStatement
-                ? Proxy.newProxyInstance(loader, new Class<?>[] {PreparedStatement.class}, bounded)
-                : Proxy.newProxyInstance(loader, new Class<?>[] {Statement.class}, bounded);
+        // The many setters of a prepared statement are the path of each attempt and release: they go straight to the
+        // driver.
+        return result instanceof Statement && !(result instanceof PreparedStatement)
+                ? proxy(Statement.class, new BoundedConnection(connection, result, deadlineNanos))
+                : result;
     }
 
     private @Nullable Object call(Method method, Object @Nullable [] arguments) throws Throwable {
