@@ -1,0 +1,140 @@
+/* The contenders, the network, time and the checks; state.pml has the variables. */
+#define open(i) (rq[i] != 0 || got[i])
+#define two ((valid[0] > 0) + (valid[1] > 0) + (valid[2] > 0) > 1)
+#define gone(i) (pc[i] == ended || pc[i] == dead)
+#ifdef MUTANT_DEADLINE_FROM_REPLY
+#define certain(i) L
+#else
+#define certain(i) (L - age[i])
+#endif
+
+inline send(i, event)
+{
+  rq[i] = event; age[i] = 0
+}
+
+inline over(i)
+{
+  valid[i] = 0; age[i] = 0; got[i] = false; gotTok[i] = 0; renewals[i] = false; called[i] = false; polled[i] = false;
+  if :: i == 0 && ROUNDS == 2 && !second[i] -> second[i] = true; pc[i] = idle
+     :: else -> pc[i] = ended
+  fi
+}
+
+/* The store carries a request out. Only the answer to an attempt takes its time: the others change what the client knows at once. */
+inline execute(i)
+{
+  serve(rq[i], ID(i));
+  rq[i] = 0;
+  if
+  :: pc[i] == dead -> age[i] = 0
+  :: pc[i] != dead && answer == granted -> got[i] = true; gotTok[i] = tok
+  :: pc[i] != dead && answer == busy -> age[i] = 0; pc[i] = waiting
+  :: pc[i] != dead && answer == renewed ->
+       if :: valid[i] > 0 && certain(i) > valid[i] -> valid[i] = certain(i); assert(!two || S1) :: else fi;
+       age[i] = 0
+  :: pc[i] != dead && answer == lost -> assert(disturbed || valid[i] == 0 || LOSS); over(i)
+  :: pc[i] != dead && (answer == released || answer == notheld || answer == done) -> over(i)
+  fi
+}
+
+inline hear(i)
+{
+  got[i] = false;
+  if
+  :: certain(i) > 0 ->
+       pc[i] = holding; valid[i] = certain(i);
+       assert(!two || S1);
+       assert(gotTok[i] > maxHeld || S2);
+       maxHeld = gotTok[i]; polled[0] = false; polled[1] = false; polled[2] = false;
+       holders++
+  :: else -> pc[i] = ending; send(i, abandon)
+  fi;
+  age[i] = 0
+}
+
+#define slot (late[0] == 0 -> 0 : 1)
+inline isLate(i)
+{
+  late[slot] = rq[i]; lateId[slot] = ID(i)
+}
+
+inline fault()
+{
+  faults--; disturbed = true
+}
+
+proctype client(byte i)
+{
+end:
+  do
+  :: d_step { pc[i] == idle && (i < 2 || pc[1] != idle) -> pc[i] = asking; send(i, attempt) }
+  :: d_step { pc[i] == asking && !open(i) -> send(i, attempt) }               /* nobody knows: it asks again, */
+  :: d_step { pc[i] == asking && !open(i) -> pc[i] = ending; send(i, abandon) } /* or gives up */
+  :: d_step { got[i] && pc[i] == asking -> hear(i) }
+  :: d_step { pc[i] == waiting && (called[i] || free(i)) -> called[i] = false; pc[i] = asking; send(i, attempt) }
+  :: d_step { pc[i] == holding && !open(i) && !renewals[i] && valid[i] > 0 && i < 2 -> renewals[i] = true; send(i, renew) }
+  :: d_step { pc[i] == holding && i == 0 && valid[i] > 0 && write == 0 && !second[0] -> write = gotTok[0]; writeNo = holders }
+  :: d_step { pc[i] == holding && !open(i) -> valid[i] = 0; gotTok[i] = 0; pc[i] = releasing; send(i, release) }
+  :: d_step { pc[i] == releasing && !open(i) -> send(i, release) }
+  :: d_step { pc[i] == ending && !open(i) -> send(i, abandon) }
+  /* faults */
+  :: d_step { faults > 0 && pc[i] == waiting -> faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
+  :: d_step { faults > 0 && !gone(i) -> faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
+       pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false; died(i) }
+  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); rq[i] = 0; age[i] = 0 } /* the request is lost */
+  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 } /* its answer */
+  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i); rq[i] = 0; age[i] = 0 } /* given up, and on its way */
+  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i) } /* repeated */
+  :: d_step { faults > 0 && called[i] -> fault(); called[i] = false }           /* the signal is lost */
+  /* the store */
+  :: d_step { rq[i] != 0 -> execute(i) }
+  od
+}
+
+#define ages(i) (open(i) && age[i] < L)
+inline pass(i)
+{
+  if :: valid[i] > 0 -> valid[i]-- :: else fi;
+  if :: ages(i) -> age[i]++ :: else fi
+}
+
+active proctype world()
+{
+end:
+  do
+  :: d_step { late[0] != 0 -> serve(late[0], lateId[0]); late[0] = 0; lateId[0] = 0 }
+  :: d_step { late[1] != 0 -> serve(late[1], lateId[1]); late[1] = 0; lateId[1] = 0 }
+  :: d_step { write != 0 ->
+       if :: write >= highest -> assert(writeNo >= highestNo || S2); highest = write; highestNo = writeNo :: else fi;
+       write = 0; writeNo = 0 }
+  :: d_step { storeCounts || valid[0] > 0 || valid[1] > 0 || valid[2] > 0 || ages(0) || ages(1) || ages(2) ->
+       pass(0); pass(1); pass(2); storeTick() }
+#ifdef OTHER_EVENTS
+  OTHER_EVENTS
+#endif
+  od
+}
+
+#define needs(i) (pc[i] == waiting && !polled[i])
+inline poll(i)
+{
+  assert(disturbed || WAKE); /* undisturbed, nobody has to poll */
+  polled[i] = true; called[i] = true
+}
+
+init
+{
+  atomic { run client(0); run client(1); if :: CONTENDERS > 2 -> run client(2) :: else -> pc[2] = ended fi };
+  do
+  :: timeout -> /* nothing can happen any more: whoever waits has only the poll left */
+     if
+     :: d_step { needs(0) -> poll(0) }
+     :: d_step { !needs(0) && needs(1) -> poll(1) }
+     :: d_step { !needs(0) && !needs(1) && needs(2) -> poll(2) }
+     :: else -> break
+     fi
+  od;
+  assert((gone(0) && gone(1) && gone(2)) || WAKE);
+  assert(nothingLeft || LEFT)
+}
