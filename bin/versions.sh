@@ -12,6 +12,7 @@ version_cells() {
   local redis='io.netty:netty-handler io.netty:netty-transport io.netty:netty-resolver-dns'
   local etcd='io.netty:netty-codec-http2 io.netty:netty-handler-proxy io.netty:netty-resolver-dns io.netty:netty-transport-native-unix-common'
   local zookeeper='io.netty:netty-handler io.netty:netty-transport-classes-epoll'
+  local memcached='io.netty:netty-handler io.netty:netty-transport io.netty:netty-codec'
   local boot35=org.springframework.boot:spring-boot-dependencies:$boot_35
   local boot40=org.springframework.boot:spring-boot-dependencies:$boot_40
   local curator="org.apache.curator:curator-framework org.apache.zookeeper:zookeeper"
@@ -36,6 +37,14 @@ lock-jdbc dev.holdfast.lock.jdbc.VersionH2MemoryContractTest HikariCP oldest $ne
 lock-jdbc dev.holdfast.lock.jdbc.VersionH2MemoryContractTest HikariCP boot-3.5 $boot35 com.zaxxer:HikariCP com.h2database:h2
 lock-jdbc dev.holdfast.lock.jdbc.VersionH2MemoryContractTest HikariCP boot-4.0 $boot40 com.zaxxer:HikariCP com.h2database:h2
 lock-jdbc dev.holdfast.lock.jdbc.VersionH2MemoryContractTest HikariCP newest - -
+lock-memcached dev.holdfast.lock.memcached.MemcachedContractTest Folsom oldest $netty com.spotify:folsom:1.17.0 $memcached
+lock-memcached dev.holdfast.lock.memcached.MemcachedContractTest Folsom boot-3.5 $boot35 com.spotify:folsom:$(pom_property folsom.version) $memcached
+lock-memcached dev.holdfast.lock.memcached.MemcachedContractTest Folsom boot-4.0 $boot40 com.spotify:folsom:$(pom_property folsom.version) $memcached
+lock-memcached dev.holdfast.lock.memcached.MemcachedContractTest Folsom newest - -
+lock-consul dev.holdfast.lock.consul.ConsulSingleContractTest Gson oldest $netty com.google.code.gson:gson:2.8.9
+lock-consul dev.holdfast.lock.consul.ConsulSingleContractTest Gson boot-3.5 $boot35 com.google.code.gson:gson
+lock-consul dev.holdfast.lock.consul.ConsulSingleContractTest Gson boot-4.0 $boot40 com.google.code.gson:gson
+lock-consul dev.holdfast.lock.consul.ConsulSingleContractTest Gson newest - -
 lock-testkit dev.holdfast.lock.memory.MemoryContractTest SLF4J oldest $netty org.slf4j:slf4j-api:1.7.36 org.slf4j:slf4j-simple:1.7.36
 lock-testkit dev.holdfast.lock.memory.MemoryContractTest SLF4J boot-3.5 $boot35 org.slf4j:slf4j-api org.slf4j:slf4j-simple
 lock-testkit dev.holdfast.lock.memory.MemoryContractTest SLF4J boot-4.0 $boot40 org.slf4j:slf4j-api org.slf4j:slf4j-simple
@@ -80,7 +89,7 @@ write_pom() {
   } >"$folder/pom.xml"
 }
 
-# version_class_path MODULE FOLDER: the module's class path of the tests, with what was resolved in the place of its own.
+# version_class_path MODULE FOLDER WORK: the module's class path of the tests, with what was resolved in the place of its own.
 version_class_path() {
   local own jar taken='' netty=false
   own=$(tr ':' '\n' <"$1/target/versions-class-path.txt")
@@ -91,12 +100,40 @@ version_class_path() {
     done
     [[ "$taken" != *netty-common* ]] || netty=true
   fi
-  printf '%s:%s' "$root/$1/target/test-classes" "$root/$1/target/classes"
+  printf '%s:%s' "$3/built/$1/target/test-classes" "$3/built/$1/target/classes"
   while read -r jar; do
     if [[ "$jar" == *.jar && " $taken " == *" $(artifact_of "$jar") "* ]]; then continue; fi
     if "$netty" && [[ "$jar" == */io/netty/* ]]; then continue; fi
     printf ':%s' "$jar"
   done <<<"$own"
+}
+
+# keep_classes FOLDER MODULE…: copies what was compiled, and lets the class paths name the copies, so that somebody who
+# compiles during the run does not take the classes away from under it.
+keep_classes() {
+  local folder=$1 module kind
+  shift
+  for module in lock-api lock-memory "$@"; do
+    for kind in classes test-classes; do
+      [ -d "$module/target/$kind" ] || continue
+      mkdir -p "$folder/built/$module/target"
+      cp -r "$module/target/$kind" "$folder/built/$module/target/"
+    done
+  done
+  for module in "$@"; do
+    sed -i "s:$root/:$folder/built/:g" "$module/target/versions-class-path.txt"
+  done
+}
+
+# complete REPORT: whether each group that decides has run at least one test.
+complete() {
+  local group
+  for group in $version_groups; do
+    grep -q "nested-class:$group\]" "$1" || {
+      echo "verify: no test of $group ran"
+      return 1
+    }
+  done
 }
 
 # found_version CLASS_PATH ARTIFACT: the version of one jar of a class path.
@@ -111,7 +148,7 @@ count() {
 
 # verify_versions WORK [CLIENT]: runs all cells, or those of one client, prints the table, then the counts.
 verify_versions() {
-  local folder=$1 only=${2:-} modules='lock-testkit lock-jdbc lock-redis lock-etcd lock-zookeeper'
+  local folder=$1 only=${2:-} modules='lock-testkit lock-jdbc lock-redis lock-etcd lock-zookeeper lock-consul lock-memcached'
   local module class client column bom artifacts cell path reports status=0 file group selected console artifact
   for module in $modules; do rm -rf "$module"/target/surefire-reports*; done
   echo "verify: compiling"
@@ -120,6 +157,7 @@ verify_versions() {
     fail "the build failed; its output is above"
   maven -B -ntp -q dependency:copy -N -DoutputDirectory="$folder" \
     -Dartifact=org.junit.platform:junit-platform-console-standalone:"$(pom_property junit.version)"
+  keep_classes "$folder" $modules
   console=$(echo "$folder"/junit-platform-console-standalone-*.jar)
   printf '%-16s %-9s %-16s %-16s %-8s %7s %7s %7s\n' client column version netty slf4j passed failed skipped >"$folder/table"
   while read -r module class client column bom artifacts; do
@@ -131,7 +169,7 @@ verify_versions() {
       maven -B -ntp -q -f "$cell/pom.xml" dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory="$cell/jars" ||
         fail "cannot resolve $artifacts with $bom"
     fi
-    path=$(version_class_path "$module" "$cell")
+    path=$(version_class_path "$module" "$cell" "$folder")
     reports="$root/$module/target/surefire-reports-versions-$client-$column"
     selected=()
     for group in $version_groups; do
@@ -146,6 +184,8 @@ verify_versions() {
       jetcd) artifact=jetcd-core ;;
       Curator) artifact=curator-framework ;;
       HikariCP) artifact=HikariCP ;;
+      Folsom) artifact=folsom ;;
+      Gson) artifact=gson ;;
       *) artifact=slf4j-api ;;
     esac
     file="$reports/TEST-junit-jupiter.xml"
@@ -155,6 +195,11 @@ verify_versions() {
       status=1
       continue
     fi
+    complete "$file" || {
+      tail -n 40 "$cell/log"
+      echo "verify: $client, $column: not all groups ran"
+      status=1
+    }
     [ "$(count "$file" failures)$(count "$file" errors)" = 00 ] || tail -n 60 "$cell/log"
     printf '%-16s %-9s %-16s %-16s %-8s %7d %7d %7d\n' "$client" "$column" "$(found_version "$path" "$artifact")" \
       "$(found_version "$path" netty-common)" "$(found_version "$path" slf4j-api)" \
