@@ -25,7 +25,7 @@ lock-redis dev.holdfast.lock.redis.RedisClusterContractTest Lettuce-cluster olde
 lock-redis dev.holdfast.lock.redis.RedisClusterContractTest Lettuce-cluster boot-3.5 $boot35 io.lettuce:lettuce-core $redis
 lock-redis dev.holdfast.lock.redis.RedisClusterContractTest Lettuce-cluster boot-4.0 $boot40 io.lettuce:lettuce-core $redis
 lock-redis dev.holdfast.lock.redis.RedisClusterContractTest Lettuce-cluster newest - -
-lock-etcd dev.holdfast.lock.etcd.EtcdSingleContractTest jetcd oldest $boot35 io.etcd:jetcd-core:0.7.7 $etcd
+lock-etcd dev.holdfast.lock.etcd.EtcdSingleContractTest jetcd oldest io.netty:netty-bom:4.1.103.Final io.etcd:jetcd-core:0.7.7 $etcd
 lock-etcd dev.holdfast.lock.etcd.EtcdSingleContractTest jetcd boot-3.5 $boot35 io.etcd:jetcd-core:$(pom_property jetcd.version) $etcd
 lock-etcd dev.holdfast.lock.etcd.EtcdSingleContractTest jetcd boot-4.0 $boot40 io.etcd:jetcd-core:$(pom_property jetcd.version) $etcd
 lock-etcd dev.holdfast.lock.etcd.EtcdSingleContractTest jetcd newest - -

@@ -212,7 +212,7 @@ final class EngineClient implements LockClient {
         if (unreachable > 0) {
             LOG.warn(
                     "lock client of {}: its connection was closed before it, so {} locks could not be released and end"
-                            + " with their leases; close the lock client first",
+                            + " with their leases at the latest; close the lock client first",
                     info.name(),
                     unreachable);
         }

@@ -144,11 +144,12 @@ final class Releaser {
         if (failure == null) {
             return;
         }
-        boolean again = backlog.add(removal, failure);
         if (failure instanceof LockClosedException) {
             tellClosed(failure);
+            backlog.add(removal, failure); // which ends it, so that a client that closes waits no longer
             return;
         }
+        boolean again = backlog.add(removal, failure);
         String what = removal.kind.word;
         if (removal.kind == Removal.Kind.ABANDON_REFUSED || !warnings.isFirst(failure.getMessage() + ": " + what)) {
             LOG.debug("{}: {} failed", failure.getMessage(), what);

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Remedy;
 import io.etcd.jetcd.common.exception.EtcdException;
@@ -8,6 +9,7 @@ import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
 import java.security.cert.CertificateException;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
@@ -76,6 +78,10 @@ final class EtcdFailures {
             return new Remedy.Unavailable(
                     "etcd did not answer in time", "see whether the cluster has a leader and can be reached");
         }
+        if (isClosed(cause)) {
+            return new Remedy.PassThrough(new LockClosedException(
+                    "the etcd client was closed before the lock client; close the lock client first", cause));
+        }
         if (isUntrusted(cause)) {
             return new Remedy.Configuration(
                     "the TLS handshake failed",
@@ -102,6 +108,13 @@ final class EtcdFailures {
     private static Remedy unavailable(Throwable cause) {
         return new Remedy.Unavailable(
                 "etcd is not available (" + cause.getMessage() + ")", "see whether the cluster has a leader");
+    }
+
+    /** Whether the client is closed for good: jetcd's threads take nothing more, or gRPC's channel does not. */
+    private static boolean isClosed(Throwable failure) {
+        return FailureTranslator.causes(failure).stream()
+                .anyMatch(t -> t instanceof RejectedExecutionException
+                        || String.valueOf(t.getMessage()).contains("Channel shutdown"));
     }
 
     private static boolean isUntrusted(Throwable failure) {

@@ -62,6 +62,21 @@ final class Connections implements AutoCloseable {
         return dataSource;
     }
 
+    /**
+     * Refuses if the application has closed its HikariCP pool: all connections are gone, and each call on one of them is worth a
+     * warning to the pool. Other data sources cannot be asked.
+     */
+    void requireOpen() throws SQLException {
+        if (isClosed()) {
+            throw new SQLException("the pool is closed");
+        }
+    }
+
+    /** Whether somebody else has closed the pool; false of other data sources. */
+    boolean isClosed() {
+        return pool != null && pool.isClosed();
+    }
+
     /** The most connections that a HikariCP pool has; zero of other data sources. */
     int poolSize() {
         return pool == null ? 0 : pool.getMaximumPoolSize();

@@ -23,6 +23,8 @@ enum JdbcFailure {
     NO_ACCESS,
     /** The server does not speak TLS, which the address or the driver asks for. */
     NO_TLS,
+    /** The data source was closed, for good. */
+    CLOSED,
     /** Another process has the files of an H2 database. */
     IN_USE,
     /** The statement itself is refused: the table has another shape, or the version is not supported. */
@@ -33,6 +35,10 @@ enum JdbcFailure {
     /** Of PostgreSQL's, MariaDB's and MySQL's driver; no SQL state and no code is theirs alone. */
     private static final Pattern NO_TLS_SAID = Pattern.compile(
             "server does not support SSL|ssl not enabled in the server|SSL Connection required, but not provided");
+
+    /** Of HikariCP, Tomcat, DBCP and Agroal, without a state or a code; a connection that is closed is another matter. */
+    private static final Pattern CLOSED_SAID =
+            Pattern.compile("(?i)^(?=.*(?:data ?source|pool))(?!.*connection (?:is|has|was)).* closed\\W*$");
 
     /** Whether there was no answer in time, so that nobody knows what became of the request. */
     static boolean isTimeOut(Throwable failure) {
@@ -56,6 +62,11 @@ enum JdbcFailure {
     private static JdbcFailure ofOne(SQLException e) {
         if (NO_TLS_SAID.matcher(String.valueOf(e.getMessage())).find()) {
             return NO_TLS;
+        }
+        if (e.getSQLState() == null
+                && e.getErrorCode() == 0
+                && CLOSED_SAID.matcher(String.valueOf(e.getMessage())).find()) {
+            return CLOSED;
         }
         JdbcFailure byCode = ofVendorCode(e.getErrorCode());
         if (byCode != null) {

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Remedy;
 
@@ -46,6 +47,9 @@ final class JdbcFailures {
                 new Remedy.Configuration(
                         database + " does not speak TLS" + seen,
                         "switch TLS on in the server, or off in the address, as its driver has it");
+            case CLOSED ->
+                new Remedy.PassThrough(new LockClosedException(
+                        "the data source was closed before the lock client; close the lock client first", cause));
             case IN_USE ->
                 new Remedy.Configuration(
                         database + " is open in another process" + seen,

@@ -169,6 +169,11 @@ final class LockedRowBackend implements LockBackend {
 
     private <T> CompletionStage<T> call(String operation, long timeoutMillis, BoundedExecutor.SqlCall<T> call) {
         return database.failures()
-                .call(operation, () -> database.noted(() -> BoundedExecutor.await(executor, timeoutMillis, call)));
+                .call(
+                        operation,
+                        () -> database.noted(() -> {
+                            database.connections().requireOpen();
+                            return BoundedExecutor.await(executor, timeoutMillis, call);
+                        }));
     }
 }

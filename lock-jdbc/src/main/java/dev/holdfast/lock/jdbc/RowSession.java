@@ -190,6 +190,7 @@ final class RowSession {
 
     /** Gives up the row. */
     void unlock(int timeoutMillis) throws SQLException {
+        connections.requireOpen();
         connection.setNetworkTimeout(Runnable::run, timeoutMillis);
         usedNanos = System.nanoTime();
         rollback();
@@ -239,7 +240,7 @@ final class RowSession {
 
     /** Gives the connection back as it came; it holds no row. What has no time for that is ended. */
     void giveBack(long deadlineNanos) {
-        if (deadlineNanos - System.nanoTime() <= 0) {
+        if (deadlineNanos - System.nanoTime() <= 0 || connections.isClosed()) {
             discard();
             return;
         }

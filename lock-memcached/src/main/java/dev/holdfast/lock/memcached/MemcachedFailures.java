@@ -3,6 +3,7 @@ package dev.holdfast.lock.memcached;
 import com.spotify.folsom.MemcacheAuthenticationException;
 import com.spotify.folsom.MemcacheClosedException;
 import com.spotify.folsom.MemcacheOverloadedException;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Remedy;
 import java.io.IOException;
@@ -32,6 +33,11 @@ final class MemcachedFailures {
             if (cause instanceof MemcacheOverloadedException) {
                 return new Remedy.Unavailable(
                         "too many requests wait for " + server, "see whether it answers, and try again");
+            }
+            if (cause instanceof MemcacheClosedException
+                    && String.valueOf(cause.getMessage()).startsWith("Shutdown")) {
+                return new Remedy.PassThrough(new LockClosedException(
+                        "the memcached client was closed before the lock client; close the lock client first", cause));
             }
             if (cause instanceof MemcacheClosedException || cause instanceof IOException) {
                 return closed(link.lastFailure(), cause, server);

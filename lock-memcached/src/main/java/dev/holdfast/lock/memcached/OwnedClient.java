@@ -8,8 +8,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.FailureTranslator;
 import io.netty.channel.EventLoopGroup;
-import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.time.Duration;
@@ -43,8 +42,7 @@ final class OwnedClient {
     static OwnedClient connect(MemcachedUri address, Duration timeout) {
         Link link = new Link();
         FailureTranslator failures = MemcachedFailures.of(address.toString(), link);
-        EventLoopGroup loop = new MultiThreadIoEventLoopGroup(
-                1, new DefaultThreadFactory("holdfast-memcached", true), NioIoHandler.newFactory());
+        EventLoopGroup loop = loop();
         @Nullable AsciiMemcacheClient<byte[]> client = null;
         try {
             client = builder(address, link, timeout)
@@ -62,6 +60,12 @@ final class OwnedClient {
             Thread.currentThread().interrupt();
             throw new LockUnavailableException("connecting to " + address + " was interrupted; try again", e);
         }
+    }
+
+    /** By a class that Netty 4.1 has as well, which Spring Boot 3.5 brings; 4.2 has another name for it. */
+    @SuppressWarnings("deprecation")
+    private static EventLoopGroup loop() {
+        return new NioEventLoopGroup(1, new DefaultThreadFactory("holdfast-memcached", true));
     }
 
     private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, Link link, Duration timeout) {

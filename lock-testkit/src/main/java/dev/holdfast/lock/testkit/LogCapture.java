@@ -17,7 +17,7 @@ import java.util.regex.Pattern;
  * the error output, and those of {@code java.util.logging}. For one test at a time.
  */
 public final class LogCapture implements AutoCloseable {
-    private static final Pattern LOUD = Pattern.compile("^\\[[^]]*] (WARN|ERROR) .*");
+    private static final Pattern LOUD = Pattern.compile("^(?:[0-9:.]+ )?\\[[^]]*] (WARN|ERROR) .*");
 
     private final PrintStream before = System.err;
     private final ByteArrayOutputStream said = new ByteArrayOutputStream();

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.StoreFinding;
@@ -26,11 +27,13 @@ import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
@@ -372,6 +375,19 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     private <T> CompletableFuture<T> translated(String doing, CompletableFuture<T> stage) {
         unanswered.incrementAndGet();
-        return ZooKeeperFailures.translate(doing, stage.whenComplete((value, failure) -> unanswered.decrementAndGet()));
+        CompletableFuture<T> answered = stage.handle((value, failure) -> {
+            unanswered.decrementAndGet();
+            if (!owned
+                    && client.getState()
+                            == CuratorFrameworkState.STOPPED) { // its session has ended with all that was in it
+                throw new LockClosedException(
+                        "the CuratorFramework was closed before the lock client; close the lock client first", failure);
+            }
+            if (failure != null) {
+                throw new CompletionException(FailureTranslator.unwrap(failure));
+            }
+            return value;
+        });
+        return ZooKeeperFailures.translate(doing, answered);
     }
 }

@@ -1,0 +1,23 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.testkit.ClosedEarly;
+import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryOneTime;
+import org.junit.jupiter.api.Test;
+
+/** An application that closes its Curator before the lock client: the session ends, and its locks with it. */
+final class ClosedEarlyTest {
+    @Test
+    void curator_closedBeforeTheLockClient() throws Exception {
+        try (ZooKeeperServer server = Servers.single().start()) {
+            CuratorFramework curator = CuratorFrameworkFactory.newClient(server.connectString(), new RetryOneTime(100));
+            curator.start();
+            ClosedEarly.check(
+                    options -> ZooKeeperLocks.builder(curator).options(options).build(),
+                    curator,
+                    "close the lock client first");
+        }
+    }
+}
