@@ -34,6 +34,9 @@ final class PostgresListener implements AutoCloseable {
     private final AtomicBoolean running = new AtomicBoolean();
     private volatile boolean closed;
     private volatile @Nullable Connection listening;
+    /** In a read, and not in a statement, whose end a pool would warn of. */
+    private volatile boolean reading;
+
     private volatile long notBeforeNanos = System.nanoTime();
 
     PostgresListener(PostgresWakeups wakeups, String channel) {
@@ -105,6 +108,9 @@ final class PostgresListener implements AutoCloseable {
             execute(connection, "LISTEN \"" + channel + "\"");
             boolean heard = hear(connection, driver);
             wakeups.live(false);
+            if (closed) { // its connection may have been ended meanwhile, which a pool would warn of
+                return heard;
+            }
             execute(connection, "UNLISTEN \"" + channel + "\"");
             connection.setNetworkTimeout(Runnable::run, timeoutMillis);
             if (!autoCommit) {
@@ -129,8 +135,11 @@ final class PostgresListener implements AutoCloseable {
         long checkedNanos = startNanos;
         long neededNanos = startNanos;
         boolean heard = false;
-        while (!closed) {
-            PGNotification[] notifications = driver.getNotifications(READ_MILLIS);
+        while (true) {
+            PGNotification[] notifications = read(driver);
+            if (closed) {
+                return true;
+            }
             long now = System.nanoTime();
             if (notifications != null) {
                 for (PGNotification each : notifications) {
@@ -156,7 +165,15 @@ final class PostgresListener implements AutoCloseable {
                 checkedNanos = now;
             }
         }
-        return true;
+    }
+
+    private PGNotification @Nullable [] read(PGConnection driver) throws SQLException {
+        reading = true;
+        try {
+            return closed ? null : driver.getNotifications(READ_MILLIS);
+        } finally {
+            reading = false;
+        }
     }
 
     private static void execute(Connection connection, String sql) throws SQLException {
@@ -165,12 +182,12 @@ final class PostgresListener implements AutoCloseable {
         }
     }
 
-    /** Ends the connection at once; its pool makes another one when needed. */
+    /** Ends the connection at once, or after the statement that it is at; its pool makes another one when needed. */
     @Override
     public void close() {
         closed = true;
         Connection connection = listening;
-        if (connection != null) {
+        if (connection != null && reading) {
             Connections.abort(connection);
         }
     }
