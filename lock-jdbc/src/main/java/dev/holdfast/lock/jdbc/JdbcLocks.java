@@ -81,6 +81,22 @@ public final class JdbcLocks {
         return TransactionLock.lock(connection, name, wait);
     }
 
+    /**
+     * Creates the table of {@link #lockInTransaction}, if it is missing; needs the right to create tables then. Several
+     * processes may do so at once. Does not take part in the calling thread's transaction.
+     *
+     * @param dataSource leads to PostgreSQL, MySQL, MariaDB or H2; never closed
+     * @param timeout how long all of it may take
+     * @throws LockConfigurationException if the database is not a supported one or refuses; the message tells the statement to
+     *     run
+     * @throws LockUnavailableException if it does not answer within the time
+     */
+    public static void createTransactionTable(DataSource dataSource, Duration timeout) {
+        TransactionTable.create(
+                Objects.requireNonNull(dataSource, "dataSource must not be null"),
+                Objects.requireNonNull(timeout, "timeout must not be null"));
+    }
+
     /** A builder for a data source that the client owns and closes. */
     static Builder builder(DataSource dataSource, Runnable closeDataSource) {
         return new Builder(dataSource, true, closeDataSource);

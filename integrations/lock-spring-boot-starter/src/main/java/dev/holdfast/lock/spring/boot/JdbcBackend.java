@@ -45,8 +45,11 @@ class JdbcBackend {
                 strategy -> builder.strategy(JdbcStrategy.valueOf(strategy.name())));
         OptionsOfProperties.set("holdfast.jdbc.table", properties.table(), builder::table);
         OptionsOfProperties.set("holdfast.jdbc.notifications", properties.notifications(), builder::notifications);
-        return builder.createTable(creates(properties.initializeSchema(), dataSource))
-                .build();
+        boolean creates = creates(properties.initializeSchema(), dataSource);
+        if (creates) {
+            JdbcLocks.createTransactionTable(dataSource, options.requestTimeout());
+        }
+        return builder.createTable(creates).build();
     }
 
     private static boolean creates(InitializeSchema when, DataSource dataSource) {

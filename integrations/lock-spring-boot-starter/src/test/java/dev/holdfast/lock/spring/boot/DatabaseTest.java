@@ -1,9 +1,15 @@
 package dev.holdfast.lock.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.jdbc.JdbcLocks;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -67,6 +73,26 @@ class DatabaseTest {
         runner.withPropertyValues(file, "holdfast.jdbc.initialize-schema=never", "holdfast.jdbc.table=locks")
                 .run(context ->
                         assertThat(context).as("the table is still there").hasNotFailed());
+    }
+
+    @Test
+    void tableOfLocksInTransactions_isCreatedLikeThatOfTheClient() {
+        runner.withPropertyValues("spring.datasource.url=jdbc:h2:mem:transactions")
+                .run(context -> assertThat(tokenInTransaction(context.getBean(DataSource.class)))
+                        .isEqualTo(1));
+        runner.withPropertyValues(
+                        "spring.datasource.url=jdbc:h2:mem:no-transactions",
+                        "holdfast.jdbc.initialize-schema=never",
+                        OWN_SCRIPT)
+                .run(context -> assertThatThrownBy(() -> tokenInTransaction(context.getBean(DataSource.class)))
+                        .hasMessageContaining("'holdfast_transaction' is missing"));
+    }
+
+    private static long tokenInTransaction(DataSource dataSource) throws SQLException {
+        try (Connection connection = dataSource.getConnection()) {
+            connection.setAutoCommit(false);
+            return JdbcLocks.lockInTransaction(connection, "a", Duration.ZERO);
+        }
     }
 
     @Test
