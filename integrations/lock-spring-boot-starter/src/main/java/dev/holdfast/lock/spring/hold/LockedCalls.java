@@ -1,13 +1,10 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
-import java.time.Duration;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,6 +22,7 @@ public final class LockedCalls implements AutoCloseable {
     private final InTransaction inTransaction;
     private final CallObserver observer;
     private final CallTransactions transactions = CallTransactions.present();
+    private final Acquisitions acquisitions = new Acquisitions(transactions);
     private final ReleaseThreads releases = new ReleaseThreads();
     private final Set<String> warned = ConcurrentHashMap.newKeySet();
 
@@ -80,7 +78,7 @@ public final class LockedCalls implements AutoCloseable {
     private @Nullable Object lockAndRun(LockCall call, Body body, Supplier<? extends @Nullable Object> ifBusy)
             throws Throwable {
         boolean deferred = isDeferred(call);
-        Hold hold = interruptibly(call, this::acquireForThread);
+        Hold hold = acquisitions.forThread(call);
         if (hold == null) {
             return ifBusy.get();
         }
@@ -143,7 +141,7 @@ public final class LockedCalls implements AutoCloseable {
     private @Nullable CompletableFuture<?> lockAndBegin(
             LockCall call, Body body, Supplier<? extends @Nullable CompletableFuture<?>> ifBusy) throws Throwable {
         boolean deferred = isDeferred(call);
-        Hold.OfLease hold = interruptibly(call, this::acquireLease);
+        Hold.OfLease hold = acquisitions.forCall(call);
         if (hold == null) {
             return ifBusy.get();
         }
@@ -213,71 +211,6 @@ public final class LockedCalls implements AutoCloseable {
             hold.requireValid();
         } catch (RuntimeException e) {
             Hold.addSuppressed(failure, e);
-        }
-    }
-
-    private static <H extends Hold> @Nullable H interruptibly(LockCall call, Acquisition<H> acquisition) {
-        try {
-            return acquisition.acquire(call);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new LockInterruptedException(call + ": interrupted while waiting; the call did not run", e);
-        }
-    }
-
-    /** Waits for a lock. */
-    @FunctionalInterface
-    private interface Acquisition<H extends Hold> {
-        @Nullable H acquire(LockCall call) throws InterruptedException;
-    }
-
-    /** Takes a share of a lease that an outer call, or an earlier one of the same transaction, has on the lock; null if none. */
-    private Hold.@Nullable OfLease share(LockCall call) {
-        Hold.OfLease outer = CurrentHolds.share(CurrentHolds.get(), call);
-        Hold.OfLease share = outer == null ? transactions.share(call) : outer;
-        return share == null ? null : share.unlessLost();
-    }
-
-    private @Nullable Hold acquireForThread(LockCall call) throws InterruptedException {
-        Hold covered = share(call);
-        if (covered != null) {
-            return covered;
-        }
-        Duration wait = call.waitFor();
-        if (wait == null) {
-            call.lock().lockInterruptibly();
-        } else if (!(wait.isZero() ? call.lock().tryLock() : call.lock().tryLock(nanos(wait), TimeUnit.NANOSECONDS))) {
-            return null;
-        }
-        return new Hold.OfThread(call.client(), call.lock(), call.lock().held().orElseThrow());
-    }
-
-    private Hold.@Nullable OfLease acquireLease(LockCall call) throws InterruptedException {
-        Hold.OfLease covered = share(call);
-        if (covered != null) {
-            return covered;
-        }
-        if (call.lock().held().isPresent()) {
-            throw new IllegalStateException(
-                    call + ": this thread holds the lock until a method returns, and the future "
-                            + "of this call may outlive that; let the outer method return a CompletableFuture as well");
-        }
-        Duration wait = call.waitFor();
-        Optional<Lease> lease;
-        if (wait == null) {
-            lease = Optional.of(call.lock().acquire());
-        } else {
-            lease = wait.isZero() ? call.lock().tryAcquire() : call.lock().tryAcquire(wait);
-        }
-        return lease.map(granted -> new Hold.OfLease(call.client(), new SharedLease(granted)))
-                .orElse(null);
-    }
-
-    private static long nanos(Duration wait) {
-        try {
-            return wait.toNanos();
-        } catch (ArithmeticException longerThan292Years) {
-            return Long.MAX_VALUE;
         }
     }
 

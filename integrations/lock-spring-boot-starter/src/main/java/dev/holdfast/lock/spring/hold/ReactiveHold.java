@@ -45,13 +45,18 @@ final class ReactiveHold {
         return Mono.defer(() -> {
             Hold.OfLease covered = CurrentHolds.share(outer, call);
             if (covered != null) {
-                return begun(new CompletableFuture<>(), CompletableFuture.completedFuture(covered))
-                        .doOnNext(lease -> covered.lease().requireNotLost()); // on a thread that may be blocked
+                return share(covered);
             }
             Duration wait = call.waitFor();
             CompletableFuture<Lease> future = call.lock().acquireAsync(wait == null ? FOREVER : wait);
             return begun(future, future.thenApply(lease -> new Hold.OfLease(call.client(), new SharedLease(lease))));
         });
+    }
+
+    /** Uses a share of a lease that is there already; it has been taken, and is given back like a grant. */
+    Mono<Lease> share(Hold.OfLease covered) {
+        return begun(new CompletableFuture<>(), CompletableFuture.completedFuture(covered))
+                .doOnNext(lease -> covered.lease().requireNotLost()); // on a thread that may be blocked
     }
 
     private Mono<Lease> begun(CompletableFuture<Lease> cancellable, CompletableFuture<Hold.OfLease> hold) {

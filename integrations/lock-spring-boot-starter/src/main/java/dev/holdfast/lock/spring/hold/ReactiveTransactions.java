@@ -1,19 +1,23 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
+import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.transaction.NoTransactionException;
 import org.springframework.transaction.reactive.TransactionSynchronization;
 import org.springframework.transaction.reactive.TransactionSynchronizationManager;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
 
-/** Transactions that are bound to a subscription. */
+/**
+ * Transactions that are bound to a subscription. A transaction keeps each lock that one of its publishers acquired, and the others
+ * share the lease: those that come later, and those that come while it is being acquired.
+ */
 final class ReactiveTransactions {
-    private static final Logger LOG = LoggerFactory.getLogger(ReactiveCalls.class);
+    /** Spring's own set of synchronizations is not made for several threads. */
+    private static final ReentrantLock REGISTERING = new ReentrantLock();
 
     private ReactiveTransactions() {}
 
@@ -29,53 +33,47 @@ final class ReactiveTransactions {
                         return hold.acquire();
                     }
                     calls.refuseOrWarn(hold.call());
-                    return hold.acquire().doOnNext(lease -> defer(hold.granted(), transaction.get(), calls));
+                    return acquire(hold, transaction.get(), calls);
                 });
     }
 
-    private static void defer(Hold.OfLease hold, TransactionSynchronizationManager transaction, LockedCalls calls) {
-        if (!hold.lease().retain()) {
-            return; // cancelled meanwhile
+    private static Mono<Lease> acquire(
+            ReactiveHold hold, TransactionSynchronizationManager transaction, LockedCalls calls) {
+        KeptLease own = new KeptLease(hold.call(), calls.releases());
+        KeptLease known = knownOrRegistered(transaction, own);
+        if (known == null) {
+            return hold.acquire()
+                    .doOnNext(lease -> own.keep(hold.granted()))
+                    .doOnError(failure -> own.keepNothing())
+                    .doOnCancel(own::keepNothing);
         }
+        return decided(known, hold.call())
+                .flatMap(kept -> kept.isPresent() && kept.get().retainFor(hold.call())
+                        ? hold.share(kept.get())
+                        : acquire(hold, transaction, calls));
+    }
+
+    /** Returns what the transaction keeps or is about to keep of the same lock; null if nothing, and then this is it. */
+    private static @Nullable KeptLease knownOrRegistered(TransactionSynchronizationManager transaction, KeptLease own) {
+        REGISTERING.lock();
         try {
-            transaction.registerSynchronization(new Release(hold, calls));
-        } catch (RuntimeException e) {
-            hold.releaseAfter(e);
-            throw e;
+            for (TransactionSynchronization each : transaction.getSynchronizations()) {
+                if (each instanceof KeptLease known && known.isOf(own.call()) && !known.keepsNothing()) {
+                    return known;
+                }
+            }
+            transaction.registerSynchronization(own);
+            return null;
+        } finally {
+            REGISTERING.unlock();
         }
     }
 
-    /** Checks the lease before the commit, and releases the lock after it. */
-    private record Release(Hold.OfLease hold, LockedCalls calls) implements TransactionSynchronization {
-        @Override
-        public boolean equals(@Nullable Object other) {
-            return this == other; // each share is given back: Spring keeps a set
-        }
-
-        @Override
-        public int hashCode() {
-            return System.identityHashCode(this);
-        }
-
-        @Override
-        public Mono<Void> beforeCommit(boolean readOnly) {
-            return Mono.<Void>fromRunnable(hold::requireValid).subscribeOn(Schedulers.boundedElastic());
-        }
-
-        @Override
-        public Mono<Void> afterCompletion(int status) {
-            return Mono.<Void>create(sink -> calls.releases().execute(() -> {
-                        try {
-                            hold.release();
-                        } catch (RuntimeException e) {
-                            LOG.warn(
-                                    "{} of a reactive transaction: lost or not released while it completed",
-                                    hold.view(),
-                                    e);
-                        }
-                        sink.success();
-                    }))
-                    .publishOn(Schedulers.boundedElastic());
-        }
+    private static Mono<Optional<Hold.OfLease>> decided(KeptLease known, LockCall call) {
+        Mono<Optional<Hold.OfLease>> decided = Mono.fromFuture(known.decided(), true);
+        Duration wait = call.waitFor();
+        return wait == null || known.decided().isDone()
+                ? decided
+                : decided.timeout(wait).onErrorMap(TimeoutException.class, late -> call.busy());
     }
 }

@@ -12,7 +12,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * object-relational mapper, since this synchronization has the lowest precedence.
  */
 final class ThreadTransactions implements CallTransactions {
-    private static final Logger LOG = LoggerFactory.getLogger(LockedCalls.class);
+    private static final Logger LOG = LoggerFactory.getLogger(ThreadTransactions.class);
 
     @Override
     public boolean isActive() {

@@ -3,11 +3,16 @@ package dev.holdfast.lock.spring.aop;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.spring.Locked;
+import dev.holdfast.lock.spring.ReactiveLease;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -63,6 +68,54 @@ class LockedReactiveTransactionTest {
     }
 
     @Test
+    void publishersOfOneTransaction_oneAfterTheOther_shareTheLease() {
+        runner.run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            List<Long> tokens = new CopyOnWriteArrayList<>();
+            Mono<Long> token = jobs.token(tokens);
+            assertThat(token.then(token).as(operator::transactional).block(PATIENCE))
+                    .isNotNull();
+            assertThat(tokens).hasSize(2);
+            assertThat(tokens.get(0)).isEqualTo(tokens.get(1));
+            assertThat(transactions.events).containsExactly("commit, lock free: false");
+            assertThat(application.isFree("job")).isTrue();
+        });
+    }
+
+    @Test
+    void publishersOfOneTransaction_atTheSameTime_shareTheLeaseThatTheFirstAcquires() {
+        runner.run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            List<Long> tokens = new CopyOnWriteArrayList<>();
+            Mono<Long> token = jobs.token(tokens);
+            Mono<Long> all = Mono.when(token, token, token).thenReturn(1L);
+            assertThat(all.as(operator::transactional).block(PATIENCE)).isEqualTo(1L);
+            assertThat(tokens).hasSize(3);
+            assertThat(Set.copyOf(tokens)).hasSize(1);
+            assertThat(application.isFree("job")).isTrue();
+        });
+    }
+
+    @Test
+    void publisher_afterOneThatDidNotGetTheLock_asksItself() {
+        runner.run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            LockClient elsewhere = application.store.newClient(LockClientOptions.defaults());
+            Lease held = elsewhere.lock("job").acquire();
+            Mono<String> first = jobs.once().onErrorReturn(LockTimeoutException.class, "busy");
+            Mono<String> second = Mono.fromRunnable(held::close).then(jobs.mono(() -> Mono.just("mine")));
+            assertThat(first.zipWhen(busy -> second)
+                            .map(both -> both.getT1() + ", then " + both.getT2())
+                            .as(operator::transactional)
+                            .block(PATIENCE))
+                    .isEqualTo("busy, then mine");
+            assertThat(transactions.events).containsExactly("commit, lock free: false");
+            assertThat(application.isFree("job")).isTrue();
+            elsewhere.close();
+        });
+    }
+
+    @Test
     void commit_isRefused_ifTheLeaseWasLost() {
         runner.run(context -> {
             assertThatThrownBy(() -> context.getBean(Jobs.class)
@@ -91,6 +144,16 @@ class LockedReactiveTransactionTest {
         @Locked("job")
         public Mono<String> mono(Supplier<Mono<String>> work) {
             return work.get();
+        }
+
+        @Locked(name = "job", waitFor = "0s")
+        public Mono<String> once() {
+            return Mono.just("mine");
+        }
+
+        @Locked("job")
+        public Mono<Long> token(List<Long> tokens) {
+            return ReactiveLease.require().map(Lease::token).doOnNext(tokens::add);
         }
     }
 
