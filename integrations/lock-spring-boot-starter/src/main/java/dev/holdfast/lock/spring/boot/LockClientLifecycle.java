@@ -1,6 +1,8 @@
 package dev.holdfast.lock.spring.boot;
 
+import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
+import java.util.function.Consumer;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
@@ -8,9 +10,10 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
 
 /**
- * Closes the application's lock clients, its own ones among them, when the application ends: after the web server and the
- * executors have finished what they were doing, and before the connection factories and pools, through which the locks are
- * released, stop. So an instance that is told to end leaves no lock behind.
+ * Closes the application's elections and then its lock clients, its own ones among them, when the application ends: after the web
+ * server and the executors have finished what they were doing, and before the connection factories and pools, through which the
+ * locks are released, stop. So an instance that is told to end leaves no lock behind, and a leader resigns while it can still use
+ * its store.
  *
  * <p>Spring stops from the highest phase to the lowest: the web server at {@code Integer.MAX_VALUE - 2048} and above, executors
  * and schedulers at half of {@code MAX_VALUE}, connection factories at 0, and destroys pools last. A context that is only
@@ -46,10 +49,15 @@ final class LockClientLifecycle implements SmartLifecycle, ApplicationListener<C
     public void stop() {
         running = false;
         if (ending) {
-            for (String name : beans.getBeanNamesForType(LockClient.class, true, false)) {
-                if (beans.containsSingleton(name)) { // a lazy one that was never needed is not made now
-                    beans.getBean(name, LockClient.class).close();
-                }
+            forEach(Election.class, Election::close);
+            forEach(LockClient.class, LockClient::close);
+        }
+    }
+
+    private <T> void forEach(Class<T> type, Consumer<T> action) {
+        for (String name : beans.getBeanNamesForType(type, true, false)) {
+            if (beans.containsSingleton(name)) { // a lazy one that was never needed is not made now
+                action.accept(beans.getBean(name, type));
             }
         }
     }

@@ -3,11 +3,15 @@ package dev.holdfast.lock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.memory.MemoryStore;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -41,6 +45,30 @@ class LifecycleTest {
                 .run(context -> context.getBean(LockClient.class).lock("a").acquire());
 
         assertThat(seen).containsExactly("server: 1 held", "connections: 0 held");
+    }
+
+    @Test
+    void leader_resignsWhileItsClientIsOpen() {
+        runner.withUserConfiguration(Leader.class)
+                .run(context ->
+                        assertThat(Leader.elected.await(20, TimeUnit.SECONDS)).isTrue());
+
+        assertThat(Leader.freeAtTheEnd).as("the client could be asked, once").containsExactly(true);
+    }
+
+    @Configuration
+    static class Leader {
+        static final CountDownLatch elected = new CountDownLatch(1);
+        static final List<Boolean> freeAtTheEnd = new CopyOnWriteArrayList<>();
+
+        @Bean
+        Election election(LockClient client) {
+            return client.election("leader")
+                    .onElected(leadership -> elected.countDown())
+                    .onRevoked(
+                            leadership -> freeAtTheEnd.add(client.lock("other").tryLock()))
+                    .start();
+        }
     }
 
     @Test
