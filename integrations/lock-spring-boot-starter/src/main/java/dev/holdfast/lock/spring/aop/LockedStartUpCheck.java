@@ -4,16 +4,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.PointcutAdvisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
-import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
-import org.springframework.aop.scope.ScopedProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.BeansException;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
@@ -24,8 +19,6 @@ import org.springframework.util.ClassUtils;
  * not have the method, and transactions that begin outside of the lock.
  */
 public final class LockedStartUpCheck implements SmartInitializingSingleton {
-    private static final Logger LOG = LoggerFactory.getLogger(LockedStartUpCheck.class);
-
     private final ConfigurableListableBeanFactory beans;
     private final LockedAdvisor advisor;
 
@@ -48,23 +41,10 @@ public final class LockedStartUpCheck implements SmartInitializingSingleton {
     @Override
     public void afterSingletonsInstantiated() {
         for (String name : beans.getBeanDefinitionNames()) {
-            Class<?> type = type(name);
+            Class<?> type = BeanClasses.of(beans, name);
             if (type != null) {
                 check(name, advisor.methods().of(type));
             }
-        }
-    }
-
-    private @Nullable Class<?> type(String name) {
-        try {
-            if (ScopedProxyUtils.isScopedTarget(name)
-                    || beans.getMergedBeanDefinition(name).isAbstract()) {
-                return null;
-            }
-            return AutoProxyUtils.determineTargetClass(beans, name);
-        } catch (BeansException | LinkageError e) {
-            LOG.debug("bean '{}' has no class that could be loaded, and is not looked at", name, e);
-            return null;
         }
     }
 

@@ -1,0 +1,30 @@
+package dev.holdfast.lock.spring.aop;
+
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
+import org.springframework.aop.scope.ScopedProxyUtils;
+import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+
+/** The classes of an application's beans, without making one. */
+final class BeanClasses {
+    private static final Logger LOG = LoggerFactory.getLogger(BeanClasses.class);
+
+    private BeanClasses() {}
+
+    /** Returns the class of a bean; null if it has none of its own, or none that is known or can be loaded. */
+    static @Nullable Class<?> of(ConfigurableListableBeanFactory beans, String name) {
+        try {
+            if (ScopedProxyUtils.isScopedTarget(name)
+                    || beans.getMergedBeanDefinition(name).isAbstract()) {
+                return null;
+            }
+            return AutoProxyUtils.determineTargetClass(beans, name);
+        } catch (BeansException | LinkageError e) {
+            LOG.debug("bean '{}' has no class that could be loaded, and is not looked at", name, e);
+            return null;
+        }
+    }
+}
