@@ -2,7 +2,9 @@ package dev.holdfast.lock.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.server.ConsulServer;
 import dev.holdfast.lock.testkit.server.EtcdServer;
+import dev.holdfast.lock.testkit.server.MemcachedServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
@@ -28,7 +30,15 @@ import org.junit.jupiter.api.io.TempDir;
 class FiveMinutesIT {
     /** What is on the class path of this test, and on that of an application only if its pom names it. */
     private static final List<String> CHOSEN = List.of(
-            "lock-jdbc", "lock-redis", "lock-etcd", "lock-zookeeper", "lock-memory", "lock-testkit", "postgresql");
+            "lock-jdbc",
+            "lock-redis",
+            "lock-etcd",
+            "lock-zookeeper",
+            "lock-consul",
+            "lock-memcached",
+            "lock-memory",
+            "lock-testkit",
+            "postgresql");
 
     @TempDir
     Path folder;
@@ -66,6 +76,22 @@ class FiveMinutesIT {
         try (ZooKeeperServer server =
                 ZooKeeperServer.builder(System.getProperty("java.class.path")).start()) {
             follow("## ZooKeeper", "holdfast.uri=zookeeper://" + server.connectString());
+        }
+    }
+
+    @Test
+    void consul() throws Exception {
+        try (ConsulServer server = ConsulServer.start()) {
+            follow(
+                    "## Consul",
+                    "holdfast.uri=consul://localhost:" + server.agent().port());
+        }
+    }
+
+    @Test
+    void memcached() throws Exception {
+        try (MemcachedServer server = MemcachedServer.start()) {
+            follow("## memcached", "holdfast.uri=memcached://" + server.host() + ":" + server.port());
         }
     }
 

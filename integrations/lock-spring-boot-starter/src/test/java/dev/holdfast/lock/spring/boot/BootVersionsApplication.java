@@ -2,6 +2,8 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spring.CurrentLease;
+import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.actuate.LocksEndpoint;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.SpringBootConfiguration;
@@ -9,13 +11,14 @@ import org.springframework.boot.SpringBootVersion;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
 
-/** What {@link Boot3IT} runs; uses only what both versions of Boot have under the same name. */
+/** What {@link BootVersionsIT} runs; uses only what all versions of Boot have under the same name. */
 @SpringBootConfiguration
 @EnableAutoConfiguration
-public class Boot3Application {
+public class BootVersionsApplication {
     public static void main(String[] args) throws Exception {
-        SpringApplication application = new SpringApplication(Boot3Application.class);
+        SpringApplication application = new SpringApplication(BootVersionsApplication.class);
         application.setWebApplicationType(WebApplicationType.NONE);
         try (ConfigurableApplicationContext context = application.run(
                 "--management.health.locks.enabled=true", "--management.endpoints.web.exposure.include=locks,health")) {
@@ -26,6 +29,8 @@ public class Boot3Application {
                 System.out.println(
                         "endpoint: " + context.getBean(LocksEndpoint.class).locks());
             }
+            System.out.println(
+                    "locked method, token " + context.getBean(Orders.class).ship(42));
             System.out.println("health: " + health(context));
             client.close();
             System.out.println("closed health: " + health(context));
@@ -34,9 +39,25 @@ public class Boot3Application {
 
     private static String health(ConfigurableApplicationContext context) throws Exception {
         Object indicator = context.getBean("locksHealthIndicator");
-        Class<?> type = Class.forName("org.springframework.boot.actuate.health.HealthIndicator");
-        Object health = type.getMethod("getHealth", boolean.class).invoke(indicator, true);
+        boolean boot4 = SpringBootVersion.getVersion().startsWith("4.");
+        Class<?> type = Class.forName("org.springframework.boot."
+                + (boot4 ? "health.contributor.HealthIndicator" : "actuate.health.HealthIndicator"));
+        Object health =
+                type.getMethod(boot4 ? "health" : "getHealth", boolean.class).invoke(indicator, true);
         return health.getClass().getMethod("getStatus").invoke(health) + " "
                 + health.getClass().getMethod("getDetails").invoke(health);
+    }
+
+    @Bean
+    Orders orders() {
+        return new Orders();
+    }
+
+    /** A bean with a locked method. */
+    public static class Orders {
+        @Locked(name = "orders/#{#a0}", waitFor = "5s")
+        public long ship(long id) {
+            return CurrentLease.require().token();
+        }
     }
 }

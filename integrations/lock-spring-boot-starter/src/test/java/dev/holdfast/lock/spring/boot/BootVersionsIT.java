@@ -9,25 +9,29 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** The starter, as it was compiled, in a process with Spring Boot 3.5 instead of 4.1. The build puts its jars into target/boot3. */
-class Boot3IT {
+/** The starter, as it was compiled, in a process with another Spring Boot. The build puts its jars into folders of target. */
+class BootVersionsIT {
     @TempDir
     Path folder;
 
-    @Test
-    void starter_makesAClientOnTheDataSource_withEndpointAndHealth() throws Exception {
+    @ParameterizedTest
+    @CsvSource({"boot40, 4.0, spring-boot|spring-data|micrometer", "boot3, 3.5, spring|micrometer"})
+    void starter_makesAClientOnTheDataSource_andLocksMethods_withEndpointAndHealth(
+            String jarFolder, String version, String replaced) throws Exception {
         List<String> classPath = new ArrayList<>();
-        try (Stream<Path> jars = Files.list(Path.of("target", "boot3"))) {
+        try (Stream<Path> jars = Files.list(Path.of("target", jarFolder))) {
             jars.map(jar -> jar.toAbsolutePath().toString()).forEach(classPath::add);
         }
-        assertThat(classPath).as("jars of Spring Boot 3.5").hasSizeGreaterThan(10);
+        assertThat(classPath).as("jars of Spring Boot %s", version).hasSizeGreaterThan(10);
         Arrays.stream(System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"))
                         .split(File.pathSeparator))
-                .filter(entry -> !entry.matches(".*/(spring-|micrometer-)[^/]*\\.jar"))
+                .filter(entry -> !entry.matches(".*/(" + replaced + ")-[^/]*\\.jar"))
                 .forEach(classPath::add);
         Path out = folder.resolve("out.txt");
         Process process = new ProcessBuilder(
@@ -36,7 +40,7 @@ class Boot3IT {
                         "-Xmx256m",
                         "-cp",
                         String.join(File.pathSeparator, classPath),
-                        Boot3Application.class.getName())
+                        BootVersionsApplication.class.getName())
                 .directory(folder.toFile())
                 .redirectErrorStream(true)
                 .redirectOutput(out.toFile())
@@ -46,11 +50,15 @@ class Boot3IT {
         } finally {
             process.destroyForcibly();
         }
-        assertThat(Files.readString(out))
-                .containsPattern("Boot 3\\.5\\.\\d+")
+        String printed = Files.readString(out);
+        assertThat(printed)
+                .containsPattern("Boot " + Pattern.quote(version) + "\\.\\d+")
                 .containsPattern("(?m)^held, token [1-9]")
+                .containsPattern("(?m)^locked method, token [1-9]")
                 .containsPattern("(?m)^endpoint: .*name=orders/42")
-                .contains("health: UP {held={lockClient=0}}", "closed health: DOWN")
+                .contains("health: UP {held={lockClient=0}}", "closed health: DOWN");
+        assertThat(printed.substring(0, printed.indexOf("health: UP")))
+                .as("before the client is closed, of which health warns")
                 .doesNotContain(" WARN ");
         assertThat(process.exitValue()).isZero();
     }
