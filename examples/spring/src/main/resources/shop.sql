@@ -1,2 +1,2 @@
 CREATE TABLE account (id BIGINT PRIMARY KEY, balance BIGINT NOT NULL);
-INSERT INTO account VALUES (1, 100);
+INSERT INTO account VALUES (1, 100), (2, 0);

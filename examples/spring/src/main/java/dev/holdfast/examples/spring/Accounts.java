@@ -10,9 +10,11 @@ import org.springframework.stereotype.Service;
 import org.springframework.transaction.annotation.Isolation;
 import org.springframework.transaction.annotation.Transactional;
 
-/** Moves money. The lock is part of the transaction: the commit releases it, and so does the rollback. */
+/** Moves money. The locks are part of the transaction: the commit releases them, and so does the rollback. */
 @Service
 public class Accounts {
+    private static final Duration WAIT = Duration.ofSeconds(20);
+
     private final DataSource dataSource;
     private final JdbcClient jdbc;
 
@@ -22,24 +24,35 @@ public class Accounts {
     }
 
     /**
-     * Takes money out of an account, if it is there.
+     * Moves money from one account to another, if it is there.
      *
-     * @param account whose
+     * @param from whose
+     * @param to to whom
      * @param amount how much
+     * @throws IllegalArgumentException if the amount is negative
      * @throws IllegalStateException if there is not enough
      */
     @Transactional(
             isolation = Isolation.READ_COMMITTED) // at stricter levels, a read before the lock would make it fail
-    public void withdraw(long account, long amount) {
-        Connection connection = DataSourceUtils.getConnection(dataSource); // the transaction's
-        // First the lock, then the reads that it guards.
-        JdbcLocks.lockInTransaction(connection, "account/" + account, Duration.ofSeconds(20));
-        long balance = balance(account);
-        if (balance < amount) {
-            throw new IllegalStateException("account " + account + " has " + balance + ", not " + amount);
+    public void transfer(long from, long to, long amount) {
+        if (amount < 0) {
+            throw new IllegalArgumentException("an amount must not be negative, got " + amount);
         }
+        Connection connection = DataSourceUtils.getConnection(dataSource); // the transaction's
+        // First the locks, in one order for all so that no two wait for each other, then the reads that they guard.
+        JdbcLocks.lockInTransaction(connection, "account/" + Math.min(from, to), WAIT);
+        JdbcLocks.lockInTransaction(connection, "account/" + Math.max(from, to), WAIT);
+        long balance = balance(from);
+        if (balance < amount) {
+            throw new IllegalStateException("account " + from + " has " + balance + ", not " + amount);
+        }
+        set(from, balance - amount);
+        set(to, balance(to) + amount);
+    }
+
+    private void set(long account, long balance) {
         jdbc.sql("UPDATE account SET balance = ? WHERE id = ?")
-                .params(balance - amount, account)
+                .params(balance, account)
                 .update();
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.examples.spring;
 
+import java.io.IOException;
 import org.springframework.http.HttpStatus;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
@@ -13,10 +14,12 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 class ShopController {
     private final Accounts accounts;
+    private final Statements statements;
     private final NightlyReport report;
 
-    ShopController(Accounts accounts, NightlyReport report) {
+    ShopController(Accounts accounts, Statements statements, NightlyReport report) {
         this.accounts = accounts;
+        this.statements = statements;
         this.report = report;
     }
 
@@ -25,15 +28,20 @@ class ShopController {
         return accounts.balance(account);
     }
 
-    @PostMapping("/accounts/{account}/withdraw")
-    long withdraw(@PathVariable long account, @RequestParam long amount) {
-        accounts.withdraw(account, amount);
+    @PostMapping("/accounts/{account}/transfer")
+    long transfer(@PathVariable long account, @RequestParam long to, @RequestParam long amount) {
+        accounts.transfer(account, to, amount);
         return accounts.balance(account);
     }
 
+    @PostMapping("/accounts/{account}/statements")
+    int statement(@PathVariable long account) throws IOException {
+        return statements.number(account);
+    }
+
     @GetMapping("/reports")
-    Reports reports() {
-        return new Reports(report.begun(), report.runs());
+    int reports() {
+        return report.runs();
     }
 
     @ExceptionHandler(IllegalStateException.class)
@@ -41,6 +49,4 @@ class ShopController {
     String refused(IllegalStateException e) {
         return String.valueOf(e.getMessage());
     }
-
-    record Reports(int begun, int made) {}
 }

@@ -46,11 +46,11 @@ final class Instance implements AutoCloseable {
                 "--spring.datasource.username=" + PostgresServer.USER,
                 "--spring.datasource.password=" + PostgresServer.PASSWORD,
                 "--spring.sql.init.mode=" + (name.equals("first") ? "always" : "never"),
-                "--spring.sql.init.schema-locations=classpath:dev/holdfast/lock/jdbc/version-postgresql.sql,"
-                        + "classpath:dev/holdfast/lock/jdbc/transaction-postgresql.sql,classpath:shop.sql",
+                "--holdfast.jdbc.initialize-schema=always",
                 "--holdfast.who=" + name,
                 "--holdfast.lock.lease=60s",
-                "--shop.report-cron=* * * * * *"));
+                "--shop.report-cron=* * * * * *",
+                "--shop.statements=" + folder.resolve("statements")));
         Path out = folder.resolve(name + ".txt");
         return new Instance(
                 new ProcessBuilder(command)

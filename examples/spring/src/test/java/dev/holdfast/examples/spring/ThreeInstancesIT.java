@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.testkit.server.PostgresServer;
+import java.io.IOException;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -14,10 +15,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Three processes of the application on one PostgreSQL, one of them processed ahead of time, one told to end. */
+/** Three processes of the application on one PostgreSQL, one of them processed ahead of time, two told to end. */
 class ThreeInstancesIT {
     private static final String LEADS = "this instance leads, token ";
 
@@ -25,7 +27,7 @@ class ThreeInstancesIT {
     Path folder;
 
     @Test
-    void oneReports_oneLeads_noneOverdraws_andARestartLeavesNoLockBehind() throws Exception {
+    void oneReports_oneLeads_noneOverdraws_andWhoIsToldToEndLeavesNoLockBehind() throws Exception {
         try (PostgresServer database = PostgresServer.start();
                 Instance first = Instance.start(folder, "first", database)) {
             first.awaitLine(LEADS);
@@ -36,34 +38,36 @@ class ThreeInstancesIT {
                 third.awaitLine("Started ShopApplication");
                 assertThat(third.lines()).anyMatch(line -> line.contains("Starting AOT-processed ShopApplication"));
 
-                withdraw(all);
+                transfer(all);
+                number(all);
                 await().atMost(Duration.ofMinutes(1)).untilAsserted(() -> {
                     for (Instance instance : all) {
-                        assertThat(reports(instance, "begun")).isGreaterThanOrEqualTo(3);
+                        assertThat(skippedReports(instance)).isGreaterThanOrEqualTo(2);
                     }
                 });
-                assertThat(reports(first, "made") + reports(second, "made") + reports(third, "made"))
-                        .as("reports of three instances, each of which began several")
+                int reports = 0;
+                for (Instance instance : all) {
+                    reports += Integer.parseInt(instance.get("/reports").body());
+                }
+                assertThat(reports)
+                        .as("reports of three instances, each of which has skipped several")
                         .isEqualTo(1);
 
                 assertThat(first.get("/actuator/locks").body())
-                        .contains("{\"name\":\"shop/leader\",\"holder\":{\"token\":", "\"thread\":\"leader\"");
+                        .contains(
+                                "{\"name\":\"shop/leader\",\"holder\":{\"token\":",
+                                "\"thread\":\"holdfast-election-shop/leader\"");
                 assertThat(second.get("/actuator/locks").body())
-                        .contains("{\"name\":\"shop/leader\",\"holder\":null,\"waiters\":[{\"thread\":\"leader\"");
+                        .contains(
+                                "{\"name\":\"shop/leader\",\"holder\":null,\"waiters\":[{\"thread\":\"holdfast-election-shop/leader\"");
                 assertThat(third.get("/actuator/locks/shop/leader").body()).contains("\"pid\":" + first.pid());
 
-                long terminated = System.nanoTime();
-                first.terminate();
-                await().atMost(Duration.ofSeconds(30))
-                        .pollInterval(Duration.ofMillis(5))
-                        .until(() -> second.count(LEADS) + third.count(LEADS) == 1);
-                long millis = (System.nanoTime() - terminated) / 1_000_000;
-                System.out.println("next grant " + millis + " ms after SIGTERM to the holder");
-                assertThat(first.awaitExit())
-                        .as("exit status of a process that ended by SIGTERM")
-                        .isEqualTo(143);
-                // On an idle machine it is below half a second. By its lease it would be 60.
-                assertThat(millis).isLessThan(15_000);
+                long once = terminateLeader(first, List.of(second, third));
+                Instance next = second.count(LEADS) > 0 ? second : third;
+                long again = terminateLeader(next, List.of(next == second ? third : second));
+                assertThat(Math.min(once, again))
+                        .as("milliseconds to the next grant, the faster of two times: the machine may be busy")
+                        .isLessThan(500);
                 for (Instance instance : all) {
                     assertThat(instance.lines()).noneMatch(line -> line.contains(" WARN ") || line.contains(" ERROR "));
                 }
@@ -71,29 +75,74 @@ class ThreeInstancesIT {
         }
     }
 
-    private static int reports(Instance instance, String what) throws Exception {
-        Matcher number = Pattern.compile("\"" + what + "\":(\\d+)")
-                .matcher(instance.get("/reports").body());
-        assertThat(number.find()).isTrue();
-        return Integer.parseInt(number.group(1));
+    /** Tells the leader to end while it holds its lock; returns how many milliseconds later another one leads. */
+    private static long terminateLeader(Instance leader, List<Instance> others) throws Exception {
+        long begin = System.nanoTime();
+        leader.terminate();
+        await().atMost(Duration.ofSeconds(30))
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> isLed(others));
+        long millis = (System.nanoTime() - begin) / 1_000_000;
+        System.out.println("next grant " + millis + " ms after SIGTERM to the holder");
+        assertThat(leader.awaitExit())
+                .as("exit status of a process that ended by SIGTERM")
+                .isEqualTo(143);
+        assertThat(millis).as("by its lease it would be 60 s").isLessThan(15_000);
+        return millis;
     }
 
-    /** Twenty withdrawals of 10 from an account of 100, at three instances at once. */
-    private static void withdraw(List<Instance> all) throws Exception {
-        ExecutorService executor = Executors.newFixedThreadPool(6);
-        List<Callable<HttpResponse<String>>> calls = new ArrayList<>();
-        for (int i = 0; i < 20; i++) {
-            Instance instance = all.get(i % all.size());
-            calls.add(() -> instance.post("/accounts/1/withdraw?amount=10"));
+    private static boolean isLed(List<Instance> instances) throws IOException {
+        for (Instance instance : instances) {
+            if (instance.count(LEADS) > 0) {
+                return true;
+            }
         }
-        int done = 0;
-        for (var call : executor.invokeAll(calls)) {
-            HttpResponse<String> answer = call.get();
-            assertThat(answer.statusCode()).as(answer.body()).isIn(200, 409);
-            done += answer.statusCode() == 200 ? 1 : 0;
-        }
-        executor.shutdown();
-        assertThat(done).isEqualTo(10);
+        return false;
+    }
+
+    private static int skippedReports(Instance instance) throws Exception {
+        HttpResponse<String> skipped =
+                instance.get("/actuator/metrics/holdfast.lock.acquire?tag=lock:jobs&tag=outcome:busy");
+        Matcher count = Pattern.compile("\"COUNT\",\"value\":(\\d+)").matcher(skipped.body());
+        return count.find() ? Integer.parseInt(count.group(1)) : 0;
+    }
+
+    /** Twenty transfers of 10 from an account of 100, at three instances at once. */
+    private static void transfer(List<Instance> all) throws Exception {
+        List<HttpResponse<String>> answers = twenty(all, "/accounts/1/transfer?to=2&amount=10");
+        assertThat(answers).extracting(HttpResponse::statusCode).containsOnly(200, 409);
+        assertThat(answers)
+                .filteredOn(answer -> answer.statusCode() == 200)
+                .as("of 20 transfers of 10 from 100")
+                .hasSize(10);
         assertThat(all.get(0).get("/accounts/1").body()).isEqualTo("0");
+        assertThat(all.get(1).get("/accounts/2").body()).isEqualTo("100");
+    }
+
+    /** Twenty statements of an account, numbered in a file of all three instances. */
+    private static void number(List<Instance> all) throws Exception {
+        assertThat(twenty(all, "/accounts/1/statements"))
+                .extracting(answer -> Integer.valueOf(answer.body()))
+                .as("numbers without gaps and without a second time")
+                .containsExactlyInAnyOrderElementsOf(
+                        IntStream.rangeClosed(1, 20).boxed().toList());
+    }
+
+    private static List<HttpResponse<String>> twenty(List<Instance> all, String path) throws Exception {
+        ExecutorService executor = Executors.newFixedThreadPool(6);
+        try {
+            List<Callable<HttpResponse<String>>> calls = new ArrayList<>();
+            for (int i = 0; i < 20; i++) {
+                Instance instance = all.get(i % all.size());
+                calls.add(() -> instance.post(path));
+            }
+            List<HttpResponse<String>> answers = new ArrayList<>();
+            for (var call : executor.invokeAll(calls)) {
+                answers.add(call.get());
+            }
+            return answers;
+        } finally {
+            executor.shutdown();
+        }
     }
 }
