@@ -85,7 +85,10 @@ class LogLinesTest {
                 "lock-etcd",
                 "lock-zookeeper",
                 "lock-consul",
-                "lock-memcached")) {
+                "lock-memcached",
+                "integrations/lock-micrometer",
+                "integrations/lock-shedlock",
+                "integrations/lock-spring-boot-starter")) {
             try (Stream<Path> files = Files.walk(Pages.ROOT.resolve(module).resolve("src/main/java"))) {
                 files.filter(file -> file.toString().endsWith(".java")).forEach(found::add);
             }
