@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
@@ -66,6 +67,23 @@ final class EtcdWithdrawalTest {
                 .get(new EtcdKeys(PREFIX).queue(name), option)
                 .get(1, TimeUnit.MINUTES)
                 .getKvs();
+    }
+
+    /** Nobody asks for it meanwhile: its lease is renewed all the same, again and again. */
+    @Test
+    void waiter_thatDoesNotAsk_keepsItsPlaceForManyLeases() throws Exception {
+        String name = newName();
+        try (LockBackend holder = backend(etcd.newUser("ahead", "password"));
+                LockBackend waiting = backend(etcd.newUser("behind", "password"))) {
+            Grant held = acquire(holder, name, 300_000);
+            BackendDriver waiter = BackendDriver.of(waiting, name, 2_000);
+            waiter.queueUp();
+            await().during(Duration.ofSeconds(8))
+                    .atMost(PATIENCE)
+                    .until(() -> entries(name).size() == 2);
+            release(holder, held);
+            release(waiting, waiter.await(PATIENCE));
+        }
     }
 
     @Test

@@ -19,6 +19,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
@@ -110,6 +111,28 @@ final class RowLockTest {
             assertThat(longestMillis).as("ms; a statement waits for 5 s").isLessThan(4_000);
             release(backend, held);
             backend.close();
+        }
+    }
+
+    /** The waiting statement has the row; its client gives up before it asks again. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void abandon_afterTheWaitHasWon_freesTheRow(SharedDb shared) throws Exception {
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockBackend backend = builder(pool, table).backend(LockClientOptions.defaults());
+                LockBackend other = builder(pool, table).backend(LockClientOptions.defaults())) {
+            Grant held = acquire(other, "won");
+            BackendDriver waiter = BackendDriver.of(backend, "won");
+            waiter.queueUp();
+            CountDownLatch called = new CountDownLatch(1);
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), called::countDown)) {
+                release(other, held);
+                assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
+            }
+            assertThat(BackendDriver.tryAcquire(other, "won")).as("won").isInstanceOf(AcquireResult.Busy.class);
+            waiter.abandon();
+            release(other, acquire(other, "won"));
         }
     }
 

@@ -8,13 +8,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -43,6 +51,57 @@ final class SweeperTest {
             assertThat(acquire(backend, "released").token()).isGreaterThan(released.token());
             assertThat(release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
         }
+    }
+
+    /** A name may be granted again between the sweeper's look and its DELETE. */
+    @ParameterizedTest
+    @EnumSource
+    void sweep_grantedMeanwhile_stays(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        TableName table = new TableName(SharedDb.newTable());
+        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        List<Grant> meanwhile = new ArrayList<>();
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            LockBackend backend = ExpiringRowBackend.of(JdbcStrategy.UNIQUE_INDEX, database);
+            release(backend, acquire(backend, "again"));
+            DataSource delayed = beforeDelete(pool, () -> meanwhile.add(acquire(backend, "again")));
+            try (Database late = Database.open(delayed, request, 5_000, () -> {})) {
+                assertThat(new Sweeper(late).sweep(Duration.ofMillis(-50))).isZero();
+            }
+            assertThat(meanwhile).hasSize(1);
+            assertThat(BackendDriver.tryAcquire(backend, "again")).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(release(backend, meanwhile.get(0))).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    private static DataSource beforeDelete(DataSource pool, Runnable action) {
+        return proxy(DataSource.class, pool, (method, arguments, result) -> {
+            if (!(result instanceof Connection connection)) {
+                return result;
+            }
+            return proxy(Connection.class, connection, (called, given, answer) -> {
+                if (called.getName().equals("prepareStatement") && ((String) given[0]).contains("DELETE FROM")) {
+                    action.run();
+                }
+                return answer;
+            });
+        });
+    }
+
+    private interface Seen {
+        Object result(Method method, Object[] arguments, Object result);
+    }
+
+    private static <T> T proxy(Class<T> type, T target, Seen seen) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    try {
+                        return seen.result(method, arguments, method.invoke(target, arguments));
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
     }
 
     /** More than one statement deletes, beside as many rows that are in use. */

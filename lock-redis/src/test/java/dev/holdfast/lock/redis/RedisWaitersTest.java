@@ -70,6 +70,25 @@ final class RedisWaitersTest extends TwoBackends {
         });
     }
 
+    /** Its place is its arrival, which its ticket knows: the server may have lost the queue. */
+    @Test
+    void fair_entryLost_keepsItsPlaceByItsTicket() throws Exception {
+        withoutPause(() -> {
+            Grant grant = grant(a, acquisition());
+            AcquisitionId one = acquisition();
+            AcquisitionId two = acquisition();
+            Ticket first = busy(a, one, 60_000, true, null).ticket();
+            Ticket second = busy(b, two, 60_000, true, null).ticket();
+            fixture.server().command("ZREM", keys().queue(), one.owner().toString());
+            fixture.server().command("HDEL", keys().waiters(), one.owner().toString());
+            busy(a, one, 60_000, true, first);
+            release(a, grant);
+            assertThat(tryAcquire(b, two, 60_000, true, second)).isInstanceOf(AcquireResult.Busy.class);
+            release(a, ((AcquireResult.Granted) tryAcquire(a, one, 60_000, true, first)).grant());
+            release(b, ((AcquireResult.Granted) tryAcquire(b, two, 60_000, true, second)).grant());
+        });
+    }
+
     @Test
     void deadWaiter_delaysTheNextByLessThanASecond() throws Exception {
         withoutPause(() -> {

@@ -123,6 +123,25 @@ final class RedlockTest {
         }
     }
 
+    /** A master that stood still votes when nobody counts any more. */
+    @Test
+    void voteThatComesTooLate_isTakenBack() throws Exception {
+        release(a, Attempts.grant(a, acquisition()));
+        for (RedisServer server : fixture.servers().subList(0, 3)) {
+            server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
+        }
+        RedisServer late = fixture.servers().get(3);
+        long before = late.lockCommands();
+        late.process().pause();
+        try {
+            Attempts.busy(a, acquisition(), 0, false, null);
+        } finally {
+            late.process().resume();
+        }
+        await().atMost(PATIENCE).until(() -> late.lockCommands() >= before + 2);
+        await().atMost(PATIENCE).until(() -> !Entries.isHeld(late, keys()));
+    }
+
     @Test
     void lease_isShorterByTheDrift() throws Exception {
         Grant grant = ((AcquireResult.Granted) answer(a.tryAcquire(new AcquireRequest(
