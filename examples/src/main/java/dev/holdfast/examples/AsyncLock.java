@@ -21,7 +21,7 @@ public final class AsyncLock {
      * @throws Exception if the store fails
      */
     public static void main(String[] arguments) throws Exception {
-        try (LockClient client = LockClient.connect(arguments[0])) {
+        try (LockClient client = LockClient.connect(StoreAddress.of(arguments))) {
             CompletableFuture<String> result = client.lock("report")
                     .acquireAsync(Duration.ofSeconds(5))
                     .thenApplyAsync(lease -> {

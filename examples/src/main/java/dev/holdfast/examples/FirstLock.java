@@ -18,7 +18,7 @@ public final class FirstLock {
      * @throws InterruptedException if interrupted
      */
     public static void main(String[] arguments) throws InterruptedException {
-        try (LockClient client = LockClient.connect(arguments[0])) {
+        try (LockClient client = LockClient.connect(StoreAddress.of(arguments))) {
             DistributedLock lock = client.lock("orders/42");
 
             lock.lock();

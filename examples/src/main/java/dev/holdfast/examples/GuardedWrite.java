@@ -24,7 +24,7 @@ public final class GuardedWrite {
      * @throws Exception if the database or the store fails
      */
     public static void main(String[] arguments) throws Exception {
-        try (LockClient client = LockClient.connect(arguments[0]);
+        try (LockClient client = LockClient.connect(StoreAddress.of(arguments));
                 Connection database = DriverManager.getConnection("jdbc:h2:mem:guarded")) {
             try (Statement statement = database.createStatement()) {
                 statement.execute("CREATE TABLE item (id INT PRIMARY KEY, stock INT, lock_token BIGINT)");

@@ -26,8 +26,9 @@ public final class ManyWaiters {
      * @throws Exception if the store fails
      */
     public static void main(String[] arguments) throws Exception {
+        String address = StoreAddress.of(arguments);
         ExecutorService executor = Executors.newFixedThreadPool(50);
-        try (LockClient client = LockClient.connect(arguments[0])) {
+        try (LockClient client = LockClient.connect(address)) {
             System.out.println("counted under the lock: " + count(client, executor, 500));
         } finally {
             executor.shutdown();

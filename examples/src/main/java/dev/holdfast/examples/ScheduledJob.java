@@ -33,9 +33,10 @@ public final class ScheduledJob {
      * @throws Exception if the store fails
      */
     public static void main(String[] arguments) throws Exception {
+        String address = StoreAddress.of(arguments);
         AtomicInteger runs = new AtomicInteger();
-        try (LockClient first = client(arguments[0], "instance 1");
-                LockClient second = client(arguments[0], "instance 2")) {
+        try (LockClient first = client(address, "instance 1");
+                LockClient second = client(address, "instance 2")) {
             ScheduledExecutorService cron = Executors.newScheduledThreadPool(2);
             ScheduledFuture<Boolean> one = cron.schedule(job(first, runs), 10, TimeUnit.MILLISECONDS);
             ScheduledFuture<Boolean> other = cron.schedule(job(second, runs), 10, TimeUnit.MILLISECONDS);

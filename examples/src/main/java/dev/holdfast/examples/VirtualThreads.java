@@ -24,9 +24,10 @@ public final class VirtualThreads {
      * @throws Exception if the store fails
      */
     public static void main(String[] arguments) throws Exception {
+        String address = StoreAddress.of(arguments);
         ExecutorService executor = virtualThreads();
         int[] counter = new int[1];
-        try (LockClient client = LockClient.connect(arguments[0])) {
+        try (LockClient client = LockClient.connect(address)) {
             List<Future<?>> all = new ArrayList<>();
             for (int i = 0; i < THREADS; i++) {
                 all.add(executor.submit(() -> {

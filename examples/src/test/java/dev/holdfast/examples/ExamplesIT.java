@@ -1,6 +1,7 @@
 package dev.holdfast.examples;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -51,6 +52,20 @@ class ExamplesIT {
     @Tag("virtual-threads")
     void virtualThreads_countExactly() throws Exception {
         assertThat(run(VirtualThreads::main)).containsExactly("counted by virtual threads: 1000");
+    }
+
+    @Test
+    void everyProgram_withoutAnAddress_saysWhatToGive() {
+        List<Program> programs = List.of(
+                FirstLock::main,
+                GuardedWrite::main,
+                AsyncLock::main,
+                ScheduledJob::main,
+                ManyWaiters::main,
+                VirtualThreads::main);
+        assertThat(programs).allSatisfy(program -> assertThatThrownBy(() -> program.main(new String[0]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("address of the lock store", "redis://"));
     }
 
     private static List<String> run(Program program) throws Exception {

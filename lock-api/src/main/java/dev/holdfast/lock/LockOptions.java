@@ -58,7 +58,8 @@ public final class LockOptions {
 
     /**
      * Returns how long a grant lasts without renewal: the time for which a crashed holder blocks others. A store that binds
-     * grants to sessions may take longer (ZooKeeper: one and a half times, and never less than its shortest session).
+     * grants to sessions may take longer: ZooKeeper by a tick of its servers and never less than its shortest session, Consul
+     * up to three times as long.
      *
      * @return the lease, positive; default 15 s
      */

@@ -1,0 +1,116 @@
+package dev.holdfast.examples;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** Numbers on pages are those of the result files and of the code. Nothing is measured. */
+class NumbersTest {
+    private static final List<String> STORES = List.of("redis", "postgresql", "mariadb", "zookeeper", "etcd");
+
+    /** Rows without an aim, or where only one store has one: scenario, candidate, column of the result file. */
+    private static final Map<String, List<String>> FIGURES = Map.of(
+            "(a) pair p50 to raw, row-lock", List.of("(a)", "holdfast-row-lock", "to raw"),
+            "(b) acq/s to raw, row-lock", List.of("(b)", "holdfast-row-lock", "to raw"),
+            "(c) fair: commands per acq", List.of("(c)", "holdfast-fair", "requests per acq"),
+            "(d) hand-off p50 µs", List.of("(d)", "holdfast", "hand-off p50 µs"),
+            "(ping-pong) acq/s, default options", List.of("(ping-pong)", "holdfast", "acq/s"));
+
+    @Test
+    void performance_tableIsThatOfTheResultFiles() {
+        String page = Pages.text(Pages.ROOT.resolve("docs/performance.md"));
+        Map<String, List<String>> expected = new LinkedHashMap<>();
+        Map<String, List<String>> found = new LinkedHashMap<>();
+        for (List<String> row : rows(page, label -> label.matches("\\([a-z-]+\\) .*"))) {
+            String label = row.get(0);
+            found.put(label, row.subList(2, row.size()));
+            expected.put(
+                    label, STORES.stream().map(store -> cell(store, label)).toList());
+        }
+
+        assertThat(found).hasSizeGreaterThan(15).containsKeys(FIGURES.keySet().toArray(String[]::new));
+        found.replaceAll((label, cells) ->
+                cells.stream().map(cell -> cell.replaceAll(" \\(≤ .*\\)", "")).toList());
+        assertThat(found).isEqualTo(expected);
+    }
+
+    /** A figure with an aim, bold if the aim is met; a figure without one; a dash if the store has no such candidate. */
+    private static String cell(String store, String label) {
+        String results = Pages.text(Pages.ROOT.resolve("benchmarks/results/" + store + ".md"));
+        for (List<String> aim : rows(results, first -> first.startsWith("("))) {
+            if (label.equals(aim.get(0) + " " + aim.get(1))) {
+                return aim.get(4).equals("met") ? "**" + aim.get(3) + "**" : aim.get(3);
+            }
+        }
+        List<String> where = FIGURES.get(label);
+        return where == null ? "–" : figure(results, where.get(0), where.get(1), where.get(2));
+    }
+
+    private static String figure(String results, String scenario, String candidate, String column) {
+        Matcher section = Pattern.compile("(?ms)^## " + Pattern.quote(scenario) + " .*?(?=^## )")
+                .matcher(results);
+        assertThat(section.find()).as(scenario).isTrue();
+        List<String> head = rows(section.group(), "candidate"::equals).get(0);
+        List<List<String>> figures = rows(section.group(), candidate::equals);
+        return figures.isEmpty() ? "–" : figures.get(0).get(head.indexOf(column));
+    }
+
+    @Test
+    void reliability_mediansOfMutantsAreThoseOfTheTable() {
+        String page = Pages.text(Pages.ROOT.resolve("docs/reliability.md"));
+        List<Integer> medians = new ArrayList<>();
+        Matcher caught = Pattern.compile("(?m)^\\| .* \\| 5 of 5 \\| .* \\| (\\d+), \\d+ \\|$")
+                .matcher(page);
+        while (caught.find()) {
+            medians.add(Integer.valueOf(caught.group(1)));
+        }
+
+        assertThat(page.replaceAll("\\s+", " "))
+                .contains("of five seeds lie between %d and %d s, ten of the %d above 20 s"
+                        .formatted(
+                                medians.stream().mapToInt(i -> i).min().orElseThrow(),
+                                medians.stream().mapToInt(i -> i).max().orElseThrow(),
+                                medians.size()));
+        assertThat(medians.stream().filter(median -> median > 20)).hasSize(10);
+    }
+
+    @Test
+    void operations_defaultsAreThoseOfTheOptions() {
+        LockOptions lock = LockOptions.defaults();
+        LockClientOptions client = LockClientOptions.defaults();
+        Map<String, String> defaults = Map.of(
+                "`LockOptions.lease`", lock.lease().toSeconds() + " s",
+                "`LockOptions.maxHold`", lock.maxHold().map(Object::toString).orElse("none"),
+                "`LockClientOptions.requestTimeout`", client.requestTimeout().toSeconds() + " s",
+                "`LockClientOptions.unavailableTimeout`",
+                        client.unavailableTimeout().toSeconds() + " s",
+                "`LockClientOptions.handOffLimit`, `handOffTime`",
+                        client.handOffLimit() + ", " + client.handOffTime().toMillis() + " ms",
+                "`LockClientOptions.leakTracing`", client.leakTracing() ? "on" : "off");
+        Map<String, String> found = new LinkedHashMap<>();
+        rows(Pages.text(Pages.ROOT.resolve("docs/operations.md")), defaults::containsKey)
+                .forEach(row -> found.put(row.get(0), row.get(1)));
+
+        assertThat(found).isEqualTo(defaults);
+    }
+
+    private static List<List<String>> rows(String page, Predicate<String> firstCell) {
+        return page.lines()
+                .filter(line -> line.startsWith("| ") && line.endsWith("|"))
+                .map(line -> Arrays.stream(line.substring(1, line.length() - 1).split("\\|"))
+                        .map(String::strip)
+                        .toList())
+                .filter(row -> firstCell.test(row.get(0)))
+                .toList();
+    }
+}
