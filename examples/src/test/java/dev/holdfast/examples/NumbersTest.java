@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.LockName;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -70,7 +71,7 @@ class NumbersTest {
         String page = Pages.text(Pages.ROOT.resolve("docs/reliability.md"));
         List<Integer> medians = new ArrayList<>();
         Matcher caught = Pattern.compile("(?m)^\\| .* \\| 5 of 5 \\| .* \\| (\\d+), \\d+ \\|$")
-                .matcher(page);
+                .matcher(Pages.text(Pages.ROOT.resolve("docs/reliability-results.md")));
         while (caught.find()) {
             medians.add(Integer.valueOf(caught.group(1)));
         }
@@ -102,6 +103,84 @@ class NumbersTest {
                 .forEach(row -> found.put(row.get(0), row.get(1)));
 
         assertThat(found).isEqualTo(defaults);
+    }
+
+    @Test
+    void client_memoryIsThatOfTheResultFiles() {
+        String page = Pages.text(Pages.ROOT.resolve("docs/client.md"));
+        for (String column : List.of("bytes per held lock", "bytes per idle name")) {
+            List<String> found = rows(page, column::equals).get(0);
+            assertThat(found.subList(1, found.size()))
+                    .as(column)
+                    .isEqualTo(STORES.stream()
+                            .map(store -> figure(
+                                    Pages.text(Pages.ROOT.resolve("benchmarks/results/" + store + ".md")),
+                                    "(f)",
+                                    "holdfast",
+                                    column))
+                            .toList());
+        }
+    }
+
+    @Test
+    void backends_limitsAreThoseOfTheCode() {
+        String page = Pages.text(Pages.ROOT.resolve("docs/backends.md"));
+        Map<String, String> limits = new LinkedHashMap<>();
+        rows(page, cell -> true).stream()
+                .filter(row -> row.size() == 2)
+                .forEach(row -> limits.put(row.get(0), row.get(1)));
+
+        assertThat(limits.get("a name")).contains("1 to " + LockName.MAX_BYTES + " bytes");
+        assertThat(limits.get("renewals")).contains("1,000 locks");
+        assertThat(constant("lock-api", "engine/Renewals", "LARGEST_BATCH = (\\S+);")).isEqualTo("1000");
+        assertThat(limits.get("a lease")).contains("at most 24 hours");
+        assertThat(constant("lock-api", "OptionRules", "LONGEST_LEASE = Duration.ofHours\\((\\d+)\\)"))
+                .isEqualTo("24");
+        assertThat(limits.get("the pool of an address `jdbc:…`"))
+                .startsWith(constant("lock-jdbc", "jdbc/JdbcUri", "\"poolsize\", \"(\\d+)\"") + " connections");
+    }
+
+    /** The row of shortest leases: Redis, etcd, ZooKeeper, Consul, databases, H2, memcached. */
+    @Test
+    void backends_shortestLeasesAreThoseOfTheCode() {
+        String page = Pages.text(Pages.ROOT.resolve("docs/backends.md"));
+        List<String> found = rows(page, "shortest lease"::equals).get(0);
+        String declared = "\\.minLeaseMillis\\(([\\d_]+)\\)";
+        String databases = constant("lock-jdbc", "jdbc/ExpiringRowBackend", declared);
+
+        assertThat(constant("lock-jdbc", "jdbc/LockedRowBackend", declared)).isEqualTo(databases);
+        assertThat(found)
+                .isEqualTo(List.of(
+                        "shortest lease",
+                        length(constant("lock-redis", "redis/RedisLockBackend", "MIN_LEASE_MILLIS = (\\d+);")),
+                        length(constant("lock-etcd", "etcd/EtcdLockBackend", declared)),
+                        length(constant("lock-zookeeper", "zookeeper/ZooKeeperLockBackend", declared)),
+                        "10 s, or the servers' `session_ttl_min`",
+                        length(databases),
+                        length(databases),
+                        length(constant("lock-memcached", "memcached/MemcachedLockBackend", declared))));
+    }
+
+    @Test
+    void backends_firstPollIsThatOfTheCode() {
+        List<String> waiting = rows(Pages.text(Pages.ROOT.resolve("docs/backends.md")), "waiting"::equals)
+                .get(0);
+        String first = constant("lock-jdbc", "jdbc/ExpiringRowBackend", "POLL_MILLIS = (\\d+);");
+
+        assertThat(waiting.get(5)).contains("others poll, from " + first + " ms to 1 s");
+    }
+
+    private static String constant(String module, String type, String pattern) {
+        Matcher declared = Pattern.compile(pattern)
+                .matcher(Pages.text(
+                        Pages.ROOT.resolve(module + "/src/main/java/dev/holdfast/lock/" + type + ".java")));
+        assertThat(declared.find()).as("%s in %s", pattern, type).isTrue();
+        return declared.group(1).replace("_", "");
+    }
+
+    private static String length(String millis) {
+        long value = Long.parseLong(millis);
+        return value % 1000 == 0 ? value / 1000 + " s" : value + " ms";
     }
 
     private static List<List<String>> rows(String page, Predicate<String> firstCell) {

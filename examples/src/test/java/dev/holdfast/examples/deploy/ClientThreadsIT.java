@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** A client has no more threads than docs/compatibility.md says, in a JVM of its own on each store. */
+/** A client has no more threads than docs/client.md says, in a JVM of its own on each store. */
 class ClientThreadsIT {
     private static Stores stores;
 
@@ -76,7 +76,7 @@ class ClientThreadsIT {
         System.out.println(store + ": " + lines);
         Matcher row = Pattern.compile("(?m)^\\| " + store
                         + "[^|]*\\| (\\d+) \\+ (\\d+) \\| (\\d+) \\+ (\\d+) \\| (\\d+) \\+ (\\d+) \\|")
-                .matcher(Files.readString(Path.of("../docs/compatibility.md")));
+                .matcher(Files.readString(Path.of("../docs/client.md")));
         assertThat(row.find()).as("a row of threads for %s", store).isTrue();
         List<String> states = List.of("idle", "held", "awaited");
         for (int i = 0; i < states.size(); i++) {

@@ -21,9 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Who asks as docs/operations.md says learns who has a lock, and that nobody has it. */
+/** Who asks as docs/stuck.md says learns who has a lock, and that nobody has it. */
 final class RunbookTest {
-    private static final Path PAGE = Path.of("../docs/operations.md");
+    private static final Path PAGE = Path.of("../docs/stuck.md");
 
     static List<Arguments> all() {
         List<Arguments> all = new ArrayList<>();

@@ -21,9 +21,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Who asks as docs/operations.md says learns who has a lock, and that nobody has it. */
+/** Who asks as docs/stuck.md says learns who has a lock, and that nobody has it. */
 final class RunbookTest {
-    private static final Path PAGE = Path.of("../docs/operations.md");
+    private static final Path PAGE = Path.of("../docs/stuck.md");
     private static final Pattern ROW =
             Pattern.compile("\\| Redis \\| `redis-cli (GET .*?)`, `redis-cli (PTTL .*?)` \\| `(.*?)`: .*");
     private static final long TOKEN_MEMORY = 300_000;
