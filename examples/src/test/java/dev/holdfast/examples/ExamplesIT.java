@@ -63,9 +63,10 @@ class ExamplesIT {
                 ScheduledJob::main,
                 ManyWaiters::main,
                 VirtualThreads::main);
-        assertThat(programs).allSatisfy(program -> assertThatThrownBy(() -> program.main(new String[0]))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContainingAll("address of the lock store", "redis://"));
+        assertThat(programs)
+                .allSatisfy(program -> assertThatThrownBy(() -> program.main(new String[0]))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContainingAll("address of the lock store", "redis://"));
     }
 
     private static List<String> run(Program program) throws Exception {

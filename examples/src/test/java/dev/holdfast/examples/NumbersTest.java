@@ -35,8 +35,7 @@ class NumbersTest {
         for (List<String> row : rows(page, label -> label.matches("\\([a-z-]+\\) .*"))) {
             String label = row.get(0);
             found.put(label, row.subList(2, row.size()));
-            expected.put(
-                    label, STORES.stream().map(store -> cell(store, label)).toList());
+            expected.put(label, STORES.stream().map(store -> cell(store, label)).toList());
         }
 
         assertThat(found).hasSizeGreaterThan(15).containsKeys(FIGURES.keySet().toArray(String[]::new));
@@ -132,7 +131,8 @@ class NumbersTest {
 
         assertThat(limits.get("a name")).contains("1 to " + LockName.MAX_BYTES + " bytes");
         assertThat(limits.get("renewals")).contains("1,000 locks");
-        assertThat(constant("lock-api", "engine/Renewals", "LARGEST_BATCH = (\\S+);")).isEqualTo("1000");
+        assertThat(constant("lock-api", "engine/Renewals", "LARGEST_BATCH = (\\S+);"))
+                .isEqualTo("1000");
         assertThat(limits.get("a lease")).contains("at most 24 hours");
         assertThat(constant("lock-api", "OptionRules", "LONGEST_LEASE = Duration.ofHours\\((\\d+)\\)"))
                 .isEqualTo("24");
@@ -172,8 +172,7 @@ class NumbersTest {
 
     private static String constant(String module, String type, String pattern) {
         Matcher declared = Pattern.compile(pattern)
-                .matcher(Pages.text(
-                        Pages.ROOT.resolve(module + "/src/main/java/dev/holdfast/lock/" + type + ".java")));
+                .matcher(Pages.text(Pages.ROOT.resolve(module + "/src/main/java/dev/holdfast/lock/" + type + ".java")));
         assertThat(declared.find()).as("%s in %s", pattern, type).isTrue();
         return declared.group(1).replace("_", "");
     }

@@ -16,12 +16,13 @@ import javax.tools.ToolProvider;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The code of the page on annotations compiles. */
+/** The code of the page on annotations compiles, and that of the README. */
 class AnnotationsPageTest {
     static Stream<String> snippets() throws Exception {
-        Path page = Path.of("../../docs/spring-annotations.md");
+        String pages = Files.readString(Path.of("../../docs/spring-annotations.md"))
+                + Files.readString(Path.of("../../README.md"));
         return Pattern.compile("(?ms)^```java spring\\R(.*?)^```")
-                .matcher(Files.readString(page))
+                .matcher(pages)
                 .results()
                 .map(MatchResult::group)
                 .map(block -> block.replaceAll("(?m)^```.*\\R?", ""));
