@@ -64,7 +64,7 @@ public final class HoldfastLockProvider implements LockProvider {
      * Asks for a lock once.
      *
      * @param configuration the name and the two times
-     * @return the lock; empty if somebody else has it
+     * @return the lock; empty if somebody else has it, or if {@code lockAtMostFor} was over before this method could return
      * @throws IllegalArgumentException if the store does not accept the name or the lease
      * @throws dev.holdfast.lock.LockUnavailableException if the store does not answer: whether somebody has the lock is unknown,
      *     and the task must not run
@@ -78,7 +78,12 @@ public final class HoldfastLockProvider implements LockProvider {
                 .maxHold(atMost.compareTo(SHORTEST) < 0 ? SHORTEST : atMost)
                 .minHold(configuration.getLockAtLeastFor())
                 .build();
-        return client.lock(configuration.getName(), ofTask).tryAcquire().map(lease -> hold(configuration, lease));
+        try {
+            return client.lock(configuration.getName(), ofTask).tryAcquire().map(lease -> hold(configuration, lease));
+        } catch (LeaseLostException overAlready) {
+            LOG.debug("{}; the task does not run", overAlready.getMessage());
+            return Optional.empty();
+        }
     }
 
     private SimpleLock hold(LockConfiguration configuration, Lease lease) {

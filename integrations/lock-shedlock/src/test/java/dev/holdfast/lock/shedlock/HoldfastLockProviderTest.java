@@ -126,7 +126,7 @@ class HoldfastLockProviderTest {
 
     @Test
     void lockAtMostFor_ofZero_isOverAtOnce() {
-        assertThat(provider.lock(task(Duration.ZERO, Duration.ZERO))).isPresent();
+        provider.lock(task(Duration.ZERO, Duration.ZERO)); // there is none if it is over before it could be returned
 
         await().atMost(PATIENCE)
                 .until(() -> elsewhere.lock(task(HOUR, Duration.ZERO)).isPresent());

@@ -3,6 +3,7 @@ package dev.holdfast.lock.shedlock;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.time.Duration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractLockProviderIntegrationTest;
@@ -15,6 +16,9 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class ProviderContract extends AbstractLockProviderIntegrationTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+    /** Connecting has to be done within it, on a machine that is busy. */
+    private static final LockClientOptions PATIENT =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(10)).build();
 
     private LockClient client;
     private LockClient observer;
@@ -29,8 +33,8 @@ abstract class ProviderContract extends AbstractLockProviderIntegrationTest {
     @BeforeAll
     void connect() throws Exception {
         String uri = start();
-        client = LockClient.connect(uri);
-        observer = LockClient.connect(uri);
+        client = LockClient.connect(uri, PATIENT);
+        observer = LockClient.connect(uri, PATIENT);
         provider = new HoldfastLockProvider(client);
     }
 
