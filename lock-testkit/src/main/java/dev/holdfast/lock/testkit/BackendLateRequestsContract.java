@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -188,6 +189,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             return;
         }
         scene.reconnect();
+        scene.keepAnotherAlive();
         scene.end();
         scene.assertCanBeHad();
 
@@ -285,6 +287,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         final BackendDriver driver;
         final BackendDriver other = driver(second(), name);
         private final Late what;
+        private final long leaseMillis;
         private final List<FaultProxy> proxies = new ArrayList<>();
         private List<LateBytes> kept = List.of();
         private CompletableFuture<?> sent = new CompletableFuture<>();
@@ -292,6 +295,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
 
         Scene(Late what, long leaseMillis) throws Exception {
             this.what = what;
+            this.leaseMillis = leaseMillis;
             for (FaultProxy proxy : fixture().proxies()) {
                 proxies.add(closing(proxy.another()));
             }
@@ -376,6 +380,32 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         void reconnect() {
             kept.forEach(LateBytes::cutOff);
             kept.forEach(LateBytes::dropClients);
+        }
+
+        /**
+         * The client holds another lock with the same lease, and renews it from now on. What would end with a session that they
+         * share does not end then.
+         */
+        void keepAnotherAlive() {
+            BackendDriver another = BackendDriver.of(own, newName(), leaseMillis);
+            Grant alive = eventually(another::acquire);
+            AtomicBoolean ended = new AtomicBoolean();
+            CompletableFuture<Object> renewals = async(() -> {
+                while (!ended.get()) {
+                    try {
+                        renew(own, alive);
+                    } catch (LockUnavailableException e) {
+                        // the next one may come through
+                    }
+                    java.util.concurrent.locks.LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 8));
+                }
+                return CompletableFuture.completedFuture(null);
+            });
+            closing(() -> {
+                ended.set(true);
+                renewals.get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                eventually(() -> release(own, alive)); // a store may have ended it with the lock's lease
+            });
         }
 
         /** The client goes on as if the request had not been carried out. Returns what it holds then. */
