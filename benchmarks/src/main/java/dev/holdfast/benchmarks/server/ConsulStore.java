@@ -38,7 +38,7 @@ final class ConsulStore implements Store {
 
     @Override
     public long commands(Set<String> plainCommands) throws IOException {
-        return server.requests();
+        return server.agent().requests();
     }
 
     @Override

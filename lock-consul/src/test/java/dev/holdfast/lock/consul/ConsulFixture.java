@@ -53,10 +53,14 @@ final class ConsulFixture implements LockFixture {
 
     /** As the provider makes it. */
     static ConsulLockBackend backend(int port, Duration lockDelay) {
+        return backend(port, KEYS, lockDelay);
+    }
+
+    static ConsulLockBackend backend(int port, ConsulKeys keys, Duration lockDelay) {
         OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(10), null);
         ConsulConnection connection =
                 new ConsulConnection(own.client(), List.of(URI.create("http://127.0.0.1:" + port)), null, own::close);
-        return new ConsulLockBackend(connection, KEYS, Duration.ofSeconds(1), lockDelay);
+        return new ConsulLockBackend(connection, keys, Duration.ofSeconds(1), lockDelay);
     }
 
     /** The shortest that the servers take here. */
@@ -128,7 +132,7 @@ final class ConsulFixture implements LockFixture {
 
     @Override
     public long commands() throws Exception {
-        return server.requests();
+        return server.agent().requests();
     }
 
     @Override

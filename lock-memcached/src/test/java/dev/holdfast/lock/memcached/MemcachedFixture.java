@@ -18,38 +18,28 @@ final class MemcachedFixture implements LockFixture {
     private final MemcachedServer server;
     private final FaultProxy proxy;
     private final String name;
-    private final String login;
 
-    private MemcachedFixture(MemcachedServer server, String login) throws IOException {
+    private MemcachedFixture(MemcachedServer server) throws IOException {
         this.server = server;
-        this.login = login;
         proxy = FaultProxy.to(server.process());
-        name = "memcached " + server.version() + (login.isEmpty() ? "" : ", user and password");
+        name = "memcached " + server.version();
     }
 
     static MemcachedFixture start() throws IOException, InterruptedException {
-        return new MemcachedFixture(MemcachedServer.start(), "");
+        return new MemcachedFixture(MemcachedServer.start());
     }
 
-    static MemcachedFixture withPassword() throws IOException, InterruptedException {
-        return new MemcachedFixture(
-                MemcachedServer.startWithPassword("locks", "canary-5ecret"), "locks:canary-5ecret@");
+    /** A client of a server without a proxy. */
+    static LockBackend backend(MemcachedServer server) {
+        return backend(server.host(), server.port());
+    }
+
+    private static LockBackend backend(String host, int port) {
+        return MemcachedLocks.backend(MemcachedUri.parse("memcached://" + host + ":" + port), Duration.ofSeconds(3));
     }
 
     MemcachedServer server() {
         return server;
-    }
-
-    FaultProxy proxy() {
-        return proxy;
-    }
-
-    String uri() {
-        return uri(proxy);
-    }
-
-    private String uri(FaultProxy through) {
-        return "memcached://" + login + through.host() + ":" + through.port();
     }
 
     @Override
@@ -64,7 +54,7 @@ final class MemcachedFixture implements LockFixture {
 
     @Override
     public LockBackend newBackend(List<FaultProxy> others) {
-        return MemcachedLocks.backend(MemcachedUri.parse(uri(others.get(0))), Duration.ofSeconds(3));
+        return backend(others.get(0).host(), others.get(0).port());
     }
 
     @Override

@@ -262,7 +262,7 @@ final class MemcachedLossTest {
     }
 
     private LockBackend backend() {
-        return MemcachedLocks.backend(MemcachedUri.parse(uri()), Duration.ofSeconds(5));
+        return MemcachedFixture.backend(server);
     }
 
     private String uri() {

@@ -5,7 +5,13 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * One agent of a {@link ConsulServer}: a server, or the agent that clients of a cluster use.
@@ -20,6 +26,8 @@ public final class ConsulNode {
             .connectTimeout(Duration.ofSeconds(2))
             .build();
     private static final int FIRST_ERROR = 400;
+    private static final Pattern VERSION = Pattern.compile("\"Version\":\"([^\"]+)\"");
+    private static final Pattern COUNT = Pattern.compile("(?m)^consul_http_\\S*_count (\\d+)");
 
     private final String name;
     private final ServerProcess process;
@@ -103,6 +111,37 @@ public final class ConsulNode {
      */
     public String request(String method, String path, String body) throws IOException {
         return request(method, path, body, PATIENT);
+    }
+
+    /**
+     * Counts the HTTP requests that the agent has answered. One that counts is counted by the next call.
+     *
+     * @return the number; forgotten when it restarts
+     * @throws IOException if it does not answer
+     */
+    public long requests() throws IOException {
+        long sum = 0;
+        Matcher count = COUNT.matcher(request("GET", "/v1/agent/metrics?format=prometheus", ""));
+        while (count.find()) {
+            if (!count.group().contains("agent_metrics")) {
+                sum += Long.parseLong(count.group(1));
+            }
+        }
+        return sum;
+    }
+
+    String version() throws IOException {
+        Matcher version = VERSION.matcher(request("GET", "/v1/agent/self", ""));
+        return version.find() ? version.group(1) : "unknown";
+    }
+
+    /** While it does not run. */
+    void deleteData() throws IOException {
+        try (Stream<Path> files = Files.walk(process.environment().folder().resolve("data"))) {
+            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                Files.delete(file);
+            }
+        }
     }
 
     /** For questions that are asked again. */

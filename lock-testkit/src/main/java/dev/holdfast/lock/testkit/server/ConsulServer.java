@@ -1,19 +1,12 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,10 +18,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConsulServer implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(3);
-    private static final String BINARY_PROPERTY = "holdfast.consul.binary";
-    private static final Pattern VERSION = Pattern.compile("\"Version\":\"([^\"]+)\"");
-    private static final Pattern COUNT = Pattern.compile("(?m)^consul_http_\\S*_count (\\d+)");
-    private static final int PORTS = 4;
 
     private final List<ConsulNode> servers;
     private final ConsulNode agent;
@@ -42,14 +31,6 @@ public final class ConsulServer implements AutoCloseable {
         this.origin = origin;
     }
 
-    /** What the agents have beyond their places. */
-    private record Security(
-            String token,
-            @Nullable Path certificate,
-            @Nullable Path key) {
-        static final Security NONE = new Security("", null, null);
-    }
-
     /**
      * Starts a single server, which keeps its data, without ACLs and TLS.
      *
@@ -58,7 +39,7 @@ public final class ConsulServer implements AutoCloseable {
      * @throws InterruptedException if interrupted while waiting
      */
     public static ConsulServer start() throws IOException, InterruptedException {
-        return start(1, Security.NONE);
+        return start(1, ConsulConfiguration.Security.NONE);
     }
 
     /**
@@ -70,7 +51,7 @@ public final class ConsulServer implements AutoCloseable {
      * @throws InterruptedException if interrupted while waiting
      */
     public static ConsulServer startCluster(int servers) throws IOException, InterruptedException {
-        return start(servers, Security.NONE);
+        return start(servers, ConsulConfiguration.Security.NONE);
     }
 
     /**
@@ -82,7 +63,7 @@ public final class ConsulServer implements AutoCloseable {
      * @throws InterruptedException if interrupted while waiting
      */
     public static ConsulServer startWithAcl(String managementToken) throws IOException, InterruptedException {
-        return start(1, new Security(managementToken, null, null));
+        return start(1, new ConsulConfiguration.Security(managementToken, null, null));
     }
 
     /**
@@ -95,105 +76,23 @@ public final class ConsulServer implements AutoCloseable {
      * @throws InterruptedException if interrupted while waiting
      */
     public static ConsulServer startTls(Path certificate, Path key) throws IOException, InterruptedException {
-        return start(1, new Security("", certificate, key));
+        return start(1, new ConsulConfiguration.Security("", certificate, key));
     }
 
-    private static ConsulServer start(int count, Security security) throws IOException, InterruptedException {
-        ServerImage image = ServerImage.chosen("consul").orElse(null);
-        List<Integer> gossip = IntStream.rangeClosed(0, count == 1 ? 0 : count)
-                .map(i -> LoopbackPorts.next())
-                .boxed()
-                .toList();
-        List<ConsulNode> nodes = new ArrayList<>();
+    private static ConsulServer start(int count, ConsulConfiguration.Security security)
+            throws IOException, InterruptedException {
+        List<ConsulNode> nodes = ConsulConfiguration.startNodes(count, security);
         try {
-            for (int i = 0; i < gossip.size(); i++) {
-                nodes.add(node(i < count ? "s" + i : "agent", i < count ? count : 0, gossip, i, image, security));
-            }
             List<ConsulNode> servers = nodes.subList(0, count);
             ConsulNode agent = nodes.get(nodes.size() - 1);
             new ConsulServer(servers, agent, "", "").awaitHealthy();
-            Matcher version = VERSION.matcher(agent.request("GET", "/v1/agent/self", ""));
-            return new ConsulServer(
-                    servers, agent, version.find() ? version.group(1) : "unknown", image == null ? "" : " in " + image);
+            String origin =
+                    ServerImage.chosen("consul").map(image -> " in " + image).orElse("");
+            return new ConsulServer(servers, agent, agent.version(), origin);
         } catch (IOException | InterruptedException | RuntimeException e) {
             nodes.forEach(node -> node.process().close());
             throw e;
         }
-    }
-
-    private static ConsulNode node(
-            String name, int servers, List<Integer> gossip, int number, @Nullable ServerImage image, Security security)
-            throws IOException, InterruptedException {
-        ServerProcess.Builder process = ServerProcess.builder("consul-" + name)
-                .image(image)
-                .ports(PORTS)
-                .patience(PATIENCE)
-                .prepare(environment -> environment.write(
-                        "agent.json", configuration(name, servers, gossip, number, image, security, environment)))
-                .command(environment -> List.of(
-                        binary(environment),
-                        "agent",
-                        "-config-file",
-                        environment.folder().resolve("agent.json").toString()));
-        if (security.certificate() != null && security.key() != null) {
-            process.reads(security.certificate()).reads(security.key());
-        }
-        return new ConsulNode(name, process.start(), security.token());
-    }
-
-    private static String binary(ServerEnvironment environment) {
-        String chosen = System.getProperty(BINARY_PROPERTY);
-        return chosen != null
-                ? chosen
-                : environment.program("consul", System.getProperty("user.home") + "/.cache/holdfast/consul/usr/bin");
-    }
-
-    private static String configuration(
-            String name,
-            int servers,
-            List<Integer> gossip,
-            int number,
-            @Nullable ServerImage image,
-            Security security,
-            ServerEnvironment environment) {
-        String others = IntStream.range(0, gossip.size())
-                .filter(i -> i != number)
-                .mapToObj(i -> "\"" + environment.host() + ":" + gossip.get(i) + "\"")
-                .collect(Collectors.joining(","));
-        StringBuilder json = new StringBuilder("{\n");
-        json.append("\"node_name\": \"").append(name).append("\",\n");
-        json.append("\"bind_addr\": \"").append(environment.host()).append("\",\n");
-        json.append("\"data_dir\": \"")
-                .append(environment.folder().resolve("data"))
-                .append("\",\n");
-        json.append("\"retry_join\": [").append(others).append("], \"retry_interval\": \"1s\",\n");
-        json.append("\"leave_on_terminate\": false, \"skip_leave_on_interrupt\": true,\n");
-        json.append(
-                "\"disable_update_check\": true, \"session_ttl_min\": \"1s\", \"performance\": {\"raft_multiplier\": 1},\n");
-        json.append("\"telemetry\": {\"prometheus_retention_time\": \"2h\", \"disable_hostname\": true},\n");
-        if (servers > 0) {
-            json.append("\"server\": true, \"bootstrap_expect\": ")
-                    .append(servers)
-                    .append(",\n");
-        }
-        if (!security.token().isEmpty()) {
-            json.append("\"acl\": {\"enabled\": true, \"default_policy\": \"deny\", \"tokens\": {\"master\": \"")
-                    .append(security.token())
-                    .append("\"}},\n");
-        }
-        if (security.certificate() != null) {
-            json.append("\"cert_file\": \"").append(security.certificate()).append("\",\n");
-            json.append("\"key_file\": \"").append(security.key()).append("\",\n");
-        }
-        json.append("\"ports\": {\"dns\": -1, \"grpc\": -1, \"serf_wan\": -1,");
-        json.append(image == null ? "" : " \"grpc_tls\": -1,"); // newer versions only
-        json.append(" \"http\": ").append(environment.port());
-        json.append(", \"server\": ").append(environment.port(1));
-        json.append(", \"https\": ").append(security.certificate() == null ? -1 : environment.port(2));
-        return json.append(", \"serf_lan\": ")
-                .append(gossip.get(number))
-                .append("}\n}\n")
-                .toString();
     }
 
     /**
@@ -309,20 +208,19 @@ public final class ConsulServer implements AutoCloseable {
     }
 
     /**
-     * Counts the HTTP requests that the clients' agent has answered. One that counts is counted by the next call.
+     * Runs Consul's own program against the clients' agent.
      *
-     * @return the number; forgotten when it restarts
-     * @throws IOException if it does not answer
+     * @param words the command, which has two words, and its arguments, such as {@code kv get some/key}
+     * @return what it printed
+     * @throws IOException if it ends with another status than 0; the message has its output
+     * @throws InterruptedException if interrupted while waiting
      */
-    public long requests() throws IOException {
-        long sum = 0;
-        Matcher count = COUNT.matcher(agent.request("GET", "/v1/agent/metrics?format=prometheus", ""));
-        while (count.find()) {
-            if (!count.group().contains("agent_metrics")) {
-                sum += Long.parseLong(count.group(1));
-            }
-        }
-        return sum;
+    public String run(String... words) throws IOException, InterruptedException {
+        ServerEnvironment environment = agent.process().environment();
+        List<String> command = new ArrayList<>(List.of(ConsulConfiguration.binary(environment), words[0], words[1]));
+        command.add("-http-addr=http://" + environment.host() + ":" + agent.port());
+        command.addAll(List.of(words).subList(2, words.length));
+        return environment.run(command.toArray(String[]::new));
     }
 
     /**
@@ -352,12 +250,7 @@ public final class ConsulServer implements AutoCloseable {
             node.kill();
         }
         for (ConsulNode node : nodes()) {
-            Path data = node.process().environment().folder().resolve("data");
-            try (Stream<Path> files = Files.walk(data)) {
-                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                    Files.delete(file);
-                }
-            }
+            node.deleteData();
             node.start();
         }
         awaitHealthy();

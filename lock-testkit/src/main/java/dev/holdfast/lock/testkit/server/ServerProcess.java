@@ -32,6 +32,11 @@ public final class ServerProcess implements AutoCloseable {
 
     private static final Duration PROBE_PAUSE = Duration.ofMillis(30);
 
+    /** For tests of a server that forces each write to the disk. What is kept in memory outlives the server's process as well. */
+    private static final String MEMORY_PROPERTY = "holdfast.servers.memory";
+
+    private static final Path MEMORY = Path.of("/dev/shm");
+
     private final ReentrantLock lock = new ReentrantLock();
     private final Builder builder;
     private final ServerEnvironment environment;
@@ -46,7 +51,9 @@ public final class ServerProcess implements AutoCloseable {
         for (int i = 0; i < builder.ports; i++) {
             ports.add(LoopbackPorts.next());
         }
-        Path folder = Files.createTempDirectory("holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-");
+        String prefix = "holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-";
+        boolean inMemory = Boolean.getBoolean(MEMORY_PROPERTY) && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY);
+        Path folder = inMemory ? Files.createTempDirectory(MEMORY, prefix) : Files.createTempDirectory(prefix);
         this.environment = new ServerEnvironment(
                 builder.name,
                 folder,
