@@ -8,9 +8,44 @@
 #define certain(i) (L - age[i])
 #endif
 
+#ifdef VICTIM
+#define HITS(i) (i == VICTIM) /* all faults hit one client */
+#else
+#define HITS(i) true
+#endif
+#ifndef LOST_LEAVES
+#define LOST_LEAVES false /* whether what is lost, or was refused, is removed for sure */
+#endif
+#ifdef LATE_ONLY
+#define OTHERS false
+#else
+#define OTHERS true
+#endif
+#ifdef STAGED
+#define STAGE(k) (pc[k] != asking) /* each begins when the one before has had an answer */
+#else
+#define STAGE(k) true
+#endif
+#ifndef IN_ORDER
+#define IN_ORDER false /* whether the clients begin in their order */
+#endif
+#ifndef WRITES
+#define WRITES true
+#endif
+#ifdef NO_RENEWALS
+#define MAY_RENEW(i) false
+#else
+#define MAY_RENEW(i) (i < 2)
+#endif
+#ifndef SENT
+#define SENT(i) skip
+#define KEEP(k, i) skip
+#define LOAD(i) skip
+#define LOAD_LATE(k) skip
+#endif
 inline send(i, event)
 {
-  rq[i] = event; age[i] = 0
+  rq[i] = event; age[i] = 0; SENT(i)
 }
 
 inline over(i)
@@ -24,16 +59,20 @@ inline over(i)
 /* The store carries a request out. Only the answer to an attempt takes its time: the others change what the client knows at once. */
 inline execute(i)
 {
+  LOAD(i);
   serve(rq[i], ID(i));
   rq[i] = 0;
   if
+  :: pc[i] != dead && answer == again -> if :: pc[i] == asking -> send(i, attempt) :: else -> age[i] = 0 fi
   :: pc[i] == dead -> age[i] = 0
   :: pc[i] != dead && answer == granted -> got[i] = true; gotTok[i] = tok
   :: pc[i] != dead && answer == busy -> age[i] = 0; pc[i] = waiting
   :: pc[i] != dead && answer == renewed ->
        if :: valid[i] > 0 && certain(i) > valid[i] -> valid[i] = certain(i); assert(!two || S1) :: else fi;
        age[i] = 0
-  :: pc[i] != dead && answer == lost -> assert(disturbed || valid[i] == 0 || LOSS); over(i)
+  :: pc[i] != dead && answer == lost ->
+       assert(disturbed || valid[i] == 0 || LOSS);
+       if :: LOST_LEAVES -> valid[i] = 0; pc[i] = ending; send(i, abandon) :: else -> over(i) fi
   :: pc[i] != dead && (answer == released || answer == notheld || answer == done) -> over(i)
   fi
 }
@@ -56,7 +95,7 @@ inline hear(i)
 #define slot (late[0] == 0 -> 0 : 1)
 inline isLate(i)
 {
-  late[slot] = rq[i]; lateId[slot] = ID(i)
+  lateId[slot] = ID(i); KEEP(slot, i); late[slot] = rq[i]
 }
 
 inline fault()
@@ -68,25 +107,25 @@ proctype client(byte i)
 {
 end:
   do
-  :: d_step { pc[i] == idle && (i < 2 || pc[1] != idle) -> pc[i] = asking; send(i, attempt) }
+  :: d_step { pc[i] == idle && (i == 0 || IN_ORDER && pc[(i == 0 -> 0 : i - 1)] != idle && STAGE((i == 0 -> 0 : i - 1)) || !IN_ORDER && (i < 2 || pc[1] != idle)) -> pc[i] = asking; send(i, attempt) }
   :: d_step { pc[i] == asking && !open(i) -> send(i, attempt) }               /* nobody knows: it asks again, */
   :: d_step { pc[i] == asking && !open(i) -> pc[i] = ending; send(i, abandon) } /* or gives up */
   :: d_step { got[i] && pc[i] == asking -> hear(i) }
   :: d_step { pc[i] == waiting && (called[i] || free(i)) -> called[i] = false; pc[i] = asking; send(i, attempt) }
-  :: d_step { pc[i] == holding && !open(i) && !renewals[i] && valid[i] > 0 && i < 2 -> renewals[i] = true; send(i, renew) }
-  :: d_step { pc[i] == holding && i == 0 && valid[i] > 0 && write == 0 && !second[0] -> write = gotTok[0]; writeNo = holders }
+  :: d_step { pc[i] == holding && !open(i) && !renewals[i] && valid[i] > 0 && MAY_RENEW(i) -> renewals[i] = true; send(i, renew) }
+  :: d_step { pc[i] == holding && i == 0 && valid[i] > 0 && write == 0 && !second[0] && WRITES -> write = gotTok[0]; writeNo = holders }
   :: d_step { pc[i] == holding && !open(i) -> valid[i] = 0; gotTok[i] = 0; pc[i] = releasing; send(i, release) }
   :: d_step { pc[i] == releasing && !open(i) -> send(i, release) }
   :: d_step { pc[i] == ending && !open(i) -> send(i, abandon) }
   /* faults */
-  :: d_step { faults > 0 && pc[i] == waiting -> faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
-  :: d_step { faults > 0 && !gone(i) -> faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
+  :: d_step { faults > 0 && HITS(i) && OTHERS && pc[i] == waiting -> faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
+  :: d_step { faults > 0 && HITS(i) && OTHERS && !gone(i) -> faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
        pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false; died(i) }
-  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); rq[i] = 0; age[i] = 0 } /* the request is lost */
-  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 } /* its answer */
-  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i); rq[i] = 0; age[i] = 0 } /* given up, and on its way */
-  :: d_step { faults > 0 && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i) } /* repeated */
-  :: d_step { faults > 0 && called[i] -> fault(); called[i] = false }           /* the signal is lost */
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> fault(); rq[i] = 0; age[i] = 0 } /* the request is lost */
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> fault(); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 } /* its answer */
+  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i); rq[i] = 0; age[i] = 0 } /* given up, and on its way */
+  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i) } /* repeated */
+  :: d_step { faults > 0 && HITS(i) && OTHERS && called[i] -> fault(); called[i] = false }           /* the signal is lost */
   /* the store */
   :: d_step { rq[i] != 0 -> execute(i) }
   od
@@ -103,8 +142,8 @@ active proctype world()
 {
 end:
   do
-  :: d_step { late[0] != 0 -> serve(late[0], lateId[0]); late[0] = 0; lateId[0] = 0 }
-  :: d_step { late[1] != 0 -> serve(late[1], lateId[1]); late[1] = 0; lateId[1] = 0 }
+  :: d_step { late[0] != 0 -> LOAD_LATE(0); serve(late[0], lateId[0]); late[0] = 0; lateId[0] = 0 }
+  :: d_step { late[1] != 0 -> LOAD_LATE(1); serve(late[1], lateId[1]); late[1] = 0; lateId[1] = 0 }
   :: d_step { write != 0 ->
        if :: write >= highest -> assert(writeNo >= highestNo || S2); highest = write; highestNo = writeNo :: else fi;
        write = 0; writeNo = 0 }
@@ -125,6 +164,9 @@ inline poll(i)
 
 init
 {
+#ifdef BEGIN
+  BEGIN;
+#endif
   atomic { run client(0); run client(1); if :: CONTENDERS > 2 -> run client(2) :: else -> pc[2] = ended fi };
   do
   :: timeout -> /* nothing can happen any more: whoever waits has only the poll left */

@@ -8,7 +8,7 @@
  * run: two contenders, two rounds, one fault | -DFAULTS=1 -DL=2 -DCONTENDERS=2 -DROUNDS=2
  * mutant: GRANTS_WHILE_HELD S1
  * mutant: DEADLINE_FROM_REPLY S1
- * mutant: RENEWS_WHAT_IS_GONE S1
+ * mutant: RENEWS_WHAT_IS_GONE S1 -DFAULTS=1 -DL=2 -DCONTENDERS=2 -DROUNDS=2
  * mutant: RELEASES_FOR_ANYBODY LOSS
  * mutant: TOKEN_STARTS_AGAIN S2
  * mutant: NEVER_EXPIRES LEFT

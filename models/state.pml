@@ -25,7 +25,7 @@
 bool S1, S2, WAKE, LEFT, TABLE, LOSS;
 
 mtype = { attempt, renew, release, abandon };
-mtype = { granted, busy, renewed, lost, released, notheld, done };
+mtype = { granted, busy, renewed, lost, released, notheld, done, again };
 mtype = { idle, asking, waiting, holding, releasing, ending, ended, dead };
 
 mtype pc[N] = idle;

@@ -1,0 +1,166 @@
+/*
+ * etcd's queue with leases that move (lock-etcd, ConditionalWrite). See docs/protocols/etcd.md.
+ *
+ * Each client has two leases. It uses the first until the leaders change (once), the second from then on; what is on the first is
+ * moved by an attempt or a renewal. The lease of a waiter is kept while the waiter lives, that of a dead one runs out. Each client
+ * makes one acquisition, with a key of its own: that keys are used again is not in the model.
+ *
+ * run: three contenders, no fault | -DFAULTS=0 -DNO_RENEWALS
+ * run: three contenders, a late or repeated request | -DFAULTS=1 -DNO_RENEWALS -DVICTIM=1 -DLATE_ONLY -DSTAGED -DNO_POLL
+ * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
+ * run: two contenders, two faults hit the second | -DFAULTS=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS
+ * run: two contenders, two late or repeated requests, lease of two | -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
+ * mutant: CREATE_REVISION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
+ * mutant: NO_CONDITION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
+ * mutant: DEADLINE_FROM_REPLY LOSS -DFAULTS=1 -DCONTENDERS=2
+ * mutant: NO_TOMBSTONE LEFT -DFAULTS=1 -DCONTENDERS=2
+ * mutant: WATCHES_NOBODY WAKE -DFAULTS=0 -DCONTENDERS=2
+ * mutant: TOKEN_IS_MOD_REVISION S2 -DFAULTS=0
+ */
+#define IN_ORDER true
+#define WRITES false
+#define LOST_LEAVES true
+#define ID(i) i
+#define CRASH_TELLS true
+#include "state.pml"
+
+byte revision;          /* creations so far: the token, and the order in the queue */
+byte mod[N], lastMod[N], created[N]; /* of the key; a modification is never the same again */
+bool on[N];             /* the lease that it is on */
+byte first[N], second_[N]; /* what is left of a client's two leases */
+bool tomb[N], changed;  /* tomb: on both leases at once */
+/* what the client knows, and what its requests say */
+byte seen[N], rqExp[N], lateExp[2], exp;
+bool rqOn[N], lateOn[2], lease;
+bool beside;            /* the keep-alive that is sent beside an attempt is carried out with it; a late attempt has none */
+bool wasPolled[N];
+
+#define LEFT_OF(c, l) (l -> second_[c] : first[c])
+#define SENT(i) rqExp[i] = seen[i]; rqOn[i] = changed
+#define KEEP(k, i) lateExp[k] = rqExp[i]; lateOn[k] = rqOn[i]
+#define LOAD(i) beside = true; exp = rqExp[i]; lease = rqOn[i]; rqExp[i] = 0; rqOn[i] = 0
+#define LOAD_LATE(k) beside = false; exp = lateExp[k]; lease = lateOn[k]; lateExp[k] = 0; lateOn[k] = 0
+
+#define tomb_yes (tomb[who])
+#define tomb_no (!tomb[who])
+#if defined(MUTANT_NO_CONDITION)
+#define matches true
+#elif defined(MUTANT_CREATE_REVISION)
+#define matches (exp != 0) /* the key is still the one that was created: it has been written since, and nobody asks */
+#else
+#define matches (mod[who] == exp)
+#endif
+#define key_none (mod[who] == 0 && exp == 0)
+#define key_seen (mod[who] != 0 && matches)
+#define key_other (mod[who] != 0 && !(matches))
+#define key_vanished (mod[who] == 0 && exp != 0)
+#define lease_lives (LEFT_OF(who, lease) > 0)
+#define lease_gone (LEFT_OF(who, lease) == 0)
+#define before(c) (mod[c] != 0 && c != who && (mod[who] == 0 || created[c] < created[who]))
+#define place_behind (before(0) || before(1) || before(2))
+#define place_first (!(place_behind))
+#define write_ lastMod[who]++; mod[who] = lastMod[who]; on[who] = lease
+#define to_key_made revision++; created[who] = revision; write_; assert(pc[who] != ended || LEFT)
+#define to_key_moved write_
+
+#include "etcd.steps.pml"
+
+/* Whoever is right behind a deleted key watches it. */
+#define follows(j, c) (mod[j] != 0 && created[j] > created[c])
+#define nextIs(j, a, b, c) (follows(j, c) && !(follows(a, c) && created[a] < created[j]) && !(follows(b, c) && created[b] < created[j]))
+inline delete(c)
+{
+  if
+  :: mod[c] != 0 ->
+       mod[c] = 0; on[c] = 0;
+#ifndef MUTANT_WATCHES_NOBODY
+       if
+       :: nextIs(0, 1, 2, c) -> called[0] = (pc[0] != dead)
+       :: nextIs(1, 0, 2, c) -> called[1] = (pc[1] != dead)
+       :: nextIs(2, 0, 1, c) -> called[2] = (pc[2] != dead)
+       :: else
+       fi;
+#endif
+       created[c] = 0
+  :: else
+  fi
+}
+
+inline keepAlive(c, l)
+{
+  if
+  :: l && second_[c] > 0 -> second_[c] = L
+  :: !l && first[c] > 0 -> first[c] = L
+  :: else
+  fi
+}
+
+inline serve(event, id)
+{
+  ev = event; who = id; tok = 0;
+  if
+  :: ev == attempt ->
+       if :: beside -> keepAlive(who, lease) :: else fi;
+       step();
+       beside = false;
+       seen[who] = mod[who]; /* older answers are known by their revision, and replace nothing */
+#ifdef MUTANT_TOKEN_IS_MOD_REVISION
+       tok = mod[who]
+#else
+       tok = created[who]
+#endif
+  :: ev == renew ->
+       beside = false;
+       keepAlive(who, on[who]);
+       if
+       :: mod[who] == 0 -> answer = lost
+       :: mod[who] != 0 && LEFT_OF(who, changed) > 0 && (on[who] != changed) ->
+            keepAlive(who, changed); lastMod[who]++; mod[who] = lastMod[who]; on[who] = changed; answer = renewed
+       :: else -> answer = renewed
+       fi;
+       seen[who] = mod[who]
+  :: ev == release || ev == abandon ->
+       beside = false;
+       answer = (mod[who] != 0 -> released : notheld);
+       delete(who);
+#ifndef MUTANT_NO_TOMBSTONE
+       tomb[who] = true;
+#endif
+       lease = 0
+  fi
+}
+
+#define counts(i) (mod[i] != 0 && pc[i] != waiting)
+/* A waiter keeps the lease in use; the one before the change of leaders nobody keeps. */
+#define runs1(i) (first[i] > 0 && (pc[i] != waiting && pc[i] != idle && pc[i] != ended || changed))
+#define runs2(i) (second_[i] > 0 && pc[i] != waiting && pc[i] != idle && pc[i] != ended)
+inline run_(i)
+{
+  if :: runs1(i) -> first[i]--; if :: first[i] == 0 && mod[i] != 0 && !on[i] -> delete(i); called[i] = (pc[i] == waiting) :: else fi :: else fi;
+  if :: runs2(i) -> second_[i]--; if :: second_[i] == 0 && mod[i] != 0 && on[i] -> delete(i) :: else fi :: else fi
+}
+#define storeCounts (runs1(0) || runs1(1) || runs1(2) || runs2(0) || runs2(1) || runs2(2))
+inline storeTick()
+{
+  run_(0); run_(1); run_(2)
+}
+#define callAll(i) called[i] = (pc[i] == waiting)
+#ifdef ANY_CHANGE
+#define mayChange true
+#else
+#define mayChange (maxHeld > 0) /* after the first grant */
+#endif
+#ifdef NO_POLL
+#define mayPoll false
+#else
+#define mayPoll true
+#endif
+#define OTHER_EVENTS \
+  :: d_step { !changed && mayChange -> changed = true; callAll(0); callAll(1); callAll(2) } \
+  :: d_step { pc[1] == waiting && !wasPolled[1] && mayPoll -> wasPolled[1] = true; called[1] = true }
+#define BEGIN d_step { first[0] = L; first[1] = L; first[2] = L; second_[0] = L; second_[1] = L; second_[2] = L }
+#define free(i) false
+#define nothingLeft (mod[0] == 0 && mod[1] == 0 && mod[2] == 0)
+inline died(i) { skip }
+
+#include "clients.pml"
