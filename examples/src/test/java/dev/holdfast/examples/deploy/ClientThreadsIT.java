@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.server.ConsulServer;
+import dev.holdfast.lock.testkit.server.MemcachedServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,6 +53,20 @@ class ClientThreadsIT {
                     "PostgreSQL",
                     server.url() + "?user=" + PostgresServer.USER + "&password=" + PostgresServer.PASSWORD
                             + "&holdfast.createTable=true");
+        }
+    }
+
+    @Test
+    void consul_hasTheThreadsThatThePageNames() throws Exception {
+        try (ConsulServer server = ConsulServer.start()) {
+            check("Consul", "consul://127.0.0.1:" + server.agent().port() + "?lock-delay=0s");
+        }
+    }
+
+    @Test
+    void memcached_hasTheThreadsThatThePageNames() throws Exception {
+        try (MemcachedServer server = MemcachedServer.start()) {
+            check("memcached", "memcached://" + server.host() + ":" + server.port());
         }
     }
 

@@ -41,7 +41,8 @@ final class HoldEvents {
         }
         if (reason != LossReason.CLIENT_CLOSED) {
             entry.mutex()
-                    .afterUnlock(() -> engine.losses().warn(hold.lostException().getMessage()));
+                    .afterUnlock(() -> engine.losses()
+                            .warn(entry.name(), hold.lostException().getMessage()));
         }
         Duration held = Duration.ofNanos(engine.nanos() - hold.acquiredNanos);
         events.tell(listener -> listener.lost(entry.name(), hold.token, held, reason));

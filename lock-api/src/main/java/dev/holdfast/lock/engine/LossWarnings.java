@@ -16,8 +16,8 @@ final class LossWarnings {
         this.warnings = new Warnings(timer, this::sumUp);
     }
 
-    void warn(@Nullable String message) {
-        if (warnings.isFirst(String.valueOf(message))) {
+    void warn(String name, @Nullable String message) {
+        if (warnings.isFirst(name, String.valueOf(message))) {
             LOG.warn("{}", message);
         } else {
             LOG.debug("{}", message);
@@ -34,12 +34,13 @@ final class LossWarnings {
         return warnings.lines();
     }
 
-    private void sumUp(long count, String latest) {
+    private void sumUp(long count, String names, String latest) {
         LOG.warn(
-                "lock client of {}: {} more leases were lost within {}; the latest: {}",
+                "lock client of {}: {} more leases were lost within {}, first those of {}; the latest: {}",
                 backendName,
                 count,
                 Durations.text(Warnings.INTERVAL_NANOS),
+                names,
                 latest);
     }
 }

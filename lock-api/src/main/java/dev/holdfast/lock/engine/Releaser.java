@@ -39,13 +39,14 @@ final class Releaser {
         this.warnings = new Warnings(runtime.timer(), this::sumUp);
     }
 
-    private void sumUp(long count, String latest) {
+    private void sumUp(long count, String names, String latest) {
         LOG.warn(
-                "lock client of {}: within {} the store did not confirm {} more releases and abandonments, {} are retried;"
-                        + " the latest: {}",
+                "lock client of {}: within {} the store did not confirm {} more releases and abandonments, first those"
+                        + " of {}; {} are retried; the latest: {}",
                 backend.info().name(),
                 Durations.text(Warnings.INTERVAL_NANOS),
                 count,
+                names,
                 backlog.size(),
                 latest);
     }
@@ -151,7 +152,8 @@ final class Releaser {
         }
         boolean again = backlog.add(removal, failure);
         String what = removal.kind.word;
-        if (removal.kind == Removal.Kind.ABANDON_REFUSED || !warnings.isFirst(failure.getMessage() + ": " + what)) {
+        if (removal.kind == Removal.Kind.ABANDON_REFUSED
+                || !warnings.isFirst(removal.name(), failure.getMessage() + ": " + what)) {
             LOG.debug("{}: {} failed", failure.getMessage(), what);
         } else if (again) {
             LOG.warn("{}: {} is retried in the background until the store confirms it", failure.getMessage(), what);

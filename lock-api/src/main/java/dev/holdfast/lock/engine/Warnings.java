@@ -1,5 +1,8 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.spi.LockName;
+import java.util.LinkedHashSet;
+import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -9,9 +12,11 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Warnings {
     static final long INTERVAL_NANOS = 10_000_000_000L;
 
-    /** Logs how many there were besides, and the latest of them. */
+    private static final int MOST_NAMES = 5;
+
+    /** Logs how many there were besides, whose the first of them were, and the latest. */
     interface Summary {
-        void log(long count, String latest);
+        void log(long count, String names, String latest);
     }
 
     private final Timer timer;
@@ -19,6 +24,7 @@ final class Warnings {
     private final ReentrantLock mutex = new ReentrantLock();
     private boolean counting;
     private long counted;
+    private final Set<String> names = new LinkedHashSet<>();
     private String latest = "";
     private int lines;
 
@@ -28,12 +34,15 @@ final class Warnings {
     }
 
     /** Notes a warning; true if it is to be logged now, false if it will be part of a summary. */
-    boolean isFirst(String warning) {
+    boolean isFirst(String name, String warning) {
         mutex.lock();
         try {
             if (counting) {
                 counted++;
                 latest = warning;
+                if (names.size() < MOST_NAMES) {
+                    names.add("'" + LockName.printable(name) + "'");
+                }
                 return false;
             }
             counting = true;
@@ -48,11 +57,14 @@ final class Warnings {
     /** Logs what was counted, if anything; also called when the client closes. */
     void sumUp() {
         long count;
+        String first;
         String last;
         mutex.lock();
         try {
             count = counted;
+            first = String.join(", ", names);
             last = latest;
+            names.clear();
             counted = 0;
             latest = "";
             counting = count > 0;
@@ -64,7 +76,7 @@ final class Warnings {
             mutex.unlock();
         }
         if (count > 0) {
-            summary.log(count, last);
+            summary.log(count, first, last);
         }
     }
 

@@ -35,7 +35,8 @@ final class ConsulFailures {
             if (cause instanceof HttpTimeoutException) {
                 return new Remedy.Unavailable("no answer from Consul in time", TRY_AGAIN);
             }
-            if (cause instanceof SSLHandshakeException) {
+            if (cause instanceof SSLHandshakeException
+                    && !String.valueOf(cause.getMessage()).contains("terminated")) {
                 return new Remedy.Configuration(
                         "no TLS connection to Consul: " + cause.getMessage(),
                         "check that the agent's certificate names its host and that ca is its issuer");
@@ -54,7 +55,10 @@ final class ConsulFailures {
                 new Remedy.Configuration(
                         "Consul refuses it: " + said,
                         "give its token the rules key_prefix \"<prefix>\" and session_prefix \"\", both with policy write");
-            case BAD_REQUEST -> new Remedy.Configuration("Consul refuses it: " + said, "check prefix and version");
+            case BAD_REQUEST ->
+                said.contains("HTTPS server")
+                        ? new Remedy.Configuration("the server speaks TLS", "write consuls://, or its port without TLS")
+                        : new Remedy.Configuration("Consul refuses it: " + said, "check prefix and version");
             default -> {
                 if (said.contains("Session TTL")) {
                     yield new Remedy.Configuration(

@@ -5,11 +5,13 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.Greeting;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -29,6 +31,13 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConsulLockProvider implements LockProvider {
     static final Set<String> SCHEMES = Set.of("consul", "consuls");
+
+    /** Needs no token. */
+    private static final Greeting LEADER = new Greeting(
+            "Consul",
+            "GET /v1/status/leader HTTP/1.1\r\nHost: consul\r\nConnection: close\r\n\r\n"
+                    .getBytes(StandardCharsets.US_ASCII),
+            said -> new String(said, StandardCharsets.US_ASCII).startsWith("HTTP/1."));
 
     /** For {@link java.util.ServiceLoader}. */
     public ConsulLockProvider() {}
@@ -74,27 +83,30 @@ public final class ConsulLockProvider implements LockProvider {
         }
     }
 
-    /** One cheap read, so that a wrong token and an unreachable agent are told now. */
+    /** One cheap read, so that a wrong token and an unreachable agent are told now. All agents share the time. */
     private static void probe(ConsulConnection connection, ConsulUri address, String prefix, long timeoutMillis) {
         String key = ConsulKeys.path(new ConsulKeys(prefix).epoch("probe"));
         ConsulHttp http = new ConsulHttp(connection);
-        RuntimeException failure = null;
-        for (int i = 0; i < connection.agents().size(); i++) {
-            try {
-                http.get(key, Deadline.in(timeoutMillis))
-                        .thenApply(reply -> Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)))
-                        .get(timeoutMillis, TimeUnit.MILLISECONDS);
-                return;
-            } catch (ExecutionException | TimeoutException e) {
-                failure = ConsulFailures.TRANSLATOR.translate("connecting to " + address, e);
-                if (failure instanceof LockConfigurationException) {
-                    throw failure;
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        try (ConnectDiagnosis diagnosis =
+                new ConnectDiagnosis(address.target(), LEADER, ConsulFailures.TRANSLATOR, deadlineNanos)) {
+            for (int left = connection.agents().size(); ; left--) {
+                long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()) / left);
+                try {
+                    http.get(key, Deadline.in(millis))
+                            .thenApply(reply -> Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)))
+                            .get(millis, TimeUnit.MILLISECONDS);
+                    return;
+                } catch (ExecutionException | TimeoutException e) {
+                    boolean lasting = ConsulFailures.TRANSLATOR.translate("", e) instanceof LockConfigurationException;
+                    if (lasting || left == 1) {
+                        throw diagnosis.explain(e);
+                    }
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
                 }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new LockUnavailableException("connecting to " + address + " was interrupted", e);
             }
         }
-        throw Objects.requireNonNull(failure);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.consul;
 
+import dev.holdfast.lock.spi.ConnectDiagnosis;
 import dev.holdfast.lock.spi.LockUri;
 import java.net.URI;
 import java.time.Duration;
@@ -57,6 +58,17 @@ record ConsulUri(LockUri uri) {
         return uri.hosts().stream()
                 .map(host -> URI.create(scheme + host.withPort(tls() ? TLS_PORT : PORT)))
                 .toList();
+    }
+
+    /** What is connected to. */
+    ConnectDiagnosis.Target target() {
+        return new ConnectDiagnosis.Target(
+                toString(),
+                uri.hosts().stream()
+                        .map(host -> new LockUri.Host(host.name(), host.portOr(tls() ? TLS_PORT : PORT)))
+                        .toList(),
+                tls(),
+                tls() ? "consul://" : "consuls://");
     }
 
     /** What all keys begin with: the path, with a slash at its end. */

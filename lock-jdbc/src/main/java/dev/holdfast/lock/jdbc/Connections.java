@@ -170,7 +170,7 @@ final class Connections implements AutoCloseable {
     /** Ends a connection that is used by this thread, instead of closing it: without a word in the pool's log. */
     void end(Connection connection) {
         abort(connection);
-        if (pool != null && connection.getClass().getName().startsWith("com.zaxxer.hikari")) {
+        if (pool != null && canEvict(connection)) {
             pool.evictConnection(connection);
             return;
         }
@@ -179,6 +179,11 @@ final class Connections implements AutoCloseable {
         } catch (SQLException e) {
             // Ended already.
         }
+    }
+
+    /** Whether the pool knows the connection as its own, so that it can be ended without a word in the pool's log. */
+    boolean canEvict(Connection connection) {
+        return pool != null && connection.getClass().getName().startsWith("com.zaxxer.hikari");
     }
 
     /** Breaks off what another thread does with a connection. */

@@ -4,7 +4,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +36,7 @@ final class PostgresListener implements AutoCloseable {
     private final String channel;
     private final AtomicBoolean running = new AtomicBoolean();
     private volatile boolean closed;
+    private volatile CompletableFuture<Void> ended = CompletableFuture.completedFuture(null);
     private volatile @Nullable Connection listening;
     /** In a read, and not in a statement, whose end a pool would warn of. */
     private volatile boolean reading;
@@ -95,6 +99,8 @@ final class PostgresListener implements AutoCloseable {
     /** Listens until nobody needs it; false if nothing is to be heard. */
     private boolean listen() throws SQLException {
         Connection connection = wakeups.connections().dataSource().getConnection();
+        CompletableFuture<Void> over = new CompletableFuture<>();
+        ended = over;
         listening = connection;
         boolean clean = false;
         try {
@@ -125,6 +131,7 @@ final class PostgresListener implements AutoCloseable {
             } else {
                 wakeups.connections().end(connection);
             }
+            over.complete(null);
         }
     }
 
@@ -182,13 +189,30 @@ final class PostgresListener implements AutoCloseable {
         }
     }
 
-    /** Ends the connection at once, or after the statement that it is at; its pool makes another one when needed. */
+    /**
+     * Ends the connection at once, or after the statement that it is at; its pool makes another one when needed. A connection
+     * that cannot be taken out of its pool, as one in a wrapper, gets the time of a read to end by itself: a pool warns of each
+     * that comes back broken.
+     */
     @Override
     public void close() {
         closed = true;
+        CompletableFuture<Void> end = ended;
         Connection connection = listening;
-        if (connection != null && reading) {
+        if (connection != null && (wakeups.connections().canEvict(connection) ? reading : !endsSoon(end))) {
             Connections.abort(connection);
+        }
+    }
+
+    private static boolean endsSoon(CompletableFuture<Void> end) {
+        try {
+            end.get(2L * READ_MILLIS, TimeUnit.MILLISECONDS);
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
+        } catch (ExecutionException | TimeoutException e) {
+            return false;
         }
     }
 }

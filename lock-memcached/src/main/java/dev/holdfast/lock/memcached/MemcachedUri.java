@@ -1,6 +1,8 @@
 package dev.holdfast.lock.memcached;
 
+import dev.holdfast.lock.spi.ConnectDiagnosis;
 import dev.holdfast.lock.spi.LockUri;
+import java.util.List;
 import java.util.Set;
 
 /**
@@ -53,6 +55,12 @@ record MemcachedUri(LockUri uri) {
 
     int port() {
         return uri.hosts().get(0).portOr(DEFAULT_PORT);
+    }
+
+    /** What is connected to. */
+    ConnectDiagnosis.Target target() {
+        return new ConnectDiagnosis.Target(
+                toString(), List.of(new LockUri.Host(host(), port())), tls(), tls() ? "memcached://" : "memcacheds://");
     }
 
     /** What stands before all keys. */

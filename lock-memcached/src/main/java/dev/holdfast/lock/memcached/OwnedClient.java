@@ -6,11 +6,14 @@ import com.spotify.folsom.ExponentialBackoff;
 import com.spotify.folsom.MemcacheClientBuilder;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
 import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Greeting;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -22,6 +25,12 @@ import org.jspecify.annotations.Nullable;
 
 /** A client of our own, with one connection and one thread. Thread-safe. */
 final class OwnedClient {
+    /** A server that asks for a login answers CLIENT_ERROR. */
+    private static final Greeting VERSION = new Greeting(
+            "memcached",
+            "version\r\n".getBytes(StandardCharsets.US_ASCII),
+            said -> new String(said, StandardCharsets.US_ASCII).matches("(?s)(VERSION|CLIENT_ERROR|ERROR).*"));
+
     private final AsciiMemcacheClient<byte[]> client;
     private final EventLoopGroup loop;
     private final FailureTranslator failures;
@@ -44,6 +53,20 @@ final class OwnedClient {
         FailureTranslator failures = MemcachedFailures.of(address.toString(), link);
         EventLoopGroup loop = loop();
         @Nullable AsciiMemcacheClient<byte[]> client = null;
+        long deadlineNanos = System.nanoTime() + timeout.toNanos();
+        try (ConnectDiagnosis diagnosis = new ConnectDiagnosis(address.target(), VERSION, failures, deadlineNanos)) {
+            client = connect(address, timeout, link, loop, diagnosis);
+            return new OwnedClient(client, loop, failures);
+        } finally {
+            if (client == null) {
+                close(null, loop);
+            }
+        }
+    }
+
+    private static AsciiMemcacheClient<byte[]> connect(
+            MemcachedUri address, Duration timeout, Link link, EventLoopGroup loop, ConnectDiagnosis diagnosis) {
+        @Nullable AsciiMemcacheClient<byte[]> client = null;
         try {
             client = builder(address, link, timeout)
                     .withEventLoopGroup(loop)
@@ -51,12 +74,12 @@ final class OwnedClient {
                     .connectAscii();
             link.first().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
             ConnectFuture.connectFuture(client).toCompletableFuture().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
-            return new OwnedClient(client, loop, failures);
+            return client;
         } catch (ExecutionException | TimeoutException | RuntimeException e) {
-            close(client, loop);
-            throw failures.translate("connecting to memcached", e);
+            shutDown(client);
+            throw diagnosis.explain(e);
         } catch (InterruptedException e) {
-            close(client, loop);
+            shutDown(client);
             Thread.currentThread().interrupt();
             throw new LockUnavailableException("connecting to " + address + " was interrupted; try again", e);
         }
@@ -112,9 +135,13 @@ final class OwnedClient {
     }
 
     private static void close(@Nullable AsciiMemcacheClient<byte[]> client, EventLoopGroup loop) {
+        shutDown(client);
+        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+
+    private static void shutDown(@Nullable AsciiMemcacheClient<byte[]> client) {
         if (client != null) {
             client.shutdown();
         }
-        loop.shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
 }

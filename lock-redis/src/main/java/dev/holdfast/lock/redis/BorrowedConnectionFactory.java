@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis;
 
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.util.concurrent.CompletableFuture;
 
 /** A factory whose client outlives single connections. */
 record BorrowedConnectionFactory(ConnectionFactory factory) implements ConnectionFactory {
@@ -43,6 +44,11 @@ record BorrowedConnectionFactory(ConnectionFactory factory) implements Connectio
     @Override
     public void close(StatefulConnection<?, ?> connection) {
         factory.close(connection);
+    }
+
+    @Override
+    public void closeWhenOpen(CompletableFuture<? extends StatefulConnection<?, ?>> opening) {
+        factory.closeWhenOpen(opening);
     }
 
     @Override

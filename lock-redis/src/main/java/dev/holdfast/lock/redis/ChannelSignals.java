@@ -130,7 +130,9 @@ final class ChannelSignals implements RedisSignals {
             }
             opening.complete(opened);
             if (closed) {
-                factory.close(opened);
+                if (connection.compareAndSet(opening, null)) { // else close() has seen it
+                    factory.close(opened);
+                }
                 return;
             }
             CompletableFuture<Void> subscribed =
@@ -237,9 +239,9 @@ final class ChannelSignals implements RedisSignals {
     @Override
     public void close() {
         closed = true;
-        CompletableFuture<StatefulRedisPubSubConnection<String, String>> open = connection.get();
+        CompletableFuture<StatefulRedisPubSubConnection<String, String>> open = connection.getAndSet(null);
         if (open != null) {
-            open.thenAccept(factory::close);
+            factory.closeWhenOpen(open);
         }
     }
 }

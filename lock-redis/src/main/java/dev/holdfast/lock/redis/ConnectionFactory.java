@@ -137,6 +137,11 @@ interface ConnectionFactory {
         }
     }
 
+    /** The same, for one that may be opening still. */
+    default void closeWhenOpen(CompletableFuture<? extends StatefulConnection<?, ?>> opening) {
+        opening.thenAccept(this::close);
+    }
+
     /** Says why the first connection failed; may look at the servers until the time for connecting is over. */
     default RuntimeException explain(Throwable failure) {
         return RedisFailures.TRANSLATOR.translate("connecting to Redis", failure);

@@ -168,6 +168,12 @@ final class OwnedConnectionFactory implements ConnectionFactory {
         closing.add(connection.closeAsync());
     }
 
+    @Override
+    public void closeWhenOpen(CompletableFuture<? extends StatefulConnection<?, ?>> opening) {
+        closing.add(opening.handle((opened, failure) -> opened)
+                .thenCompose(opened -> opened == null ? CompletableFuture.completedFuture(null) : opened.closeAsync()));
+    }
+
     /** Connections first: the client complains of each that it finds half closed. */
     @Override
     public void close() {

@@ -41,6 +41,16 @@ public abstract class LockContract {
         return context;
     }
 
+    /** See {@link SilenceContract}. */
+    @Nested
+    @Order(0)
+    @DisplayName("A client that nothing disturbs")
+    class Silence extends SilenceContract {
+        Silence() {
+            super(context());
+        }
+    }
+
     /** See {@link BackendAttemptsContract}. */
     @Nested
     @Order(1)

@@ -17,6 +17,8 @@ import java.util.regex.Pattern;
  * the error output, and those of {@code java.util.logging}. For one test at a time.
  */
 public final class LogCapture implements AutoCloseable {
+    private static final Pattern OURS =
+            Pattern.compile("^(?:[0-9:.]+ )?\\[[^]]*] (INFO|WARN|ERROR) dev\\.holdfast\\..*");
     private static final Pattern LOUD = Pattern.compile("^(?:[0-9:.]+ )?\\[[^]]*] (WARN|ERROR) .*");
 
     private final PrintStream before = System.err;
@@ -45,12 +47,15 @@ public final class LogCapture implements AutoCloseable {
     }
 
     /**
-     * Returns those of {@link #warnings} that a logger of ours said.
+     * Returns what loggers of ours said at INFO and above, if the test's settings let INFO through.
      *
      * @return the lines
      */
     public List<String> ours() {
-        return warnings().stream().filter(line -> line.contains("dev.holdfast")).toList();
+        return said.toString(StandardCharsets.UTF_8)
+                .lines()
+                .filter(line -> OURS.matcher(line).matches())
+                .toList();
     }
 
     /** Ends; what was captured is printed after all, for whoever reads the test's output. */

@@ -1,0 +1,51 @@
+package dev.holdfast.lock.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+
+/** The first group, before any test that disturbs the store: what is said later may be about that. */
+abstract class SilenceContract extends ClientGroup {
+
+    SilenceContract(ContractContext context) {
+        super(context);
+    }
+
+    @Test
+    @DisplayName("says nothing from its first connection to its close, nor does any driver or client library")
+    void cleanClose_allLoggers_areSilent() throws Exception {
+        Set<Thread> before = threads();
+        try (LogCapture log = new LogCapture()) {
+            String name = newName();
+            try (LockClient holding =
+                            fixture().newClient(ContractContext.clientOptions().build());
+                    LockClient waiting =
+                            fixture().newClient(ContractContext.clientOptions().build())) {
+                Lease held = holding.lock(name).acquire();
+                CompletableFuture<Lease> next = waiting.lock(name).acquireAsync(PATIENCE);
+                assertThat(waiting.lock(name).tryLock()).isFalse();
+                held.close();
+                Lease got = Actor.result(next);
+                assertThat(got.isValid()).isTrue();
+                got.close();
+                holding.lock(name).lock(); // left to close
+            }
+            Waits.until("the clients' threads have ended", () -> before.containsAll(threads()));
+            assertThat(log.warnings()).as("of all loggers").isEmpty();
+            assertThat(log.ours()).as("of our own, from INFO on").isEmpty();
+        }
+    }
+
+    private static Set<Thread> threads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("holdfast-"))
+                .collect(Collectors.toCollection(HashSet::new));
+    }
+}
