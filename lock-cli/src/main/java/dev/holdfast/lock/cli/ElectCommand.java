@@ -74,6 +74,7 @@ final class ElectCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         store.applyVerbosity();
+        CommandArguments.check(spec.commandLine(), command);
         lease.grace();
         Signals signals = Signals.receive(false);
         try (Messages messages = new Messages(spec.commandLine());

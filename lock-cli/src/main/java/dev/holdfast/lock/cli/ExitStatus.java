@@ -11,6 +11,7 @@ final class ExitStatus {
     static final int USAGE = 64;
     static final int UNAVAILABLE = 69;
     static final int SOFTWARE = 70;
+    static final int WRITE_ERROR = 74;
     static final int BUSY = 75;
     static final int CONFIGURATION = 78;
     static final int LOST = 79;

@@ -53,7 +53,13 @@ public final class Holdfast implements Runnable {
     public static void main(String[] args) {
         System.setProperty("java.util.logging.config.class", QuietLogging.class.getName());
         System.setProperty("org.slf4j.simpleLogger.defaultLogLevel", "off");
-        System.exit(commandLine().execute(args));
+        CommandLine line = commandLine();
+        int status = line.execute(args);
+        if (System.out.checkError()) { // a reader that has gone, or a full disk
+            Failures.say(line, "cannot write to standard output");
+            status = ExitStatus.WRITE_ERROR;
+        }
+        System.exit(status);
     }
 
     /**

@@ -78,7 +78,7 @@ final class ListCommand implements Callable<Integer> {
         }
         try (LockClient client = store.connect()) {
             print(client.list(prefix, limit));
-            while (watch) {
+            while (watch && !System.out.checkError()) { // its reader may have gone
                 new CountDownLatch(1).await(interval.toMillis(), TimeUnit.MILLISECONDS);
                 print(client.list(prefix, limit));
             }

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /** A line on the terminal that says for whom we wait, and for how long already. Prints nothing elsewhere. */
 final class Progress implements AutoCloseable {
@@ -23,7 +24,8 @@ final class Progress implements AutoCloseable {
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
     private final long begunNanos = System.nanoTime();
     private final Thread thread;
-    private boolean printed;
+    private final ReentrantLock screen = new ReentrantLock();
+    private boolean printed; // under the lock, as is all output
 
     private Progress(LockClient client, String name, PrintWriter err) {
         this.client = client;
@@ -34,8 +36,12 @@ final class Progress implements AutoCloseable {
     }
 
     static Progress start(LockClient client, String name, PrintWriter err) {
+        return start(client, name, err, TERMINAL);
+    }
+
+    static Progress start(LockClient client, String name, PrintWriter err, boolean terminal) {
         Progress progress = new Progress(client, name, err);
-        if (TERMINAL) {
+        if (terminal) {
             progress.thread.start();
         }
         return progress;
@@ -48,11 +54,25 @@ final class Progress implements AutoCloseable {
                 holder = holder();
             }
             long waited = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begunNanos);
-            err.print(
-                    CLEAR_LINE + "holdfast: waiting for '" + LockName.printable(name) + "', " + waited + " s" + holder);
-            err.flush();
-            printed = true;
+            show("holdfast: waiting for '" + LockName.printable(name) + "', " + waited + " s" + holder);
         }
+    }
+
+    /** Prints the line, unless the wait is over: then the screen is the command's. */
+    private void show(String line) {
+        screen.lock();
+        try {
+            if (!ended.isDone()) {
+                err.print(CLEAR_LINE + line);
+                err.flush();
+                printed = true;
+            }
+        } finally {
+            screen.unlock();
+        }
+    }
+
+    private void clear() {
         if (printed) {
             err.print(CLEAR_LINE);
             err.flush();
@@ -82,18 +102,31 @@ final class Progress implements AutoCloseable {
         }
     }
 
-    /** Clears the line; when it returns, nothing is printed any more. */
+    /** Clears the line; from now on nothing is printed. A terminal that takes nothing for a second keeps the line. */
     @Override
     public void close() {
-        ended.complete(null);
         boolean interrupted = Thread.interrupted();
+        boolean ours = false;
+        ended.complete(null);
         try {
-            thread.join(TimeUnit.SECONDS.toMillis(1));
+            ours = screen.tryLock(1, TimeUnit.SECONDS);
+            if (ours) {
+                clear();
+            }
         } catch (InterruptedException e) {
             interrupted = true;
+        } finally {
+            if (ours) {
+                screen.unlock();
+            }
         }
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** For tests: waits until nothing can be printed any more. */
+    void awaitEnd() throws InterruptedException {
+        thread.join();
     }
 }

@@ -96,6 +96,7 @@ final class RunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         store.applyVerbosity();
+        CommandArguments.check(spec.commandLine(), command);
         if (busyStatus < 0 || busyStatus > 255) {
             throw new UsageException("-E must be from 0 to 255");
         }

@@ -14,7 +14,7 @@ final class StoreOptions {
             names = "--store",
             paramLabel = "URI",
             description = {
-                "The store's address: redis:, etcd:, zookeeper:, jdbc: or memory:.",
+                "The store's address: redis:, etcd:, zookeeper:, consul:, memcached:, jdbc: or memory:.",
                 "Default: the variable HOLDFAST_STORE, which other users cannot see in the list of processes."
             })
     private @Nullable String uri;

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 
@@ -29,15 +30,21 @@ final class CliRun implements AutoCloseable {
         return start(store, java(args));
     }
 
-    /** What starts it. */
+    /** What starts it. With {@code -Dholdfast.record=JAR} it runs from there, and records the loaded classes beside it. */
     static List<String> java(String... args) {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
-                "-Xmx128m",
+                "-Xmx128m"));
+        String recorded = System.getProperty("holdfast.record");
+        if (recorded != null) {
+            command.add("-XX:DumpLoadedClassList=" + recorded + "." + UUID.randomUUID() + ".classes");
+        }
+        command.addAll(List.of(
+                "-Dio.lettuce.core.jfr=false",
                 "-cp",
-                System.getProperty("java.class.path"),
+                recorded == null ? System.getProperty("java.class.path") : recorded,
                 Holdfast.class.getName()));
         command.addAll(List.of(args));
         return command;
@@ -71,7 +78,11 @@ final class CliRun implements AutoCloseable {
         signal(name, pid());
     }
 
+    /** To one process: what some versions of 'kill' take for a group's number is everybody. */
     static void signal(String name, long pid) throws IOException, InterruptedException {
+        if (pid <= 1) {
+            throw new IllegalArgumentException("no signals to " + pid);
+        }
         Process kill = new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start();
         if (kill.waitFor() != 0) {
             throw new IOException("no process " + pid + " for a signal");

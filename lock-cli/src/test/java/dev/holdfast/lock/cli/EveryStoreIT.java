@@ -2,8 +2,10 @@ package dev.holdfast.lock.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.server.ConsulServer;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
+import dev.holdfast.lock.testkit.server.MemcachedServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
@@ -36,6 +38,25 @@ class EveryStoreIT {
         String classPath = System.getProperty("java.class.path");
         try (ZooKeeperServer server = ZooKeeperServer.builder(classPath).start()) {
             check("zookeeper://" + server.connectString() + "/locks", 1, 1);
+        }
+    }
+
+    @Test
+    void consul() throws Exception {
+        try (ConsulServer server = ConsulServer.start()) {
+            String store = "consul://127.0.0.1:" + server.agent().port() + "/locks/?lock-delay=0s";
+            check(store, 0, 0);
+            try (CliRun run = CliRun.start(store, "run", "--lease", "2s", "short", "--", "true")) {
+                assertThat(run.status()).isEqualTo(64);
+                assertThat(run.err()).contains("lease").hasLineCount(1);
+            }
+        }
+    }
+
+    @Test
+    void memcached() throws Exception {
+        try (MemcachedServer server = MemcachedServer.start()) {
+            check("memcached://" + server.host() + ":" + server.port(), 0, 0);
         }
     }
 
@@ -76,7 +97,7 @@ class EveryStoreIT {
                 if (waiters > 0) {
                     first.await("the second one waits", () -> list(store).contains("waits: "));
                 }
-                assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + first.pid());
+                look(store, first.pid());
                 Files.createFile(go);
                 assertThat(first.status()).as(first.err()).isZero();
                 assertThat(second.status()).as(second.err()).isZero();
@@ -87,6 +108,25 @@ class EveryStoreIT {
             assertThat(doctor.status()).as(doctor.out() + doctor.err()).isEqualTo(doctorStatus);
             assertThat(doctor.out()).contains("a lock and its release take").contains("clocks");
         }
+    }
+
+    /** Who holds it: by 'holder', and by 'ls' for people, for programs and again and again, where the store can list. */
+    private void look(String store, long pid) throws Exception {
+        try (CliRun holder = CliRun.start(store, "holder", "hosts/counter", "--json")) {
+            assertThat(holder.status()).as(holder.err()).isZero();
+            assertThat(holder.out()).contains("\"held\":true").contains("\"pid\":" + pid);
+        }
+        try (CliRun ls = CliRun.start(store, "ls", "--json", "--watch", "--interval", "100ms", "hosts/")) {
+            if (store.startsWith("consul") || store.startsWith("memcached")) {
+                assertThat(ls.status()).isEqualTo(78);
+                assertThat(ls.err()).contains("list").hasLineCount(1);
+                return;
+            }
+            ls.await("listed twice", () -> ls.out().lines().count() >= 2);
+            assertThat(ls.out().lines()).allMatch(line -> line.startsWith("{\"locks\":[") && line.endsWith("}"));
+            assertThat(ls.out()).contains("\"name\":\"hosts/counter\"").contains("\"pid\":" + pid);
+        }
+        assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + pid);
     }
 
     private static String list(String store) throws Exception {

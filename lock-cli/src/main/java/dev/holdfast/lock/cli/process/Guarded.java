@@ -20,6 +20,12 @@ interface Guarded {
     boolean anyAlive();
 
     /**
+     * Loads what the end of the program will need, so that it does not depend on files that may be replaced until then, nor
+     * on the time that loading takes. Sends nothing.
+     */
+    void rehearse();
+
+    /**
      * Sends a signal to the program and to everything that it started, as far as it still runs.
      *
      * @param signal which

@@ -14,6 +14,9 @@ public final class GuardedProcess implements Guarded {
     /** The variable that marks everything that was started under one hold. */
     static final String MARK = "HOLDFAST_RUN";
 
+    /** What the launcher found in LC_ALL, if it had to change that. */
+    private static final String LOCALE_BEFORE = "HOLDFAST_LC_ALL";
+
     private final CompletableFuture<Integer> exit;
     private final ProcessFamily family;
 
@@ -36,11 +39,22 @@ public final class GuardedProcess implements Guarded {
         String id = UUID.randomUUID().toString();
         ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
         builder.environment().putAll(variables);
+        restoreLocale(builder.environment());
         builder.environment().merge(MARK, id, (outer, own) -> outer + "," + own); // under another hold: both
         try {
             return new GuardedProcess(builder.start(), id);
         } catch (IOException e) {
             throw new CommandFailedException(command.get(0), e);
+        }
+    }
+
+    /** The launcher sets it for Java alone. */
+    private static void restoreLocale(Map<String, String> environment) {
+        String before = environment.remove(LOCALE_BEFORE);
+        if (before != null && before.isEmpty()) {
+            environment.remove("LC_ALL");
+        } else if (before != null) {
+            environment.put("LC_ALL", before);
         }
     }
 
@@ -52,6 +66,11 @@ public final class GuardedProcess implements Guarded {
     @Override
     public boolean anyAlive() {
         return !family.members().isEmpty();
+    }
+
+    @Override
+    public void rehearse() {
+        family.rehearse();
     }
 
     @Override

@@ -57,9 +57,19 @@ final class ProcessFamily {
     /** Sends a signal to all members; to those that they start meanwhile it does not, so a kill is repeated. */
     void signal(PosixSignal signal) {
         if (signal == PosixSignal.KILL) {
-            below().forEach(ProcessHandle::destroyForcibly); // at once; the search below takes a while
+            send(signal, below()); // at once; the search below takes a while
         }
-        List<ProcessHandle> members = members();
+        send(signal, members());
+    }
+
+    /** Finds the members and signals none of them: after that, all classes are loaded. */
+    void rehearse() {
+        members();
+        send(PosixSignal.TERM, List.of());
+        send(PosixSignal.KILL, List.of());
+    }
+
+    private static void send(PosixSignal signal, List<ProcessHandle> members) {
         switch (signal) {
             case TERM -> members.forEach(ProcessHandle::destroy);
             case KILL -> members.forEach(ProcessHandle::destroyForcibly);
@@ -94,10 +104,10 @@ final class ProcessFamily {
         }
         try (DirectoryStream<Path> processes = Files.newDirectoryStream(PROC, "[0-9]*")) {
             for (Path process : processes) {
-                if (hasMark(process.resolve("environ"))) {
-                    ProcessHandle.of(Long.parseLong(process.getFileName().toString()))
-                            .ifPresent(found::add);
-                }
+                // The handle first: it knows the process again, should its id become another's.
+                ProcessHandle.of(Long.parseLong(process.getFileName().toString()))
+                        .filter(handle -> hasMark(process.resolve("environ")))
+                        .ifPresent(found::add);
             }
         } catch (IOException | DirectoryIteratorException e) {
             // Descendants are found without it.

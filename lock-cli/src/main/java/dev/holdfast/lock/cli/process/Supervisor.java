@@ -104,6 +104,7 @@ public final class Supervisor {
     Outcome watch(Lease lease, Guarded process) throws InterruptedException {
         Watch watch = new Watch(lease, process);
         try {
+            process.rehearse();
             return watch.run();
         } finally {
             if (!process.exit().isDone()) {
@@ -119,6 +120,7 @@ public final class Supervisor {
         private final CompletableFuture<Integer> exit;
         private final CompletableFuture<?> lost;
         private final long graceNanos;
+        private Outcome outcome = new Outcome(0, false); // its class is loaded now, not at the end
         private long untilNanos;
         private long untilWallNanos;
         private boolean terminated;
@@ -150,7 +152,11 @@ public final class Supervisor {
                     pause(Math.min(LOOK_NANOS, remaining - graceNanos));
                 }
             }
-            return new Outcome(exit.join(), terminated || lost.isDone());
+            if (lost.isDone() && !terminated && !killed) {
+                messages.accept("the lease was lost (" + lost.join() + ") when the command ended");
+            }
+            outcome = new Outcome(exit.join(), terminated || lost.isDone());
+            return outcome;
         }
 
         private long remainingNanos() {

@@ -85,6 +85,21 @@ class SupervisorTest {
     }
 
     @Test
+    void programThatEndsInTheMomentOfTheLoss_theLossIsTold() throws Exception {
+        world.renewsUntil(100);
+        world.at(30, () -> {
+            world.program.ends(0);
+            world.lost.complete(LossReason.REVOKED);
+        });
+
+        Supervisor.Outcome outcome = supervise(false);
+
+        assertThat(world.program.signals).isEmpty();
+        assertThat(outcome).isEqualTo(new Supervisor.Outcome(0, true));
+        assertThat(messages).hasSize(1).first().asString().contains("REVOKED");
+    }
+
+    @Test
     void leaseInDoubt_countsByWhatWasConfirmedBefore() throws Exception {
         world.renewsUntil(20);
         world.at(21, () -> world.doubted = true);
@@ -258,6 +273,11 @@ class SupervisorTest {
         @Override
         public boolean anyAlive() {
             return orphan || !exit.isDone();
+        }
+
+        @Override
+        public void rehearse() {
+            assertThat(world.now).as("before anything else").isZero();
         }
 
         @Override
