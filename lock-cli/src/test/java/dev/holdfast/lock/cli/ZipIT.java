@@ -51,7 +51,9 @@ class ZipIT {
             }
         }
         try (CliRun first = start(List.of(), "--version")) {
-            assertThat(first.process().waitFor(5, TimeUnit.MINUTES)).as("the archive is made").isTrue();
+            assertThat(first.process().waitFor(5, TimeUnit.MINUTES))
+                    .as("the archive is made")
+                    .isTrue();
             assertThat(first.status()).as(first.err()).isZero();
             assertThat(first.out()).matches("holdfast [0-9]+[.].+\n");
         }
