@@ -28,7 +28,7 @@ class SourceRulesTest {
         for (Path file : mainSources()) {
             List<String> lines = Files.readAllLines(file);
             for (int i = 0; i < lines.size(); i++) {
-                String code = withoutComment(lines.get(i));
+                String code = ofCommand(file, withoutComment(lines.get(i)));
                 int line = i + 1;
                 FORBIDDEN.forEach((reason, pattern) -> {
                     if (pattern.matcher(code).find() && !isTestTool(file, reason) && !isSpring(file, reason)) {
@@ -123,6 +123,11 @@ class SourceRulesTest {
             }
         }
         return sources;
+    }
+
+    /** A command asks whether its standard output still works; what it writes goes through picocli's. */
+    private static String ofCommand(Path file, String code) {
+        return file.startsWith(Path.of("../lock-cli")) ? code.replace("System.out.checkError()", "") : code;
     }
 
     /** The testkit waits for servers and tells what it ran; it may do both in the plain way. */
