@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -98,9 +99,16 @@ final class PostgresListener implements AutoCloseable {
 
     /** Listens until nobody needs it; false if nothing is to be heard. */
     private boolean listen() throws SQLException {
-        Connection connection = wakeups.connections().dataSource().getConnection();
         CompletableFuture<Void> over = new CompletableFuture<>();
         ended = over;
+        try {
+            return closed || listen(wakeups.connections().dataSource().getConnection());
+        } finally {
+            over.complete(null);
+        }
+    }
+
+    private boolean listen(Connection connection) throws SQLException {
         listening = connection;
         boolean clean = false;
         try {
@@ -114,8 +122,8 @@ final class PostgresListener implements AutoCloseable {
             execute(connection, "LISTEN \"" + channel + "\"");
             boolean heard = hear(connection, driver);
             wakeups.live(false);
-            if (closed) { // its connection may have been ended meanwhile, which a pool would warn of
-                return heard;
+            if (closed && wakeups.connections().canEvict(connection)) {
+                return heard; // it may have been aborted
             }
             execute(connection, "UNLISTEN \"" + channel + "\"");
             connection.setNetworkTimeout(Runnable::run, timeoutMillis);
@@ -131,7 +139,6 @@ final class PostgresListener implements AutoCloseable {
             } else {
                 wakeups.connections().end(connection);
             }
-            over.complete(null);
         }
     }
 
@@ -190,16 +197,25 @@ final class PostgresListener implements AutoCloseable {
     }
 
     /**
-     * Ends the connection at once, or after the statement that it is at; its pool makes another one when needed. A connection
-     * that cannot be taken out of its pool, as one in a wrapper, gets the time of a read to end by itself: a pool warns of each
-     * that comes back broken.
+     * Returns when the connection is no longer used, so that its pool may be closed: a pool warns of each that breaks, or comes back
+     * broken. One that can be taken out of its pool is aborted if it only listens; else the listener gets the time of a read to
+     * come to its end.
      */
     @Override
     public void close() {
         closed = true;
         CompletableFuture<Void> end = ended;
+        if (reading) {
+            abortIf(wakeups.connections()::canEvict);
+        }
+        if (!endsSoon(end)) {
+            abortIf(connection -> true);
+        }
+    }
+
+    private void abortIf(Predicate<Connection> condition) {
         Connection connection = listening;
-        if (connection != null && (wakeups.connections().canEvict(connection) ? reading : !endsSoon(end))) {
+        if (connection != null && condition.test(connection)) {
             Connections.abort(connection);
         }
     }

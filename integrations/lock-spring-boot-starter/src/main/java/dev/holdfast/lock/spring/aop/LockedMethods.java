@@ -27,6 +27,23 @@ import org.springframework.util.ClassUtils;
 final class LockedMethods {
     private static final Logger LOG = LoggerFactory.getLogger(LockedMethods.class);
 
+    /**
+     * Libraries whose objects are often beans, and cannot have our annotation. To look at their methods loads the classes of all
+     * parameters and results, which took most of what the starter added to a start.
+     */
+    private static final List<String> LIBRARIES = List.of(
+            "org.springframework.",
+            "io.micrometer.",
+            "io.lettuce.",
+            "io.netty.",
+            "reactor.",
+            "com.zaxxer.hikari.",
+            "com.fasterxml.jackson.",
+            "tools.jackson.",
+            "org.apache.curator.",
+            "org.apache.catalina.",
+            "org.hibernate.");
+
     private final LockedMethodReader reader;
     private final Map<Class<?>, Map<Method, LockedMethod>> classes = new ConcurrentHashMap<>();
 
@@ -56,8 +73,7 @@ final class LockedMethods {
     }
 
     private Map<Method, LockedMethod> read(Class<?> user) {
-        if (!AnnotationUtils.isCandidateClass(user, Locked.class)
-                || user.getName().startsWith("org.springframework.")) {
+        if (!AnnotationUtils.isCandidateClass(user, Locked.class) || isLibrary(user)) {
             return Map.of();
         }
         Map<Method, LockedMethod> found = new LinkedHashMap<>();
@@ -73,6 +89,11 @@ final class LockedMethods {
             }
         }
         return Map.copyOf(found);
+    }
+
+    private static boolean isLibrary(Class<?> user) {
+        String name = user.getName();
+        return LIBRARIES.stream().anyMatch(name::startsWith);
     }
 
     /**

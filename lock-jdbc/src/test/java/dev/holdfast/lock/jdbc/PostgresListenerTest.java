@@ -1,0 +1,96 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.testkit.LogCapture;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.Random;
+import javax.sql.DataSource;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The connection that hears PostgreSQL's notifications. */
+final class PostgresListenerTest {
+    private static final int ROUNDS = 20;
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    /** Its pool is closed directly behind the client, wherever the listener is. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void close_rightAfterTheWait_isNothingThatThePoolWarnsOf(boolean wrapped) throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        long seed = System.nanoTime();
+        Random random = new Random(seed);
+        try (LogCapture log = new LogCapture();
+                HikariDataSource otherPool = db.pool(config -> {});
+                LockClient other = client(otherPool, table)) {
+            other.lock("x").acquire();
+            for (int i = 0; i < ROUNDS; i++) {
+                try (HikariDataSource pool = db.pool(config -> config.setMinimumIdle(1));
+                        LockClient client = client(wrapped ? wrapped(pool) : pool, table)) {
+                    var waiting = client.lock("x").acquireAsync(PATIENCE);
+                    if (i % 2 == 0) {
+                        awaitListening(db);
+                    }
+                    spin(random.nextInt(20_000_000));
+                    waiting.cancel(true);
+                }
+            }
+            assertThat(log.warnings())
+                    .as("warnings of %s rounds, seed %s", ROUNDS, seed)
+                    .noneMatch(line -> line.contains("broken"));
+        }
+    }
+
+    private static void awaitListening(Db db) {
+        await().atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(2))
+                .until(() -> db.number(
+                                "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')")
+                        >= 1);
+    }
+
+    private static void spin(long nanos) {
+        long until = System.nanoTime() + nanos;
+        while (System.nanoTime() < until) {
+            Thread.onSpinWait();
+        }
+    }
+
+    /** A data source whose connections a pool does not know as its own. */
+    private static DataSource wrapped(DataSource pool) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(),
+                new Class<?>[] {DataSource.class},
+                (self, method, arguments) -> method.getName().equals("getConnection")
+                        ? wrapped(pool.getConnection())
+                        : method.invoke(pool, arguments));
+    }
+
+    private static Connection wrapped(Connection connection) {
+        return (Connection) Proxy.newProxyInstance(
+                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (self, method, arguments) -> {
+                    try {
+                        return method.invoke(connection, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    private static LockClient client(DataSource pool, String table) {
+        return JdbcLocks.builder(pool)
+                .table(table)
+                .createTable(true)
+                .notifications(true)
+                .build();
+    }
+}
