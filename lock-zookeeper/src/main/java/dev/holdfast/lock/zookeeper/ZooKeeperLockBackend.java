@@ -215,6 +215,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     private CompletableFuture<Optional<HolderInfo>> holder(Session session, String name, int reads) {
         String parent = tree.parent(name);
+        Futures.ignore(session.sync(parent)); // who acquired before this was asked is seen, on whatever server
         return session.children(parent)
                 .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
                 .thenCompose(children -> {
