@@ -51,8 +51,7 @@ final class BoundedConnection implements InvocationHandler {
             connection.setNetworkTimeout(Runnable::run, TransactionRunner.millisLeft(deadlineNanos));
         }
         Object result = call(method, arguments);
-        // The many setters of a prepared statement are the path of each attempt and release: they go straight to the
-        // driver.
+        // Each attempt and release calls many setters of a prepared statement: those go straight to the driver.
         return result instanceof Statement && !(result instanceof PreparedStatement)
                 ? proxy(Statement.class, new BoundedConnection(connection, result, deadlineNanos))
                 : result;

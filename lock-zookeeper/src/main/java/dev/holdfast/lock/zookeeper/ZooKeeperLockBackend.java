@@ -378,9 +378,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         unanswered.incrementAndGet();
         CompletableFuture<T> answered = stage.handle((value, failure) -> {
             unanswered.decrementAndGet();
-            if (!owned
-                    && client.getState()
-                            == CuratorFrameworkState.STOPPED) { // its session has ended with all that was in it
+            // A framework that the application has closed: its session has ended, with all that was in it.
+            if (!owned && client.getState() == CuratorFrameworkState.STOPPED) {
                 throw new LockClosedException(
                         "the CuratorFramework was closed before the lock client; close the lock client first", failure);
             }
