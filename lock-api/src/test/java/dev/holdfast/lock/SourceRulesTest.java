@@ -99,6 +99,17 @@ class SourceRulesTest {
         }
     }
 
+    @Test
+    void slowTests_exist() throws IOException {
+        List<String> classes = sources("src/test/java").stream()
+                .map(file -> "**/" + file.getFileName())
+                .toList();
+        List<String> listed = Files.readAllLines(Path.of("..", ".ci", "slow-tests")).stream()
+                .filter(line -> !line.startsWith("#") && !line.contains("/*IT."))
+                .toList();
+        assertThat(listed).isNotEmpty().isSubsetOf(classes);
+    }
+
     /** The published modules' main sources; this test runs in one module's folder. */
     private static List<Path> mainSources() throws IOException {
         List<Path> published = sources("src/main/java").stream()
@@ -110,7 +121,7 @@ class SourceRulesTest {
 
     private static List<Path> sources(String folder) throws IOException {
         List<Path> sources = new ArrayList<>();
-        for (Path parent : List.of(Path.of(".."), Path.of("..", "integrations"))) {
+        for (Path parent : List.of(Path.of(".."), Path.of("..", "integrations"), Path.of("..", "examples"))) {
             try (Stream<Path> modules = Files.list(parent)) {
                 for (Path module : modules.toList()) {
                     if (Files.isDirectory(module.resolve(folder))) {

@@ -4,8 +4,10 @@ import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.LockFixture;
 import java.io.IOException;
 import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Tag;
 
 @DisplayName("A lock on three Consul servers")
+@Tag(LockContract.VARIANT)
 final class ConsulClusterContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws IOException, InterruptedException {

@@ -3,11 +3,13 @@ package dev.holdfast.lock.etcd;
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.LockFixture;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
 
 /**
  * The contract on the etcd of the next Debian release. The build leaves it out where {@code bin/install-etcd-next} could
  * not fetch one.
  */
+@Tag(LockContract.VARIANT)
 final class EtcdNextClusterContractTest extends LockContract {
 
     @Override

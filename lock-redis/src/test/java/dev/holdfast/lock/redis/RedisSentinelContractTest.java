@@ -3,7 +3,9 @@ package dev.holdfast.lock.redis;
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.LockFixture;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 
+@Tag(LockContract.VARIANT)
 final class RedisSentinelContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {

@@ -4,6 +4,7 @@ import org.junit.jupiter.api.ClassOrderer;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.TestClassOrder;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -19,11 +20,21 @@ import org.junit.jupiter.api.extension.ExtendWith;
  *
  * <p>The groups named {@code Backend…} test the backend by itself, without the engine; get them green first. Each group's
  * tests are in the class of the same name in this package.
+ *
+ * <p>A store that has several fixtures (a cluster beside one server, a second strategy) may mark all but one with
+ * {@code @Tag(LockContract.VARIANT)}, and leave out the tests that have both tags, {@value #VARIANT} and
+ * {@value #ONCE_A_STORE}, in everyday runs.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
 @ExtendWith(ContractExtension.class)
 public abstract class LockContract {
+    /** Marks a fixture beside another one of the same store, which runs everything. */
+    public static final String VARIANT = "variant";
+
+    /** Marks the groups that look at the engine: what they ask of the store is asked by other groups too. */
+    public static final String ONCE_A_STORE = "once-a-store";
+
     private final ContractContext context = new ContractContext(this::startFixture);
 
     /** For subclasses. */
@@ -165,6 +176,7 @@ public abstract class LockContract {
     @Nested
     @Order(10)
     @DisplayName("Re-entry")
+    @Tag(ONCE_A_STORE)
     class Reentry extends ReentryContract {
         Reentry() {
             super(context());
@@ -195,6 +207,7 @@ public abstract class LockContract {
     @Nested
     @Order(13)
     @DisplayName("Ownership")
+    @Tag(ONCE_A_STORE)
     class Ownership extends OwnershipContract {
         Ownership() {
             super(context());
@@ -205,6 +218,7 @@ public abstract class LockContract {
     @Nested
     @Order(14)
     @DisplayName("Renewal")
+    @Tag(ONCE_A_STORE)
     class Renewal extends RenewalContract {
         Renewal() {
             super(context());
@@ -225,6 +239,7 @@ public abstract class LockContract {
     @Nested
     @Order(16)
     @DisplayName("A client")
+    @Tag(ONCE_A_STORE)
     class HoldLimits extends HoldLimitsContract {
         HoldLimits() {
             super(context());
@@ -245,6 +260,7 @@ public abstract class LockContract {
     @Nested
     @Order(18)
     @DisplayName("Contention")
+    @Tag(ONCE_A_STORE)
     class Contention extends ContentionContract {
         Contention() {
             super(context());
@@ -265,6 +281,7 @@ public abstract class LockContract {
     @Nested
     @Order(20)
     @DisplayName("Giving up")
+    @Tag(ONCE_A_STORE)
     class Cancellation extends CancellationContract {
         Cancellation() {
             super(context());
@@ -275,6 +292,7 @@ public abstract class LockContract {
     @Nested
     @Order(21)
     @DisplayName("The lost reply")
+    @Tag(ONCE_A_STORE)
     class LostReply extends LostReplyContract {
         LostReply() {
             super(context());
@@ -305,6 +323,7 @@ public abstract class LockContract {
     @Nested
     @Order(24)
     @DisplayName("Closing a client")
+    @Tag(ONCE_A_STORE)
     class Shutdown extends ShutdownContract {
         Shutdown() {
             super(context());
