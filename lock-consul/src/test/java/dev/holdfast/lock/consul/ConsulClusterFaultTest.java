@@ -113,12 +113,19 @@ final class ConsulClusterFaultTest {
         }
     }
 
+    /** Also when Consul has noticed it, and would end sessions that have the health of their node among their checks. */
     @Test
     void agent_dies_anotherIsAsked() throws Exception {
         try (LockClient holder = client(agent() + "," + addresses(server.servers()), LEASE)) {
             Lease held = holder.lock(name).acquire();
             server.agent().kill();
             try {
+                isRenewed(held);
+                await().atMost(PATIENCE)
+                        .until(() -> server.servers()
+                                .get(0)
+                                .request("GET", "/v1/health/state/critical", "")
+                                .contains("serfHealth"));
                 isRenewed(held);
                 held.close();
                 holder.lock(name).acquire().close();

@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
 import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -100,6 +101,25 @@ final class EtcdWatchTest {
             waiting.free();
             fixture.heal();
             waiting.assertCalled();
+        }
+    }
+
+    /** The client before it has released, and waits again behind it: with the same key. */
+    @Test
+    void watch_ofAKeyThatIsUsedAgainBeforeItBegins_calls() throws Exception {
+        String name = "watched-" + NAMES.incrementAndGet();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend backend = fixture.newBackend()) {
+            Grant held = acquire(holder, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(backend, name, LEASE);
+            waiter.queueUp();
+            release(holder, held);
+            BackendDriver.of(holder, name, LEASE).queueUp();
+            AtomicInteger calls = new AtomicInteger();
+            try (Subscription watch = backend.subscribe(waiter.ticket(), calls::incrementAndGet)) {
+                await().atMost(PATIENCE).until(() -> calls.get() > 0);
+                waiter.awaitThroughFailures(PATIENCE);
+            }
         }
     }
 

@@ -1,12 +1,19 @@
 package dev.holdfast.lock.jdbc;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.testkit.BackendDriver;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
@@ -94,6 +101,44 @@ final class NotificationTest {
             System.out.printf("notification: PostgreSQL %s, release to the next grant: %d ms%n", strategy, millis);
             assertThat(millis).as("the best of three").isLessThan(2_000);
         }
+    }
+
+    /** The waiter's first attempt was before the release, its announcement is after it: that tells. */
+    @Test
+    void release_beforeTheWaiterIsAnnounced_isTold() throws Exception {
+        try (LockBackend holder = backend();
+                LockBackend backend = backend()) {
+            Grant other = acquire(holder, "other");
+            BackendDriver listening = BackendDriver.of(backend, "other");
+            listening.queueUp();
+            try (Subscription live = backend.subscribe(listening.ticket(), () -> {})) {
+                await().atMost(PATIENCE).until(() -> announced() == 1);
+                long bestNanos = Long.MAX_VALUE;
+                for (int i = 0; i < 3; i++) {
+                    Grant held = acquire(holder, "early");
+                    BackendDriver waiter = BackendDriver.of(backend, "early");
+                    waiter.queueUp();
+                    release(holder, held);
+                    AtomicLong called = new AtomicLong();
+                    long subscribed = System.nanoTime();
+                    try (Subscription subscription =
+                            backend.subscribe(waiter.ticket(), () -> called.set(System.nanoTime()))) {
+                        await().atMost(Duration.ofSeconds(20)).until(() -> called.get() != 0);
+                    }
+                    bestNanos = Math.min(bestNanos, called.get() - subscribed);
+                    waiter.abandon();
+                }
+                assertThat(TimeUnit.NANOSECONDS.toMillis(bestNanos))
+                        .as("ms; a poll would come after 3.75 s or more")
+                        .isLessThan(2_000);
+            }
+            listening.abandon();
+            release(holder, other);
+        }
+    }
+
+    private LockBackend backend() {
+        return JdbcLocks.builder(pool).table(table).createTable(true).backend(LockClientOptions.defaults());
     }
 
     @Test

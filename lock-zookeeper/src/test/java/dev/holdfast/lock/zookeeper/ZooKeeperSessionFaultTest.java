@@ -290,6 +290,26 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
+    @DisplayName("A holder whose node was deleted is not granted the lock again on that node, though it asks")
+    void deleted_midHold_repeatedAttempt_isNotGranted() throws Exception {
+        BackendDriver holder = BackendDriver.of(first, "deleted, asked");
+        holder.acquire();
+        fixture.expire("deleted, asked");
+        Grant grant = acquire(second, "deleted, asked");
+
+        Object answer;
+        try {
+            answer = holder.tryAcquire(0);
+        } catch (LockUnavailableException e) {
+            answer = e;
+        }
+
+        assertThat(answer).isNotInstanceOf(AcquireResult.Granted.class);
+        assertThat(renew(second, grant)).isInstanceOf(RenewResult.Renewed.class);
+        release(second, grant);
+    }
+
+    @Test
     @DisplayName("A waiter whose own node is deleted is woken and queues anew")
     void deleted_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "deleted waiter");

@@ -24,9 +24,12 @@ import java.util.stream.Collectors;
  * Each text after a {@code -} must be in the class once, however it is broken into lines; consecutive lines are one text. It
  * gives way to the text after the {@code +} that follows, or to nothing.
  *
+ * <p>A test is a class of the same package, {@code SweeperTest}; a method of it, {@code SweeperTest#sweep_deletesAll}; or in
+ * a class that extends the contract, a group, {@code EtcdContractTest/BackendQueues}, or a method of that.
+ *
  * @param says what is wrong
  * @param className the class that is changed
- * @param tests the classes that must notice, in the same package
+ * @param tests what must notice, see above
  * @param edits what is replaced
  */
 record KnownMutant(String says, String className, List<String> tests, List<Edit> edits) {

@@ -17,23 +17,27 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import javax.tools.JavaCompiler;
-import javax.tools.ToolProvider;
 
 /**
  * Makes each known mutant of a module in turn, and runs the tests that must notice it; {@code bin/mutate --known} starts
  * this. Only the changed class is compiled, into a folder that comes first in the class path of a JVM of its own.
  *
- * <p>Arguments: the module's folder, and texts of which a mutant must contain one, if there are any. Ends with 0 if each
- * mutant was caught.
+ * <p>Arguments: the module's folder, the class path of its tests, and texts of which a mutant must contain one, if there are
+ * any. Ends with 0 if each mutant was caught, and with 2 if no mutant has one of the texts.
  */
 final class KnownMutants {
-    private static final int JVMS = 2;
-    private static final long LONGEST_RUN_SECONDS = 60;
+    private static final int JVMS = Integer.getInteger("mutate.jvms", 2);
+
+    /** What a run may take beyond the time of all tests together without a mutant. */
+    private static final long PATIENCE_SECONDS = 60;
+
+    private static final long ORIGINAL_SECONDS = 600;
+    private static final long SHUTDOWN_SECONDS = 20;
+    private static final int NONE = 2;
 
     private final Path module;
     private final Path work;
-    private final String classPath = System.getProperty("java.class.path");
+    private final String classPath;
 
     private enum Outcome {
         CAUGHT,
@@ -44,8 +48,9 @@ final class KnownMutants {
 
     private record Result(Outcome outcome, String detail) {}
 
-    private KnownMutants(Path module, Path work) {
+    private KnownMutants(Path module, String classPath, Path work) {
         this.module = module;
+        this.classPath = classPath + File.pathSeparator + System.getProperty("java.class.path");
         this.work = work;
     }
 
@@ -54,7 +59,7 @@ final class KnownMutants {
         Path work = Files.createTempDirectory("mutants");
         int status;
         try {
-            status = new KnownMutants(module, work).run(List.of(args).subList(1, args.length));
+            status = new KnownMutants(module, args[1], work).run(List.of(args).subList(2, args.length));
         } finally {
             try (Stream<Path> files = Files.walk(work)) {
                 files.sorted((a, b) -> b.compareTo(a)).map(Path::toFile).forEach(File::delete);
@@ -65,23 +70,22 @@ final class KnownMutants {
 
     private int run(List<String> filters) throws Exception {
         List<KnownMutant> mutants = new ArrayList<>();
-        try (Stream<Path> pages = Files.list(module.resolve("src/test/mutants"))) {
-            for (Path page : pages.sorted().toList()) {
-                for (KnownMutant mutant : KnownMutant.read(page)) {
-                    String line = mutant.className() + ": " + mutant.says();
-                    if (filters.isEmpty() || filters.stream().anyMatch(line::contains)) {
-                        mutants.add(mutant);
-                    }
-                }
+        for (KnownMutant mutant : ChangedClass.ofModule(module)) {
+            String line = mutant.className() + ": " + mutant.says();
+            if (filters.isEmpty() || filters.stream().anyMatch(line::contains)) {
+                mutants.add(mutant);
             }
         }
         Set<String> tests = new LinkedHashSet<>();
         mutants.forEach(mutant -> tests.addAll(mutant.tests()));
         if (tests.isEmpty()) {
-            System.out.println("no mutant");
-            return 1;
+            return NONE;
         }
-        Result original = runTests(Files.createDirectory(work.resolve("original")), List.copyOf(tests), 5);
+        System.out.println(module.getFileName());
+        long start = System.nanoTime();
+        Result original =
+                runTests(Files.createDirectory(work.resolve("original")), List.copyOf(tests), ORIGINAL_SECONDS);
+        long patience = PATIENCE_SECONDS + TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
         if (original.outcome() != Outcome.SURVIVED) {
             System.out.println("the tests fail without any mutant: " + original.detail());
             return 1;
@@ -90,7 +94,7 @@ final class KnownMutants {
         try {
             Map<KnownMutant, Future<Result>> results = new LinkedHashMap<>();
             for (KnownMutant mutant : mutants) {
-                results.put(mutant, threads.submit(() -> judge(mutant)));
+                results.put(mutant, threads.submit(() -> judge(mutant, patience)));
             }
             return report(results);
         } finally {
@@ -115,34 +119,26 @@ final class KnownMutants {
                 caught++;
             }
         }
-        System.out.printf("%d of %d known mutants caught%n", caught, results.size());
+        System.out.printf("%d of %d known mutants caught%n%n", caught, results.size());
         return caught == results.size() ? 0 : 1;
     }
 
-    private Result judge(KnownMutant mutant) throws IOException, InterruptedException {
-        Path source = module.resolve("src/main/java/" + mutant.className().replace('.', '/') + ".java");
-        Path folder = Files.createTempDirectory(work, "mutant");
-        Path changed = folder.resolve(source.getFileName());
+    private Result judge(KnownMutant mutant, long patience) throws IOException, InterruptedException {
+        Path classes =
+                Files.createDirectory(Files.createTempDirectory(work, "mutant").resolve("classes"));
         try {
-            Files.writeString(changed, mutant.applyTo(Files.readString(source)));
+            String problem = ChangedClass.compile(module, mutant, classPath, classes);
+            if (!problem.isEmpty()) {
+                return new Result(Outcome.DOES_NOT_COMPILE, problem);
+            }
         } catch (IllegalStateException e) {
             return new Result(Outcome.DOES_NOT_APPLY, e.getMessage());
         }
-        Path classes = Files.createDirectory(folder.resolve("classes"));
-        JavaCompiler compiler = ToolProvider.getSystemJavaCompiler();
-        Path errors = folder.resolve("errors");
-        try (var out = Files.newOutputStream(errors)) {
-            int failed = compiler.run(
-                    null, out, out, "-nowarn", "-proc:none", "-d", classes.toString(), "-cp", classPath, "" + changed);
-            if (failed != 0) {
-                return new Result(Outcome.DOES_NOT_COMPILE, Files.readString(errors));
-            }
-        }
-        return runTests(classes, mutant.tests(), 1);
+        return runTests(classes, mutant.tests(), patience);
     }
 
     /** Caught is what ends with a failed test, or does not end. */
-    private Result runTests(Path classes, List<String> tests, int patience) throws IOException, InterruptedException {
+    private Result runTests(Path classes, List<String> tests, long seconds) throws IOException, InterruptedException {
         Path output = classes.resolveSibling(classes.getFileName() + "-output");
         List<String> command = new ArrayList<>(Arrays.asList(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -150,6 +146,7 @@ final class KnownMutants {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+                "-Dholdfast.servers=" + System.getProperty("holdfast.servers", "native"),
                 "-cp",
                 classes + File.pathSeparator + classPath,
                 FirstFailure.class.getName()));
@@ -159,8 +156,11 @@ final class KnownMutants {
                 .redirectErrorStream(true)
                 .redirectOutput(output.toFile())
                 .start();
-        if (!process.waitFor(patience * LONGEST_RUN_SECONDS, TimeUnit.SECONDS)) {
-            process.destroyForcibly().waitFor();
+        if (!process.waitFor(seconds, TimeUnit.SECONDS)) {
+            process.destroy(); // it ends its servers
+            if (!process.waitFor(SHUTDOWN_SECONDS, TimeUnit.SECONDS)) {
+                process.destroyForcibly().waitFor();
+            }
             return new Result(Outcome.CAUGHT, "the tests did not end");
         }
         List<String> lines = Files.readAllLines(output);
