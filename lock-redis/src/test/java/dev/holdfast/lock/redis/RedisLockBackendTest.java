@@ -95,6 +95,15 @@ final class RedisLockBackendTest extends TwoBackends {
         assertThat(release(b, other)).isEqualTo(ReleaseResult.RELEASED);
     }
 
+    /** The key stays for a while, for the sake of its token. */
+    @Test
+    void renew_afterTheLease_doesNotBringItBack() throws Exception {
+        Grant expired = BackendDriver.acquire(a, name, 100);
+        await().atMost(PATIENCE).until(() -> holder(b, name).isEmpty());
+        assertThat(renew(a, expired)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(holder(b, name)).isEmpty();
+    }
+
     @Test
     void renew_manyGrants_isOneCommandAHundred() throws Exception {
         List<Grant> grants = new ArrayList<>();

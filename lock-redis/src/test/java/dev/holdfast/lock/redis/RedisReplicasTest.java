@@ -189,6 +189,33 @@ final class RedisReplicasTest {
         }
     }
 
+    /** The script was answered, WAIT never is. */
+    @Test
+    void serverThatHangsBeforeTheReplicasHaveAnswered_provesNothing() throws Exception {
+        AcquisitionId mine = BackendDriver.newAcquisition("hung");
+        try (RedisClient client = RedisClient.create("redis://" + master.host() + ":" + master.port());
+                LockBackend backend = RedisLocks.builder(client)
+                        .replicas(2, Duration.ofSeconds(2), ReplicaPolicy.REFUSE)
+                        .backend()) {
+            pair(backend);
+            one.process().pause();
+            two.process().pause();
+            CompletableFuture<AcquireResult> attempt = tryAcquire(backend, mine, 2_000);
+            try {
+                awaitHeld(mine);
+                master.process().pause();
+                assertThat(attempt)
+                        .failsWithin(Duration.ofSeconds(60))
+                        .withThrowableThat()
+                        .withCauseInstanceOf(LockUnavailableException.class);
+            } finally {
+                master.process().resume();
+                one.process().resume();
+                two.process().resume();
+            }
+        }
+    }
+
     private static CompletableFuture<AcquireResult> tryAcquire(
             LockBackend backend, AcquisitionId mine, long timeoutMillis) {
         return backend.tryAcquire(new AcquireRequest(
