@@ -1,0 +1,68 @@
+package dev.holdfast.site;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+
+/** Where files of the repository are on the site. All paths are relative to the repository or to the site. Immutable. */
+final class Locations {
+    private static final List<String> PICTURES = List.of(".svg", ".png", ".jpg", ".gif");
+
+    private final Path root;
+
+    Locations(Path root) {
+        this.root = root;
+    }
+
+    static boolean isPage(Path file) {
+        return file.toString().endsWith(".md");
+    }
+
+    static boolean isPicture(Path file) {
+        return PICTURES.stream().anyMatch(file.toString()::endsWith);
+    }
+
+    /** What a link of a page leads to, if that is in the repository and there: a page, a file, or a folder's page. */
+    Optional<Path> target(Path page, String link) {
+        if (isExternal(link) || link.startsWith("#")) {
+            return Optional.empty();
+        }
+        Path target = page.resolveSibling(link.split("#", 2)[0]).normalize();
+        if (target.startsWith("..") || !Files.exists(root.resolve(target))) {
+            return Optional.empty();
+        }
+        Path readme = target.resolve("README.md");
+        return Optional.of(Files.exists(root.resolve(readme)) ? readme : target);
+    }
+
+    /** The file of the site that shows a page, a picture, another file or a folder of the repository. */
+    Path onSite(Path file) {
+        String name = file.toString();
+        if (name.endsWith("README.md")) {
+            return file.resolveSibling("index.html");
+        } else if (isPage(file)) {
+            return Path.of(name.substring(0, name.length() - ".md".length()) + ".html");
+        } else if (isPicture(file)) {
+            return file;
+        }
+        return Files.isDirectory(root.resolve(file)) ? file.resolve("index.html") : Path.of(name + ".html");
+    }
+
+    /** A link of a page, as it is on the site; one that leads out of the repository or nowhere stays as it is. */
+    String rewrite(Path page, String link) {
+        int anchor = link.indexOf('#');
+        return target(page, link)
+                .map(target -> relative(onSite(page), onSite(target)) + (anchor < 0 ? "" : link.substring(anchor)))
+                .orElse(link);
+    }
+
+    static String relative(Path from, Path to) {
+        Path folder = from.getParent();
+        return (folder == null ? to : folder.relativize(to)).toString();
+    }
+
+    static boolean isExternal(String link) {
+        return link.startsWith("//") || link.matches("[a-zA-Z][a-zA-Z0-9+.-]*:.*");
+    }
+}
