@@ -15,7 +15,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The table of log lines in docs/operations.md has what the published modules log, and nothing else. */
+/** The table of log lines in docs/log-lines.md has what the published modules log, and nothing else. */
 class LogLinesTest {
     private record Line(String level, String text) {}
 
@@ -30,7 +30,7 @@ class LogLinesTest {
 
     @BeforeAll
     static void read() throws IOException {
-        String page = Pages.text(Pages.ROOT.resolve("docs/operations.md"));
+        String page = Pages.text(Pages.ROOT.resolve("docs/log-lines.md"));
         documented = ROW.matcher(page)
                 .results()
                 .flatMap(row ->
@@ -50,7 +50,7 @@ class LogLinesTest {
         assertThat(documented).hasSizeGreaterThan(15);
         assertThat(documented)
                 .allSatisfy(line -> assertThat(fragments(line.text(), "…"))
-                        .as("what docs/operations.md quotes as a log line")
+                        .as("what docs/log-lines.md quotes as a log line")
                         .isNotEmpty()
                         .allSatisfy(fragment -> assertThat(code).anyMatch(source -> source.contains(fragment))));
     }
@@ -61,7 +61,7 @@ class LogLinesTest {
         assertThat(logged)
                 .filteredOn(line -> !fragments(line.text(), "\\{}").isEmpty())
                 .allSatisfy(line -> assertThat(documented)
-                        .as("what docs/operations.md says of '%s'", line.text())
+                        .as("what docs/log-lines.md says of '%s'", line.text())
                         .anyMatch(known -> known.level().equals(line.level())
                                 && fragments(known.text(), "…").stream().allMatch(line.text()::contains)));
     }
