@@ -33,7 +33,8 @@ public final class ZooKeeperLocks {
     /**
      * Starts from a framework.
      *
-     * @param client started, and open for longer than the lock client; not closed by it. A namespace is respected
+     * @param client started, and open for longer than the lock client; not closed by it. A namespace is respected, except that a
+     *     view by {@code usingNamespace} is refused, since it reports no events
      * @return a builder
      */
     public static Builder builder(CuratorFramework client) {
@@ -108,6 +109,7 @@ public final class ZooKeeperLocks {
          * Creates the client; it sends nothing yet.
          *
          * @return an open client
+         * @throws IllegalArgumentException if the framework is a view by {@code usingNamespace}
          * @throws IllegalStateException if the framework is not started
          */
         public LockClient build() {
@@ -124,6 +126,7 @@ public final class ZooKeeperLocks {
                 throw new IllegalStateException(
                         "the CuratorFramework is " + client.getState() + "; start it before the lock client is built");
             }
+            requireEvents();
             String namespace = client.getNamespace();
             String path = basePath == null ? DEFAULT_BASE : basePath;
             return new ZooKeeperLockBackend(
@@ -132,6 +135,18 @@ public final class ZooKeeperLocks {
                     namespace == null || namespace.isEmpty() ? path : ZKPaths.fixForNamespace(namespace, path),
                     acl == null ? ZooDefs.Ids.OPEN_ACL_UNSAFE : acl,
                     Math.max(1, chosen().requestTimeout().toMillis() / 2));
+        }
+
+        /** The session's events are those of the framework itself. */
+        private void requireEvents() {
+            try {
+                client.getCuratorListenable();
+            } catch (UnsupportedOperationException e) {
+                throw new IllegalArgumentException(
+                        "the CuratorFramework is a view by usingNamespace(\"" + client.getNamespace()
+                                + "\"), which reports no events; give the framework itself, and the namespace as a part of basePath",
+                        e);
+            }
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

@@ -226,6 +226,17 @@ class ZooKeeperAccessTest {
     }
 
     @Test
+    @DisplayName("A view of a framework in another namespace, which reports no events, is refused with the remedy")
+    void framework_viewOfANamespace_isRefused() {
+        try (CuratorFramework framework = framework(fixture.connectString(), "")) {
+            assertThatThrownBy(() -> ZooKeeperLocks.builder(framework.usingNamespace("space"))
+                            .build())
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContainingAll("usingNamespace(\"space\")", "basePath");
+        }
+    }
+
+    @Test
     @DisplayName("A client of the user's framework that is closed while the server is away deletes its node afterwards")
     void framework_closedWhileAway_leavesNoNode() throws Exception {
         try (CuratorFramework framework = framework(fixture.connectString(), "")) {
