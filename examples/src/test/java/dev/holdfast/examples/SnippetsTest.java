@@ -24,7 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Every block of Java in the documentation compiles without a warning, and so do the examples. A block that is not to be compiled is marked {@code java ignore}. */
 class SnippetsTest {
 
-    private static final Pattern BLOCK = Pattern.compile("(?ms)^```java\\R(.*?)^```");
+    private static final Pattern BLOCK = Pattern.compile("(?ms)^ *```java\\R(.*?)^ *```");
     private static final String AROUND = """
             import dev.holdfast.lock.*;
             import dev.holdfast.lock.engine.*;
@@ -36,12 +36,19 @@ class SnippetsTest {
             import dev.holdfast.lock.redis.*;
             import dev.holdfast.lock.zookeeper.*;
             import com.spotify.folsom.*;
+            import dev.holdfast.lock.micrometer.*;
+            import dev.holdfast.lock.shedlock.*;
             import io.etcd.jetcd.ByteSequence;
             import io.etcd.jetcd.Client;
             import io.etcd.jetcd.op.*;
             import io.etcd.jetcd.options.*;
             import io.lettuce.core.RedisClient;
+            import io.lettuce.core.RedisCredentials;
+            import io.lettuce.core.RedisCredentialsProvider;
+            import io.lettuce.core.RedisURI;
             import io.lettuce.core.cluster.RedisClusterClient;
+            import io.micrometer.core.instrument.MeterRegistry;
+            import io.micrometer.core.instrument.Tags;
             import java.time.*;
             import java.util.*;
             import java.util.concurrent.*;
@@ -52,6 +59,7 @@ class SnippetsTest {
                 static GuardedUpdate sell; static java.sql.Connection connection; static javax.sql.DataSource dataSource;
                 static LockClient client; static Lease lease; static RedisClient redisClient;
                 static CuratorFramework curator; static Client etcd; static ByteSequence key, value; static DistributedLock lock; static Runnable work;
+                static MeterRegistry registry; static java.util.concurrent.atomic.AtomicReference<String> secret;
                 void run() throws Exception {
             %s
                 }
