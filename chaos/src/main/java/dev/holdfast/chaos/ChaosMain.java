@@ -161,7 +161,7 @@ public final class ChaosMain implements Callable<Integer> {
 
     static void print(Verdict verdict, PrintWriter out) {
         out.printf(
-                "acquisitions %d, operations %d, faults %d, losses told %d, unguarded writes %d of which %d lost an update%n",
+                "acquisitions %d, operations %d, faults %d, losses reported %d, unguarded writes %d of which %d lost an update%n",
                 verdict.evidence().history().acquisitions(),
                 verdict.evidence().history().operations().size(),
                 verdict.evidence().injections().size(),

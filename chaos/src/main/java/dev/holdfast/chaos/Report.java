@@ -44,7 +44,7 @@ final class Report {
         facts.put("lease ms", verdict.plan().profile().leaseMillis());
         facts.put("acquisitions", verdict.evidence().history().acquisitions());
         facts.put("operations", verdict.evidence().history().operations().size());
-        facts.put("losses told", verdict.losses());
+        facts.put("losses reported", verdict.losses());
         facts.put("unguarded writes", verdict.unguarded()[0]);
         facts.put("unguarded writes that lost an update", verdict.unguarded()[1]);
         facts.put("faults", faults(verdict));

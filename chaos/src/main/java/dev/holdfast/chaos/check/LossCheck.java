@@ -12,7 +12,7 @@ import java.util.Map;
  */
 public final class LossCheck implements Check {
     /** The name. */
-    public static final String NAME = "L losses told";
+    public static final String NAME = "L losses reported";
 
     private static final long TOLD_NANOS = 500_000_000L;
 

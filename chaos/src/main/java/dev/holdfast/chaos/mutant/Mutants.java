@@ -51,7 +51,7 @@ public final class Mutants {
                             FaultKind.NET_LATE)
                     .withLongHolds(30),
             // Being told
-            Mutant.ofClient("loss never told", BrokenClients::lossNeverTold).withLease(3_000),
+            Mutant.ofClient("loss never reported", BrokenClients::lossNeverTold).withLease(3_000),
             Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows),
             // Retries and waiters
             Mutant.ofBackend("non-idempotent retry", BrokenBackends::newOwnerEachTime)

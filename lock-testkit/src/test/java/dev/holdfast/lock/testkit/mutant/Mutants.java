@@ -46,7 +46,7 @@ final class Mutants {
                                         ? new RenewResult.Unknown("no idea", null)
                                         : result),
                         "BackendRenewals"),
-                Mutant.ofClient("loss never told", BrokenClients::lossNeverTold, "HoldLimits"),
+                Mutant.ofClient("loss never reported", BrokenClients::lossNeverTold, "HoldLimits"),
                 Mutant.ofClient("loss told twice", BrokenClients::lossToldTwice, "Loss"),
                 // Retries and waiters
                 Mutant.ofBackend("non-idempotent retry", BrokenBackends::newOwnerEachTime, "BackendAttempts"),
