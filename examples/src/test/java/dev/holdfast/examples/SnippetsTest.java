@@ -59,7 +59,7 @@ class SnippetsTest {
                 static GuardedUpdate sell; static java.sql.Connection connection; static javax.sql.DataSource dataSource;
                 static LockClient client; static Lease lease; static RedisClient redisClient;
                 static CuratorFramework curator; static Client etcd; static ByteSequence key, value; static DistributedLock lock; static Runnable work;
-                static MeterRegistry registry; static java.util.concurrent.atomic.AtomicReference<String> secret;
+                static MeterRegistry registry; static java.util.function.Supplier<String> secret;
                 void run() throws Exception {
             %s
                 }

@@ -16,9 +16,11 @@ import org.junit.jupiter.api.TestFactory;
 class WordsTest {
     private static final String LIST = "### Words of the pages";
     private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
-    private static final Pattern DOUBLED = Pattern.compile("(?i)(?<![\\w-])([a-z]+)[ \\t]*\\n?[ \\t]*(?<=\\s)\\1(?![\\w-])");
+    private static final Pattern DOUBLED =
+            Pattern.compile("(?i)(?<![\\w-])([a-z]+)[ \\t]*\\n?[ \\t]*(?<=\\s)\\1(?![\\w-])");
     private static final Pattern BLOCK = Pattern.compile("(?ms)^ *```.*?^ *```");
-    private static final Pattern ADDRESS = Pattern.compile("]\\([^)]*\\)|^\\[[^]]+]: .*|https?:\\S+", Pattern.MULTILINE);
+    private static final Pattern ADDRESS =
+            Pattern.compile("]\\([^)]*\\)|^\\[[^]]+]: .*|https?:\\S+", Pattern.MULTILINE);
 
     @TestFactory
     Stream<DynamicTest> pages_haveOnlyOurWords() throws IOException {
@@ -35,16 +37,13 @@ class WordsTest {
 
     @Test
     void refusedWords_areFound() {
-        assertThat(found(
-                        refused(),
-                        """
+        assertThat(found(refused(), """
                         The loss is told to the the holder, e.g. by `told`.
                         It isn't [so](told.md), and the colour has a timeout.
                         ```
                         told
                         ```
-                        """))
-                .containsExactlyInAnyOrder("told", "the the", "e.g.", "isn't", "timeout");
+                        """)).containsExactlyInAnyOrder("told", "the the", "e.g.", "isn't", "timeout");
     }
 
     private static List<Pattern> refused() {
