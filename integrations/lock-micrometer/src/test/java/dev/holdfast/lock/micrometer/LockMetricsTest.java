@@ -19,7 +19,6 @@ import dev.holdfast.lock.testkit.fault.Fault;
 import dev.holdfast.lock.testkit.fault.FaultyBackend;
 import dev.holdfast.lock.testkit.fault.Request;
 import io.micrometer.core.instrument.MockClock;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleConfig;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -29,7 +28,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -220,65 +218,6 @@ class LockMetricsTest {
         untilOne(() -> gauge("holdfast.lock.releases.pending"));
         faults.calm();
         await().atMost(PATIENCE).until(() -> gauge("holdfast.lock.releases.pending") == 0);
-    }
-
-    @Test
-    void tag_isThePrefix_hasAHundredValues_thenOther() throws Exception {
-        bind();
-        for (int i = 0; i < 150; i++) {
-            client.lock("name" + i + "/" + i).acquire().close();
-            client.lock("orders/" + i).acquire().close();
-        }
-
-        await().atMost(PATIENCE)
-                .until(() -> registry.find("holdfast.lock.hold").timers().stream()
-                                .mapToLong(Timer::count)
-                                .sum()
-                        == 300);
-        Set<String> values = registry.getMeters().stream()
-                .map(meter -> meter.getId().getTag("lock"))
-                .filter(java.util.Objects::nonNull)
-                .collect(Collectors.toSet());
-        assertThat(values).hasSize(101).contains("other", "orders", "name0").doesNotContain("name149");
-        assertThat(registry.get("holdfast.lock.hold")
-                        .tag("lock", "other")
-                        .timer()
-                        .count())
-                .isEqualTo(51);
-        assertThat(registry.getMeters()).as("all series of one client").hasSizeLessThan(101 * 5 + 2);
-    }
-
-    @Test
-    void tag_isReplaceable_andAFunctionThatFailsCountsAsOther() throws Exception {
-        LockMetrics.builder(client)
-                .lockTag(name -> switch (name) {
-                    case "a" -> null;
-                    case "b" -> " ";
-                    case "c" -> throw new IllegalStateException("on purpose");
-                    default -> name.toUpperCase(java.util.Locale.ROOT);
-                })
-                .maxLockTags(1)
-                .tags(Tags.of("client", "billing"))
-                .build()
-                .bindTo(registry);
-        for (String name : new String[] {"first", "a", "b", "c", "second"}) {
-            client.lock(name).acquire().close();
-        }
-
-        await().atMost(PATIENCE)
-                .until(() ->
-                        registry.find("holdfast.lock.hold").tag("lock", "other").timer() != null
-                                && registry.get("holdfast.lock.hold")
-                                                .tag("lock", "other")
-                                                .timer()
-                                                .count()
-                                        == 4);
-        assertThat(registry.get("holdfast.lock.hold")
-                        .tags("lock", "FIRST", "client", "billing")
-                        .timer()
-                        .count())
-                .isEqualTo(1);
-        assertThatThrownBy(() -> LockMetrics.builder(client).maxLockTags(-1)).hasMessageContaining("-1");
     }
 
     @Test

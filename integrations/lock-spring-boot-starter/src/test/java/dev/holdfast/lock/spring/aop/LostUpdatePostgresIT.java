@@ -22,7 +22,7 @@ class LostUpdatePostgresIT {
         LockedApplication application = new LockedApplication();
         try (PostgresServer server = PostgresServer.start()) {
             application
-                    .with(LockedTransactionTest.Accounts.class, LockedTransactionTest.Teller.class)
+                    .with(Accounts.class, LockedTransactionTest.Teller.class)
                     .withConfiguration(AutoConfigurations.of(
                             DataSourceAutoConfiguration.class,
                             DataSourceTransactionManagerAutoConfiguration.class,
@@ -34,7 +34,7 @@ class LostUpdatePostgresIT {
                             "spring.datasource.password=" + PostgresServer.PASSWORD,
                             "spring.datasource.hikari.maximum-pool-size=6")
                     .run(context -> {
-                        LockedTransactionTest.Accounts accounts = context.getBean(LockedTransactionTest.Accounts.class);
+                        Accounts accounts = context.getBean(Accounts.class);
                         JdbcTemplate jdbc = context.getBean(JdbcTemplate.class);
                         accounts.create();
                         LostUpdates.count(4, 50, accounts::increment, jdbc);

@@ -4,14 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.memory.MemoryStore;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -30,7 +27,7 @@ import org.springframework.integration.support.locks.DistributedLock;
 
 /**
  * What Spring Integration's own registries promise, as their tests show it: ownership by threads, re-entry, exclusion between
- * threads and between registries, time-outs, interrupts, times to live and renewal.
+ * threads and between registries, time-outs and interrupts. {@link HoldfastLockRegistryRenewalTest} has the rest.
  */
 class HoldfastLockRegistryTest {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
@@ -190,55 +187,6 @@ class HoldfastLockRegistryTest {
         assertThat(interrupted).isTrue();
         lock.unlock();
         assertThat(onOtherThread(() -> elsewhere.obtain("foo").tryLock())).isTrue();
-    }
-
-    @Test
-    void timeToLive_boundsAHold_andUnlockTellsOfIt() throws Exception {
-        DistributedLock lock = registry.obtain("foo");
-        lock.lock(Duration.ofMillis(50));
-        DistributedLock their = elsewhere.obtain("foo");
-        assertThat(onOtherThread(() -> {
-                    boolean taken = their.tryLock(20, TimeUnit.SECONDS);
-                    their.unlock();
-                    return taken;
-                }))
-                .isTrue();
-
-        assertThatThrownBy(lock::unlock)
-                .isInstanceOf(ConcurrentModificationException.class)
-                .cause()
-                .isInstanceOfSatisfying(
-                        LeaseLostException.class,
-                        lost -> assertThat(lost.reason()).isEqualTo(LossReason.MAX_HOLD));
-        assertThat(lock.tryLock(Duration.ofSeconds(20), Duration.ofMinutes(1)))
-                .as("the thread may begin anew")
-                .isTrue();
-        lock.unlock();
-    }
-
-    @Test
-    void renewLock_ofAHolder_works_ofOthers_isRefused() throws Exception {
-        DistributedLock lock = registry.obtain("foo");
-        assertThatThrownBy(() -> registry.renewLock("foo")).isInstanceOf(IllegalMonitorStateException.class);
-        lock.lock();
-        registry.renewLock("foo");
-        registry.renewLock("foo", Duration.ofHours(1));
-        assertThat(failureOf(threads.submit(() -> registry.renewLock("foo"))))
-                .isInstanceOf(IllegalMonitorStateException.class);
-        lock.unlock();
-        assertThatThrownBy(() -> registry.renewLock("foo")).isInstanceOf(IllegalMonitorStateException.class);
-    }
-
-    @Test
-    void renewLock_afterALoss_isAnIllegalState() {
-        DistributedLock lock = registry.obtain("foo");
-        lock.lock(Duration.ofMillis(30));
-        await().atMost(PATIENCE).until(() -> client.held().isEmpty());
-
-        assertThatThrownBy(() -> registry.renewLock("foo"))
-                .isInstanceOf(IllegalStateException.class)
-                .hasCauseInstanceOf(LeaseLostException.class);
-        assertThatThrownBy(lock::unlock).isInstanceOf(ConcurrentModificationException.class);
     }
 
     @Test
