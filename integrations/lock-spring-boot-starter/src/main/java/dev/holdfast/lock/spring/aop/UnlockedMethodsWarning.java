@@ -1,6 +1,5 @@
 package dev.holdfast.lock.spring.aop;
 
-import dev.holdfast.lock.spring.Locked;
 import java.lang.reflect.Method;
 import java.util.Set;
 import java.util.TreeSet;
@@ -8,11 +7,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.core.MethodIntrospector;
-import org.springframework.core.MethodIntrospector.MetadataLookup;
-import org.springframework.core.annotation.AnnotationUtils;
-import org.springframework.core.annotation.MergedAnnotations;
-import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 import org.springframework.util.ClassUtils;
 
 /** Warns, once the application has started, of the annotated methods that run without their locks since a property says so. */
@@ -35,11 +29,12 @@ public final class UnlockedMethodsWarning implements SmartInitializingSingleton 
 
     @Override
     public void afterSingletonsInstantiated() {
+        LockedSearch search = new LockedSearch();
         Set<String> unlocked = new TreeSet<>();
         for (String name : beans.getBeanDefinitionNames()) {
             Class<?> type = BeanClasses.of(beans, name);
             if (type != null) {
-                addMethods(ClassUtils.getUserClass(type), unlocked);
+                addMethods(search, ClassUtils.getUserClass(type), unlocked);
             }
         }
         if (!unlocked.isEmpty()) {
@@ -47,21 +42,13 @@ public final class UnlockedMethodsWarning implements SmartInitializingSingleton 
         }
     }
 
-    private static void addMethods(Class<?> type, Set<String> unlocked) {
-        if (!AnnotationUtils.isCandidateClass(type, Locked.class)) {
-            return;
-        }
+    private void addMethods(LockedSearch search, Class<?> type, Set<String> unlocked) {
         try {
-            MethodIntrospector.selectMethods(
-                            type, (MetadataLookup<Boolean>) method -> isLocked(method) ? Boolean.TRUE : null)
-                    .keySet()
-                    .forEach(method -> unlocked.add(LockedMethod.caller(method)));
-        } catch (LinkageError e) {
-            LOG.debug("{} cannot be linked, and is not looked at", type, e);
+            for (Method method : search.methods(type)) {
+                unlocked.add(LockedMethod.caller(LockedMethods.specific(method, type)));
+            }
+        } catch (IllegalStateException e) {
+            LOG.warn("{} = false: {}", property, e.getMessage());
         }
-    }
-
-    private static boolean isLocked(Method method) {
-        return MergedAnnotations.from(method, SearchStrategy.TYPE_HIERARCHY).isPresent(Locked.class);
     }
 }

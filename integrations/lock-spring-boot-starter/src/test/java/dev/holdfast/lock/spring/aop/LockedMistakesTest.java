@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.spring.Locked;
 import dev.holdfast.lock.spring.LockedJob;
 import dev.holdfast.lock.spring.OnBusy;
+import java.lang.annotation.Repeatable;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -41,7 +44,8 @@ class LockedMistakesTest {
                 Arguments.of(Contradiction.class, "minHold PT2S is longer than maxHold PT1S", "lower"),
                 Arguments.of(UnknownOptions.class, "no lock options 'batch'", "holdfast.locks.batch"),
                 Arguments.of(UnknownClient.class, "no LockClient 'second'", "[lockClient]"),
-                Arguments.of(Twice.class, "2 annotations", "leave one"));
+                Arguments.of(Twice.class, "2 annotations", "leave one"),
+                Arguments.of(Repeated.class, "2 annotations", "leave one"));
     }
 
     @ParameterizedTest
@@ -184,6 +188,22 @@ class LockedMistakesTest {
 
     static class UnknownClient {
         @Locked(name = "a", client = "second")
+        public void run() {}
+    }
+
+    @Locked("a")
+    @Repeatable(Nightlies.class)
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Nightly {}
+
+    @Retention(RetentionPolicy.RUNTIME)
+    @interface Nightlies {
+        Nightly[] value();
+    }
+
+    static class Repeated {
+        @Nightly
+        @Nightly
         public void run() {}
     }
 

@@ -10,6 +10,7 @@ import java.lang.annotation.RetentionPolicy;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.samples.petclinic.Appointments;
 
 /** Where the annotation may stand: at the method, at one of an interface or a base class, on an annotation of the application. */
 class LockedPlacesTest {
@@ -28,6 +29,14 @@ class LockedPlacesTest {
             assertThat(generic.packagePrivate()).isEqualTo("package");
             assertThat(generic.plain()).isEmpty();
         });
+    }
+
+    @Test
+    void bean_inAPackageOfALibrary_isLocked() {
+        application
+                .with(Appointments.class)
+                .run(context -> assertThat(context.getBean(Appointments.class).reserve("2"))
+                        .isEqualTo("appointments/2"));
     }
 
     @Test
