@@ -4,7 +4,6 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spring.NamedLockOptions;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.annotation.Value;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -13,27 +12,19 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Import;
 import org.springframework.context.annotation.ImportRuntimeHints;
 import org.springframework.context.annotation.Lazy;
+import org.springframework.core.env.Environment;
 
 /**
  * Makes a {@link LockClient} of the application's properties and beans, unless it has one: from {@code holdfast.uri}, or on the
  * application's own data source or connection. A property that the library refuses, and a store that does not answer, end the
  * start.
  */
-@AutoConfiguration(
-        afterName = {
-            "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
-            "org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfiguration",
-            "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
-            "org.springframework.boot.autoconfigure.data.redis.RedisAutoConfiguration",
-            "org.springframework.cloud.zookeeper.ZookeeperAutoConfiguration"
-        })
+@AutoConfiguration
 @ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(HoldfastProperties.class)
 @ImportRuntimeHints(HoldfastRuntimeHints.class)
-@Import({JdbcBackend.class, RedisBackend.class, EtcdBackend.class, ZooKeeperBackend.class})
 public final class HoldfastAutoConfiguration {
 
     /** Creates the configuration, which is Spring's to do. */
@@ -48,9 +39,8 @@ public final class HoldfastAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     LockClientOptions holdfastClientOptions(
-            HoldfastProperties properties,
-            NamedLockOptions options,
-            @Value("${spring.application.name:}") String application) {
+            HoldfastProperties properties, NamedLockOptions options, Environment environment) {
+        String application = environment.getProperty("spring.application.name", "");
         return OptionsOfProperties.client(properties, options.defaults(), application);
     }
 
@@ -59,13 +49,16 @@ public final class HoldfastAutoConfiguration {
     LockClient lockClient(
             HoldfastProperties properties,
             LockClientOptions options,
-            ObjectProvider<BackendCandidate> candidates,
+            ConfigurableListableBeanFactory beans,
             ObjectProvider<DatabaseReady> ready) {
         String uri = properties.uri();
-        if (uri != null && uri.regionMatches(true, 0, "jdbc:", 0, 5)) {
+        if (uri == null) {
+            return StoreChoice.open(properties.backend(), BackendCandidates.find(properties, beans, ready), options);
+        }
+        if (uri.regionMatches(true, 0, "jdbc:", 0, 5)) {
             ready.getObject(); // perhaps the application's own database, and its migrations create the table
         }
-        return StoreChoice.open(properties, candidates.orderedStream().toList(), options);
+        return StoreChoice.open(uri, options);
     }
 
     @Bean

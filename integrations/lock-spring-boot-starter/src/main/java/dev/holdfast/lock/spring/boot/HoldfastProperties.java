@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spring.boot;
 
+import dev.holdfast.lock.spring.aop.LockedAdvisor;
 import dev.holdfast.lock.spring.hold.InTransaction;
 import java.time.Duration;
 import java.util.Locale;
@@ -42,14 +43,26 @@ public record HoldfastProperties(
         @Nullable Integer handOffLimit,
         @Nullable Duration handOffTime,
         @Nullable Boolean leakTracing,
-        @DefaultValue Lock lock,
-        @DefaultValue Map<String, Lock> locks,
-        @DefaultValue Jdbc jdbc,
-        @DefaultValue Redis redis,
-        @DefaultValue Etcd etcd,
-        @DefaultValue Zookeeper zookeeper,
-        @DefaultValue Annotation annotation,
-        @DefaultValue Metrics metrics) {
+        Lock lock,
+        Map<String, Lock> locks,
+        Jdbc jdbc,
+        Redis redis,
+        Etcd etcd,
+        Zookeeper zookeeper,
+        Annotation annotation,
+        Metrics metrics) {
+
+    /** Fills in the groups of which nothing is set; to let Spring bind their defaults too took most of the binding's time. */
+    public HoldfastProperties {
+        lock = lock == null ? Lock.NOT_SET : lock;
+        locks = locks == null ? Map.of() : locks;
+        jdbc = jdbc == null ? Jdbc.NOT_SET : jdbc;
+        redis = redis == null ? Redis.NOT_SET : redis;
+        etcd = etcd == null ? Etcd.NOT_SET : etcd;
+        zookeeper = zookeeper == null ? Zookeeper.NOT_SET : zookeeper;
+        annotation = annotation == null ? Annotation.NOT_SET : annotation;
+        metrics = metrics == null ? Metrics.NOT_SET : metrics;
+    }
 
     /** A module that can use what the application has: its data source, connection or client. */
     public enum Backend {
@@ -120,7 +133,9 @@ public record HoldfastProperties(
             @Nullable Duration maxHold,
             @Nullable Duration minHold,
             @Nullable Boolean fair,
-            @Nullable Boolean interruptOnLoss) {}
+            @Nullable Boolean interruptOnLoss) {
+        static final Lock NOT_SET = new Lock(null, null, null, null, null, null);
+    }
 
     /**
      * Locks in the application's database.
@@ -134,28 +149,36 @@ public record HoldfastProperties(
             @DefaultValue("embedded") InitializeSchema initializeSchema,
             @Nullable Strategy strategy,
             @Nullable String table,
-            @Nullable Boolean notifications) {}
+            @Nullable Boolean notifications) {
+        static final Jdbc NOT_SET = new Jdbc(InitializeSchema.EMBEDDED, null, null, null);
+    }
 
     /**
      * Locks over the application's Redis connection.
      *
      * @param prefix First part of all keys and channels. Default holdfast.
      */
-    public record Redis(@Nullable String prefix) {}
+    public record Redis(@Nullable String prefix) {
+        static final Redis NOT_SET = new Redis(null);
+    }
 
     /**
      * Locks over the application's jetcd client.
      *
      * @param prefix First part of all keys; ends with a slash. Default holdfast/.
      */
-    public record Etcd(@Nullable String prefix) {}
+    public record Etcd(@Nullable String prefix) {
+        static final Etcd NOT_SET = new Etcd(null);
+    }
 
     /**
      * Locks over the application's CuratorFramework.
      *
      * @param basePath Path below which the locks are. Default /holdfast.
      */
-    public record Zookeeper(@Nullable String basePath) {}
+    public record Zookeeper(@Nullable String basePath) {
+        static final Zookeeper NOT_SET = new Zookeeper(null);
+    }
 
     /**
      * What annotated methods do that do not say otherwise.
@@ -170,7 +193,9 @@ public record HoldfastProperties(
             @DefaultValue("true") boolean enabled,
             @Name("wait") @Nullable Duration longestWait,
             @DefaultValue("2147483646") int order,
-            @DefaultValue("defer") InTransaction inTransaction) {}
+            @DefaultValue("defer") InTransaction inTransaction) {
+        static final Annotation NOT_SET = new Annotation(true, null, LockedAdvisor.DEFAULT_ORDER, InTransaction.DEFER);
+    }
 
     /**
      * Meters of the locks.
@@ -180,5 +205,7 @@ public record HoldfastProperties(
      */
     public record Metrics(
             @DefaultValue("true") boolean enabled,
-            @DefaultValue("100") int maxNames) {}
+            @DefaultValue("100") int maxNames) {
+        static final Metrics NOT_SET = new Metrics(true, 100);
+    }
 }

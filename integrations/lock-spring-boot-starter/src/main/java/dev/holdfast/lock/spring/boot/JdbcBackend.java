@@ -8,30 +8,24 @@ import dev.holdfast.lock.spring.boot.HoldfastProperties.Backend;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.InitializeSchema;
 import dev.holdfast.lock.spring.boot.HoldfastProperties.Jdbc;
 import javax.sql.DataSource;
-import org.springframework.beans.factory.ListableBeanFactory;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.jdbc.EmbeddedDatabaseConnection;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
 import org.springframework.util.ClassUtils;
 
-/** Locks in the application's database, whose tables are there before the client is. */
-@Configuration(proxyBeanMethods = false)
-@ConditionalOnClass({JdbcLocks.class, DataSource.class})
-@ConditionalOnBean(DataSource.class)
-class JdbcBackend {
+/**
+ * Locks in the application's database, whose tables are there before the client is. To be loaded only if lock-jdbc is there.
+ */
+final class JdbcBackend {
     private static final boolean DETECTS_EMBEDDED = ClassUtils.isPresent(
             "org.springframework.boot.jdbc.EmbeddedDatabaseConnection", JdbcBackend.class.getClassLoader());
 
-    @Bean
-    BackendCandidate holdfastJdbc(
-            HoldfastProperties properties,
-            ListableBeanFactory beans,
-            ObjectProvider<DataSource> dataSources,
-            ObjectProvider<DatabaseReady> ready) {
-        return OnlyBean.candidate(Backend.JDBC, DataSource.class, dataSources, beans, (dataSource, options) -> {
+    private JdbcBackend() {}
+
+    static @Nullable BackendCandidate candidate(
+            HoldfastProperties properties, ConfigurableListableBeanFactory beans, ObjectProvider<DatabaseReady> ready) {
+        return OnlyBean.candidate(Backend.JDBC, DataSource.class, beans, (dataSource, options) -> {
             ready.getObject();
             return open(dataSource, properties.jdbc(), options);
         });

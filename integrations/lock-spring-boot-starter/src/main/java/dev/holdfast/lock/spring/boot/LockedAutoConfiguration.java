@@ -7,11 +7,9 @@ import dev.holdfast.lock.spring.aop.LockedDefaults;
 import dev.holdfast.lock.spring.aop.LockedStartUpCheck;
 import dev.holdfast.lock.spring.hold.CallObserver;
 import dev.holdfast.lock.spring.hold.LockedCalls;
-import org.springframework.aop.config.AopConfigUtils;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
-import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
@@ -20,10 +18,8 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
-import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
-import org.springframework.core.type.AnnotationMetadata;
 
 /** The advice of {@code @Locked}, and the template. */
 @AutoConfiguration(after = HoldfastAutoConfiguration.class)
@@ -36,7 +32,8 @@ public final class LockedAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     LockedCalls holdfastLockedCalls(HoldfastProperties properties, ObjectProvider<CallObserver> observer) {
-        return new LockedCalls(properties.annotation().inTransaction(), observer.getIfUnique(() -> CallObserver.NONE));
+        CallObserver unique = observer.getIfUnique();
+        return new LockedCalls(properties.annotation().inTransaction(), unique == null ? CallObserver.NONE : unique);
     }
 
     @Bean
@@ -71,14 +68,6 @@ public final class LockedAutoConfiguration {
         @Bean
         LockedDefaults holdfastLockedDefaults(HoldfastProperties properties) {
             return new LockedDefaults(properties.annotation().longestWait());
-        }
-    }
-
-    /** Registers what makes proxies, unless it is there. */
-    static final class ProxyCreator implements ImportBeanDefinitionRegistrar {
-        @Override
-        public void registerBeanDefinitions(AnnotationMetadata importing, BeanDefinitionRegistry registry) {
-            AopConfigUtils.registerAutoProxyCreatorIfNecessary(registry);
         }
     }
 }

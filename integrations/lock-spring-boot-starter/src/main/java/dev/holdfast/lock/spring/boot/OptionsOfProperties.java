@@ -16,22 +16,48 @@ final class OptionsOfProperties {
     static NamedLockOptions named(HoldfastProperties properties) {
         LockOptions defaults = lock("holdfast.lock", LockOptions.builder(), properties.lock());
         Map<String, LockOptions> named = new TreeMap<>();
-        properties.locks().forEach((id, own) -> named.put(id, lock("holdfast.locks." + id, defaults.toBuilder(), own)));
+        for (Map.Entry<String, HoldfastProperties.Lock> own : properties.locks().entrySet()) {
+            String prefix = "holdfast.locks." + own.getKey();
+            named.put(own.getKey(), lock(prefix, defaults.toBuilder(), own.getValue()));
+        }
         return new NamedLockOptions(defaults, named);
     }
 
     static LockClientOptions client(HoldfastProperties properties, LockOptions defaults, String application) {
         LockClientOptions.Builder builder = LockClientOptions.builder().lockOptions(defaults);
-        set("holdfast.who", properties.who() == null ? application : properties.who(), builder::who);
-        set("holdfast.request-timeout", properties.requestTimeout(), builder::requestTimeout);
-        set("holdfast.unavailable-timeout", properties.unavailableTimeout(), builder::unavailableTimeout);
-        set("holdfast.hand-off-limit", properties.handOffLimit(), builder::handOffLimit);
-        set("holdfast.hand-off-time", properties.handOffTime(), builder::handOffTime);
-        set("holdfast.leak-tracing", properties.leakTracing(), builder::leakTracing);
+        String property = "who";
+        try {
+            builder.who(properties.who() == null ? application : properties.who());
+            property = "request-timeout";
+            if (properties.requestTimeout() != null) {
+                builder.requestTimeout(properties.requestTimeout());
+            }
+            property = "unavailable-timeout";
+            if (properties.unavailableTimeout() != null) {
+                builder.unavailableTimeout(properties.unavailableTimeout());
+            }
+            property = "hand-off-limit";
+            if (properties.handOffLimit() != null) {
+                builder.handOffLimit(properties.handOffLimit());
+            }
+            property = "hand-off-time";
+            if (properties.handOffTime() != null) {
+                builder.handOffTime(properties.handOffTime());
+            }
+            property = "leak-tracing";
+            if (properties.leakTracing() != null) {
+                builder.leakTracing(properties.leakTracing());
+            }
+        } catch (IllegalArgumentException e) {
+            throw new InvalidPropertyException("holdfast." + property, e);
+        }
         return builder.build();
     }
 
     private static LockOptions lock(String prefix, LockOptions.Builder builder, HoldfastProperties.Lock own) {
+        if (own == HoldfastProperties.Lock.NOT_SET) {
+            return builder.build();
+        }
         set(prefix + ".lease", own.lease(), builder::lease);
         set(prefix + ".renewal", own.renewal(), builder::renewal);
         set(prefix + ".max-hold", own.maxHold(), builder::maxHold);

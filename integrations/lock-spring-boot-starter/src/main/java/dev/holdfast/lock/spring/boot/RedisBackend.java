@@ -8,29 +8,18 @@ import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.cluster.RedisClusterClient;
 import org.jspecify.annotations.Nullable;
-import org.springframework.beans.factory.ListableBeanFactory;
-import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
-import org.springframework.context.annotation.Bean;
-import org.springframework.context.annotation.Configuration;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
-/** Locks over the Lettuce client of the application's connection factory. */
-@Configuration(proxyBeanMethods = false)
-@ConditionalOnClass({RedisLocks.class, LettuceConnectionFactory.class})
-@ConditionalOnBean(LettuceConnectionFactory.class)
-class RedisBackend {
+/** Locks over the Lettuce client of the application's connection factory. To be loaded only if lock-redis is there. */
+final class RedisBackend {
 
-    @Bean
-    BackendCandidate holdfastRedis(
-            HoldfastProperties properties,
-            ListableBeanFactory beans,
-            ObjectProvider<LettuceConnectionFactory> factories) {
+    private RedisBackend() {}
+
+    static @Nullable BackendCandidate candidate(HoldfastProperties properties, ConfigurableListableBeanFactory beans) {
         return OnlyBean.candidate(
                 Backend.REDIS,
                 LettuceConnectionFactory.class,
-                factories,
                 beans,
                 (factory, options) -> open(factory, properties.redis(), options));
     }

@@ -12,17 +12,16 @@ import org.jspecify.annotations.Nullable;
 final class StoreChoice {
     private StoreChoice() {}
 
-    static LockClient open(
-            HoldfastProperties properties, List<BackendCandidate> candidates, LockClientOptions options) {
-        String uri = properties.uri();
-        if (uri != null) {
-            try {
-                return LockClient.connect(uri, options);
-            } catch (IllegalArgumentException e) {
-                throw new InvalidPropertyException("holdfast.uri", e);
-            }
+    static LockClient open(String uri, LockClientOptions options) {
+        try {
+            return LockClient.connect(uri, options);
+        } catch (IllegalArgumentException e) {
+            throw new InvalidPropertyException("holdfast.uri", e);
         }
-        return choose(properties.backend(), candidates).open().apply(options);
+    }
+
+    static LockClient open(@Nullable Backend wanted, List<BackendCandidate> candidates, LockClientOptions options) {
+        return choose(wanted, candidates).open().apply(options);
     }
 
     private static BackendCandidate choose(@Nullable Backend wanted, List<BackendCandidate> candidates) {

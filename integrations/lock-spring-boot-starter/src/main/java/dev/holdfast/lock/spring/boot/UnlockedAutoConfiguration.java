@@ -4,12 +4,13 @@ import dev.holdfast.lock.spring.aop.UnlockedMethodsWarning;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
-import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
-import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Condition;
+import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Role;
 import org.springframework.core.env.Environment;
+import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /** Where the locks of annotated methods are switched off: says so at the start. */
 @AutoConfiguration
@@ -27,15 +28,15 @@ public final class UnlockedAutoConfiguration {
         return new UnlockedMethodsWarning(beans, all ? "holdfast.enabled" : "holdfast.annotation.enabled");
     }
 
-    static final class SwitchedOff extends AnyNestedCondition {
-        SwitchedOff() {
-            super(ConfigurationPhase.REGISTER_BEAN);
+    /** A class with annotations for the same would have to be read at every start. */
+    static final class SwitchedOff implements Condition {
+        @Override
+        public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+            return isFalse(context, "holdfast.enabled") || isFalse(context, "holdfast.annotation.enabled");
         }
 
-        @ConditionalOnProperty(name = "holdfast.enabled", havingValue = "false")
-        static final class Everything {}
-
-        @ConditionalOnProperty(name = "holdfast.annotation.enabled", havingValue = "false")
-        static final class Annotations {}
+        private static boolean isFalse(ConditionContext context, String property) {
+            return "false".equalsIgnoreCase(context.getEnvironment().getProperty(property));
+        }
     }
 }

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -39,6 +40,36 @@ class HoldfastPropertiesTest {
             assertThat(properties.annotation().order()).isEqualTo(LockedAdvisor.DEFAULT_ORDER);
             assertThat(properties.metrics().maxNames()).isEqualTo(100);
         });
+    }
+
+    @Test
+    void groupThatIsSetInPart_hasTheSameDefaults_asOneThatIsNotSet() {
+        HoldfastProperties nothing = bound(runner);
+        HoldfastProperties inPart = bound(runner.withPropertyValues(
+                "holdfast.lock.fair=true",
+                "holdfast.jdbc.table=own",
+                "holdfast.annotation.wait=5s",
+                "holdfast.metrics.enabled=false"));
+        assertThat(nothing.lock()).isEqualTo(new HoldfastProperties.Lock(null, null, null, null, null, null));
+        assertThat(inPart.lock()).isEqualTo(new HoldfastProperties.Lock(null, null, null, null, true, null));
+        assertThat(inPart.jdbc())
+                .isEqualTo(new HoldfastProperties.Jdbc(nothing.jdbc().initializeSchema(), null, "own", null));
+        HoldfastProperties.Annotation annotation = nothing.annotation();
+        assertThat(inPart.annotation())
+                .isEqualTo(new HoldfastProperties.Annotation(
+                        annotation.enabled(), Duration.ofSeconds(5), annotation.order(), annotation.inTransaction()));
+        assertThat(inPart.metrics())
+                .isEqualTo(
+                        new HoldfastProperties.Metrics(false, nothing.metrics().maxNames()));
+        assertThat(nothing.annotation().enabled()).isTrue();
+        assertThat(nothing.metrics().enabled()).isTrue();
+        assertThat(nothing.locks()).isEmpty();
+    }
+
+    private static HoldfastProperties bound(ApplicationContextRunner runner) {
+        AtomicReference<HoldfastProperties> bound = new AtomicReference<>();
+        runner.run(context -> bound.set(context.getBean(HoldfastProperties.class)));
+        return bound.get();
     }
 
     @Test

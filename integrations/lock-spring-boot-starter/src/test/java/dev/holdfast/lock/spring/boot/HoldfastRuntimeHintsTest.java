@@ -3,9 +3,16 @@ package dev.holdfast.lock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockProvider;
+import dev.holdfast.lock.etcd.EtcdLocks;
+import dev.holdfast.lock.jdbc.JdbcLocks;
+import dev.holdfast.lock.redis.RedisLocks;
 import dev.holdfast.lock.spring.actuate.LocksEndpoint;
+import dev.holdfast.lock.zookeeper.ZooKeeperLocks;
+import io.etcd.jetcd.Client;
 import java.util.List;
 import java.util.ServiceLoader;
+import javax.sql.DataSource;
+import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 import org.springframework.aot.generate.ClassNameGenerator;
 import org.springframework.aot.generate.DefaultGenerationContext;
@@ -16,6 +23,7 @@ import org.springframework.aot.hint.predicate.RuntimeHintsPredicates;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.aot.ApplicationContextAotGenerator;
 import org.springframework.context.support.GenericApplicationContext;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.javapoet.ClassName;
 
 /** What a native image would keep, from the registrar and from Spring's processing of the application ahead of time. */
@@ -35,6 +43,20 @@ class HoldfastRuntimeHintsTest {
                         .onType(provider)
                         .withMemberCategory(MemberCategory.INVOKE_PUBLIC_CONSTRUCTORS)
                         .test(hints));
+        for (Class<?> lookedFor : new Class<?>[] {
+            JdbcLocks.class,
+            DataSource.class,
+            RedisLocks.class,
+            LettuceConnectionFactory.class,
+            EtcdLocks.class,
+            Client.class,
+            ZooKeeperLocks.class,
+            CuratorFramework.class
+        }) {
+            assertThat(RuntimeHintsPredicates.reflection().onType(lookedFor))
+                    .as(lookedFor.getName())
+                    .accepts(hints);
+        }
         for (String file : new String[] {"version-postgresql", "unique-mariadb", "row-mysql", "transaction-h2"}) {
             String path = "dev/holdfast/lock/jdbc/" + file + ".sql";
             assertThat(getClass().getClassLoader().getResource(path)).as(path).isNotNull();

@@ -14,6 +14,7 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryOneTime;
 import org.h2.jdbcx.JdbcDataSource;
 import org.junit.jupiter.api.Test;
+import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
@@ -100,6 +101,38 @@ class StoreChoiceTest {
                         assertThat(rows((DataSource) context.getBean("second"))).isEqualTo(1);
                     }
                 });
+    }
+
+    @Test
+    void beanThatIsOnlyForWhoAsksByName_isNoCandidate() {
+        without.withBean("own", DataSource.class, () -> h2("own"))
+                .withBean(
+                        "reports",
+                        DataSource.class,
+                        () -> h2("reports"),
+                        bean -> ((AbstractBeanDefinition) bean).setDefaultCandidate(false))
+                .run(context -> {
+                    try (Lease lease =
+                            context.getBean(LockClient.class).lock("a").acquire()) {
+                        assertThat(rows((DataSource) context.getBean("own"))).isEqualTo(1);
+                    }
+                });
+        without.withBean("reports", DataSource.class, () -> h2("reports"), bean -> bean.setAutowireCandidate(false))
+                .run(context -> assertThat(
+                                FailureAnalyses.of(context.getStartupFailure()).getDescription())
+                        .contains("holdfast.uri is not set"));
+    }
+
+    @Test
+    void beanOfAParentContext_isACandidate() {
+        new ApplicationContextRunner()
+                .withBean("above", DataSource.class, () -> h2("above"))
+                .run(parent -> without.withParent(parent).run(context -> {
+                    try (Lease lease =
+                            context.getBean(LockClient.class).lock("a").acquire()) {
+                        assertThat(rows((DataSource) context.getBean("above"))).isEqualTo(1);
+                    }
+                }));
     }
 
     @Test
