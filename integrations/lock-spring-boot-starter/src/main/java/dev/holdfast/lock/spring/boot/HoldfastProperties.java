@@ -52,7 +52,7 @@ public record HoldfastProperties(
         Annotation annotation,
         Metrics metrics) {
 
-    /** Fills in the groups of which nothing is set; to let Spring bind their defaults too took most of the binding's time. */
+    /** Fills in the groups of which nothing is set, so that Spring need not bind their defaults, which costs time at each start. */
     public HoldfastProperties {
         lock = lock == null ? Lock.NOT_SET : lock;
         locks = locks == null ? Map.of() : locks;

@@ -9,7 +9,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the library's options of the application's properties. */
+/** Makes the library's options of the application's properties. What is not set costs no lambda, each of which is a class to make. */
 final class OptionsOfProperties {
     private OptionsOfProperties() {}
 
