@@ -14,8 +14,10 @@ import java.time.Instant;
  *     for it, by the holder's clock
  * @param token the fencing token of the grant; a hand-off between threads of the holder's process raises the token that
  *     its leases report, not this one
+ * @param demand what it holds, or waits for
+ * @param slot its {@linkplain Permit#slot() slot} if it holds permits; otherwise 0
  */
-public record HolderInfo(String who, String host, long pid, Instant since, long token) {
+public record HolderInfo(String who, String host, long pid, Instant since, long token, Demand demand, int slot) {
     private static final int LONGEST = 256;
 
     /**
@@ -26,9 +28,24 @@ public record HolderInfo(String who, String host, long pid, Instant since, long 
      * @param pid as above
      * @param since as above
      * @param token as above
+     * @param demand as above
+     * @param slot as above
      */
     public HolderInfo {
         who = Printable.of(who, LONGEST);
         host = Printable.of(host, LONGEST);
+    }
+
+    /**
+     * Describes the holder of a lock that is held by one alone.
+     *
+     * @param who as above
+     * @param host as above
+     * @param pid as above
+     * @param since as above
+     * @param token as above
+     */
+    public HolderInfo(String who, String host, long pid, Instant since, long token) {
+        this(who, host, pid, since, token, Demand.EXCLUSIVE, 0);
     }
 }

@@ -95,6 +95,50 @@ public interface LockClient extends AutoCloseable {
     MultiLock lockAll(Collection<String> names, LockOptions options);
 
     /**
+     * Returns the read lock and the write lock of a name, with the client's default lock options.
+     *
+     * @param name the name of both, see {@link #lock(String)}
+     * @return the pair; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if the name is not acceptable
+     * @throws LockConfigurationException if the store has locks for one holder only
+     */
+    DistributedReadWriteLock readWriteLock(String name);
+
+    /**
+     * Returns the read lock and the write lock of a name, with options of their own.
+     *
+     * @param name the name of both, see {@link #lock(String)}
+     * @param options the options of the acquisitions made through both
+     * @return the pair; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException as {@link #lock(String, LockOptions)}
+     * @throws LockConfigurationException if the store has locks for one holder only
+     */
+    DistributedReadWriteLock readWriteLock(String name, LockOptions options);
+
+    /**
+     * Returns the semaphore with the given name and limit and the client's default lock options.
+     *
+     * @param name its name, see {@link #lock(String)}
+     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; the same wherever the name is used
+     * @return the semaphore; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if the name or the limit is not acceptable
+     * @throws LockConfigurationException if the store has no semaphores
+     */
+    DistributedSemaphore semaphore(String name, int limit);
+
+    /**
+     * Returns the semaphore with the given name and limit and options of its own.
+     *
+     * @param name its name, see {@link #lock(String)}
+     * @param limit how many permits there are, from 1 to {@link Demand#MOST_PERMITS}; the same wherever the name is used
+     * @param options the options of the acquisitions made through the returned semaphore
+     * @return the semaphore; cheap to make, nothing is sent to the server
+     * @throws IllegalArgumentException if the limit is not acceptable, or as {@link #lock(String, LockOptions)}
+     * @throws LockConfigurationException if the store has no semaphores
+     */
+    DistributedSemaphore semaphore(String name, int limit, LockOptions options);
+
+    /**
      * Begins an election of one leader among all processes that stand for the same name on the same store.
      *
      * @param name the election's name, which is that of the lock that its leader holds
@@ -108,12 +152,24 @@ public interface LockClient extends AutoCloseable {
      * be used to decide whether to write.
      *
      * @param name the lock's name
-     * @return the holder, or empty if nobody holds the lock
+     * @return the holder, the first one if there are {@linkplain #holders several}, or empty if nobody holds the lock
      * @throws IllegalArgumentException if the name is not acceptable
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockClosedException if this client is closed
      */
     Optional<HolderInfo> holder(String name);
+
+    /**
+     * Asks the server who holds a lock: one alone, several who read, or several with permits. For operators and diagnostics,
+     * as {@link #holder}.
+     *
+     * @param name the name
+     * @return those who hold it, the first one first, with what each holds; empty if nobody does
+     * @throws IllegalArgumentException if the name is not acceptable
+     * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}
+     * @throws LockClosedException if this client is closed
+     */
+    List<HolderInfo> holders(String name);
 
     /**
      * Lists the locks that this client holds or waits for, with their holders and waiters in this process. For operators

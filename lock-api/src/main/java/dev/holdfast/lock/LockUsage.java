@@ -10,20 +10,31 @@ import java.util.Optional;
  * thread that asks for its own hold wants {@link DistributedLock#held()}. Immutable.
  *
  * @param name the lock's name
- * @param holder who has the lock through this client; empty if nobody does, and it is only waited for
+ * @param holders who has the lock through this client: one, or several who read or have permits; empty if nobody does, and it
+ *     is only waited for
  * @param waiters who waits for it through this client, first come first
  */
-public record LockUsage(String name, Optional<Holder> holder, List<Waiter> waiters) {
+public record LockUsage(String name, List<Holder> holders, List<Waiter> waiters) {
 
     /**
-     * Copies the list.
+     * Copies the lists.
      *
      * @param name as above
-     * @param holder as above
+     * @param holders as above
      * @param waiters as above
      */
     public LockUsage {
+        holders = List.copyOf(holders);
         waiters = List.copyOf(waiters);
+    }
+
+    /**
+     * Returns the first of those who have it.
+     *
+     * @return the holder; empty if nobody has it through this client
+     */
+    public Optional<Holder> holder() {
+        return holders.stream().findFirst();
     }
 
     /**
@@ -35,8 +46,10 @@ public record LockUsage(String name, Optional<Holder> holder, List<Waiter> waite
      * @param lease true if it belongs to a {@link Lease}, false if to the thread
      * @param since when it was acquired here, by this process's wall clock; for people to read
      * @param remaining remaining validity by this process's monotonic clock if it is not renewed any more; never negative
+     * @param demand what it has
      */
-    public record Holder(long token, Optional<String> thread, boolean lease, Instant since, Duration remaining) {}
+    public record Holder(
+            long token, Optional<String> thread, boolean lease, Instant since, Duration remaining, Demand demand) {}
 
     /**
      * Who waits. Immutable.
@@ -45,6 +58,7 @@ public record LockUsage(String name, Optional<Holder> holder, List<Waiter> waite
      * @param async true if that thread does not wait itself, see {@link DistributedLock#acquireAsync}
      * @param lease true if it asks for a {@link Lease}
      * @param since when it began to ask, by this process's wall clock; for people to read
+     * @param demand what it asks for
      */
-    public record Waiter(String thread, boolean async, boolean lease, Instant since) {}
+    public record Waiter(String thread, boolean async, boolean lease, Instant since, Demand demand) {}
 }

@@ -70,7 +70,9 @@ final class BrokenBackends {
         return new ForwardingBackend(backend) {
             private AcquisitionId onServer(AcquisitionId acquisition) {
                 return new AcquisitionId(
-                        acquisition.name(), latest.getOrDefault(acquisition.owner(), acquisition.owner()));
+                        acquisition.name(),
+                        latest.getOrDefault(acquisition.owner(), acquisition.owner()),
+                        acquisition.demand());
             }
 
             private Grant onServer(Grant grant) {

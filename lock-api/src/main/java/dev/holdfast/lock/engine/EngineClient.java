@@ -2,10 +2,13 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.DistributedReadWriteLock;
+import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LockOptions;
@@ -99,6 +102,31 @@ final class EngineClient implements LockClient {
         return Recipes.election(this, name);
     }
 
+    @Override
+    public DistributedReadWriteLock readWriteLock(String name) {
+        return readWriteLock(name, engine.options().lockOptions());
+    }
+
+    @Override
+    public DistributedReadWriteLock readWriteLock(String name, LockOptions lockOptions) {
+        throw withoutDemand(name, "a read lock");
+    }
+
+    @Override
+    public DistributedSemaphore semaphore(String name, int limit) {
+        return semaphore(name, limit, engine.options().lockOptions());
+    }
+
+    @Override
+    public DistributedSemaphore semaphore(String name, int limit, LockOptions lockOptions) {
+        throw withoutDemand(name, "a semaphore");
+    }
+
+    private LockConfigurationException withoutDemand(String name, String asked) {
+        return new LockConfigurationException("lock '" + LockName.printable(name) + "': " + asked + " is asked for, and "
+                + info.name() + " has locks for one holder only; use another store, see docs/backends.md");
+    }
+
     private void checkOptions(LockOptions lockOptions) {
         if (lockOptions.fair() && !info.fifo()) {
             throw new IllegalArgumentException("fair(true) asks for an order between processes, and " + info.name()
@@ -123,20 +151,12 @@ final class EngineClient implements LockClient {
 
     @Override
     public Optional<HolderInfo> holder(String name) {
-        LockName.requireValid(name);
-        entries.requireOpen(name);
-        long timeoutNanos = engine.requestTimeoutNanos();
-        CompletableFuture<Optional<HolderInfo>> answer = Failures.call(
-                        () -> engine.backend().holder(name, Durations.ceilMillis(timeoutNanos)))
-                .toCompletableFuture();
-        if (!calls.await(answer)) {
-            throw Failures.stalled(name, timeoutNanos);
-        }
-        try {
-            return answer.join().map(StoreQueries::told);
-        } catch (RuntimeException e) {
-            throw Failures.of(name, e);
-        }
+        return new StoreQueries(engine, calls, entries).holder(name);
+    }
+
+    @Override
+    public List<HolderInfo> holders(String name) {
+        return new StoreQueries(engine, calls, entries).holders(name);
     }
 
     @Override

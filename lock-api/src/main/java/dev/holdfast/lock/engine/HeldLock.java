@@ -97,7 +97,8 @@ final class HeldLock implements RenewalListener {
                 held.requesterName(),
                 !held.isOfThread(),
                 engine.wallTimeOf(held.acquiredNanos),
-                Duration.ofNanos(Math.max(0, remaining))));
+                Duration.ofNanos(Math.max(0, remaining)),
+                held.heldGrant.grant.demand()));
     }
 
     /** A transition: whether a thread holds the lock by {@code lock}, and may rely on it. */

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
@@ -232,7 +233,7 @@ final class LockEntry implements EntryCallbacks {
             }
             absent.forEach(waiter -> waiting.add(usageOf(waiter)));
             Optional<LockUsage.Holder> holder = heldLock.usage();
-            return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name(), holder, waiting);
+            return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name(), holder.stream().toList(), waiting);
         });
     }
 
@@ -241,7 +242,8 @@ final class LockEntry implements EntryCallbacks {
                 waiter.requester.getName(),
                 waiter.thread() == null,
                 waiter.asLease,
-                engine.wallTimeOf(waiter.sinceNanos));
+                engine.wallTimeOf(waiter.sinceNanos),
+                Demand.EXCLUSIVE);
     }
 
     // ---- the backend's news, and the end

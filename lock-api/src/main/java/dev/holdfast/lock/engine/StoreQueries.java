@@ -6,12 +6,14 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.LockName;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongFunction;
 
-/** What operators ask a store about all its locks. Stateless; thread-safe. */
+/** What operators ask a store about its locks. Stateless; thread-safe. */
 final class StoreQueries {
     private final EngineContext engine;
     private final BlockingCalls calls;
@@ -39,6 +41,30 @@ final class StoreQueries {
         return answer("*", timeoutMillis -> engine.backend().examine(timeoutMillis));
     }
 
+    Optional<HolderInfo> holder(String name) {
+        requireOpen(name);
+        return answer(name, timeoutMillis -> engine.backend().holder(name, timeoutMillis))
+                .map(StoreQueries::told);
+    }
+
+    List<HolderInfo> holders(String name) {
+        requireOpen(name);
+        return answer(name, timeoutMillis -> engine.backend().holders(name, timeoutMillis)).stream()
+                .map(StoreQueries::told)
+                .toList();
+    }
+
+    /** Changes the limit of a name's permits; returns the one that the store has now. */
+    int changeLimit(String name, int from, int to) {
+        requireOpen(name);
+        return answer(name, timeoutMillis -> engine.backend().changeLimit(name, from, to, timeoutMillis));
+    }
+
+    private void requireOpen(String name) {
+        LockName.requireValid(name);
+        entries.requireOpen(name);
+    }
+
     private <T> T answer(String asked, LongFunction<CompletionStage<T>> question) {
         long timeoutNanos = engine.requestTimeoutNanos();
         CompletableFuture<T> answer = Failures.call(() -> question.apply(Durations.ceilMillis(timeoutNanos)))
@@ -54,12 +80,19 @@ final class StoreQueries {
     }
 
     private static ListedLock told(ListedLock lock) {
-        return new ListedLock(lock.name(), lock.holder().map(StoreQueries::told), lock.waiters());
+        return new ListedLock(
+                lock.name(), lock.holders().stream().map(StoreQueries::told).toList(), lock.waiters());
     }
 
     /** With the token that its lease reports, before any hand-off. */
-    static HolderInfo told(HolderInfo holder) {
+    private static HolderInfo told(HolderInfo holder) {
         return new HolderInfo(
-                holder.who(), holder.host(), holder.pid(), holder.since(), holder.token() * HeldGrant.TOKENS_PER_GRANT);
+                holder.who(),
+                holder.host(),
+                holder.pid(),
+                holder.since(),
+                holder.token() * HeldGrant.TOKENS_PER_GRANT,
+                holder.demand(),
+                holder.slot());
     }
 }

@@ -1,11 +1,12 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.Demand;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One attempt to acquire a lock. Immutable.
  *
- * @param acquisition whose attempt it is
+ * @param acquisition whose attempt it is, and what it asks for
  * @param leaseMillis the lease asked for, in milliseconds
  * @param waitMillis for how long the caller is going to wait if the lock is busy, in milliseconds; zero: not at all,
  *     so that nothing may be left on the server; {@link Long#MAX_VALUE}: without limit
@@ -21,4 +22,14 @@ public record AcquireRequest(
         boolean fair,
         @Nullable Ticket ticket,
         long timeoutMillis,
-        Identity identity) {}
+        Identity identity) {
+
+    /**
+     * Returns what is asked for: one of {@link BackendInfo#demands}.
+     *
+     * @return the acquisition's demand
+     */
+    public Demand demand() {
+        return acquisition.demand();
+    }
+}

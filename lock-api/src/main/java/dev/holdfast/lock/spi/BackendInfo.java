@@ -1,5 +1,9 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.Demand;
+import java.util.EnumSet;
+import java.util.Set;
+
 /** Constant facts about a backend, made by {@link #named}. Immutable. */
 public final class BackendInfo {
     private final String name;
@@ -11,6 +15,7 @@ public final class BackendInfo {
     private final boolean ordered;
     private final boolean expiring;
     private final boolean listing;
+    private final Set<Demand.Kind> demands;
 
     private BackendInfo(Builder builder) {
         name = builder.name;
@@ -22,10 +27,12 @@ public final class BackendInfo {
         ordered = builder.ordered;
         expiring = builder.expiring;
         listing = builder.listing;
+        demands = Set.copyOf(builder.demands);
     }
 
     /**
-     * Begins the description of a backend. The shortest lease and both polls have to be given; all else is false.
+     * Begins the description of a backend. The shortest lease and both polls have to be given. All else is false, and
+     * the only demand is an exclusive one.
      *
      * @param name short name for messages, such as {@code redis}
      * @return a builder
@@ -48,7 +55,8 @@ public final class BackendInfo {
                 .pollMaxMillis(pollMaxMillis)
                 .ordered(ordered)
                 .expiring(expiring)
-                .listing(listing);
+                .listing(listing)
+                .demands(demands);
     }
 
     /**
@@ -132,6 +140,15 @@ public final class BackendInfo {
         return listing;
     }
 
+    /**
+     * Returns what may be asked for.
+     *
+     * @return the kinds of demands, immutable; see {@link Builder#demands}
+     */
+    public Set<Demand.Kind> demands() {
+        return demands;
+    }
+
     /** Returns the name. */
     @Override
     public String toString() {
@@ -149,6 +166,7 @@ public final class BackendInfo {
         private boolean ordered;
         private boolean expiring;
         private boolean listing;
+        private Set<Demand.Kind> demands = EnumSet.of(Demand.Kind.EXCLUSIVE);
 
         private Builder(String name) {
             this.name = name;
@@ -249,15 +267,28 @@ public final class BackendInfo {
         }
 
         /**
+         * Says what may be asked for. The engine never asks for another kind.
+         *
+         * @param value the kinds of demands, {@link Demand.Kind#EXCLUSIVE} among them, which is the only one if not called
+         * @return this
+         */
+        public Builder demands(Set<Demand.Kind> value) {
+            demands = EnumSet.copyOf(value);
+            return this;
+        }
+
+        /**
          * Makes the description.
          *
          * @return the facts
-         * @throws IllegalArgumentException if the name is blank, or a number is missing or out of its range
+         * @throws IllegalArgumentException if the name is blank, no lock can be held alone, or a number is missing or out of its range
          */
         public BackendInfo build() {
-            if (name.isBlank() || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
+            if (name.isBlank()
+                    || !demands.contains(Demand.Kind.EXCLUSIVE)
+                    || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
                 throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "
-                        + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms");
+                        + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms, demands " + demands);
             }
             return new BackendInfo(this);
         }

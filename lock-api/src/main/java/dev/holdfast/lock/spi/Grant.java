@@ -1,20 +1,24 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.Demand;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A lock granted by the server. Immutable.
  *
- * @param acquisition whose it is
+ * @param acquisition whose it is, and what was granted
  * @param token strictly greater than that of every earlier grant of the name; from 1 to 2^53 - 1
  * @param leaseMillis the lease that the server granted, in milliseconds, counted from the request; the
  *     store may keep the grant longer, never shorter
+ * @param slot for permits from 1 to the limit, the lowest that no other holder of the name has: one slot a holder, however many
+ *     permits it has, and its own until the grant ends; otherwise 0
  * @param handle whatever the backend needs to find it again, or null
  */
 public record Grant(
         AcquisitionId acquisition,
         long token,
         long leaseMillis,
+        int slot,
         @Nullable Object handle) {
 
     /**
@@ -23,6 +27,7 @@ public record Grant(
      * @param acquisition as above
      * @param token from 1 to 2^53 - 1
      * @param leaseMillis at least 1
+     * @param slot at least 1 for permits, 0 otherwise
      * @param handle as above
      * @throws IllegalArgumentException if a component is out of its range
      */
@@ -34,5 +39,30 @@ public record Grant(
         if (leaseMillis < 1) {
             throw new IllegalArgumentException("the server granted a lease of " + leaseMillis + " ms");
         }
+        if (acquisition.demand() instanceof Demand.Permits ? slot < 1 : slot != 0) {
+            throw new IllegalArgumentException("the server granted slot " + slot + " for " + acquisition.demand());
+        }
+    }
+
+    /**
+     * Makes a grant without a slot.
+     *
+     * @param acquisition as above; not of permits
+     * @param token from 1 to 2^53 - 1
+     * @param leaseMillis at least 1
+     * @param handle as above
+     * @throws IllegalArgumentException if a component is out of its range
+     */
+    public Grant(AcquisitionId acquisition, long token, long leaseMillis, @Nullable Object handle) {
+        this(acquisition, token, leaseMillis, 0, handle);
+    }
+
+    /**
+     * Returns what was granted.
+     *
+     * @return the acquisition's demand
+     */
+    public Demand demand() {
+        return acquisition.demand();
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import java.time.Instant;
 
@@ -40,6 +41,19 @@ public record Identity(String who, String host, long pid) {
      */
     public HolderInfo holderInfo(long token, Instant since) {
         return new HolderInfo(who, host, pid, since, token);
+    }
+
+    /**
+     * Describes a grant to this identity, for {@link LockBackend#holders}, or its place in a queue.
+     *
+     * @param token as in {@link Grant#token()}
+     * @param since when it was granted, by whatever clock the store has
+     * @param demand what it has or waits for
+     * @param slot as in {@link Grant#slot()}
+     * @return the holder
+     */
+    public HolderInfo holderInfo(long token, Instant since, Demand demand, int slot) {
+        return new HolderInfo(who, host, pid, since, token, demand, slot);
     }
 
     /**

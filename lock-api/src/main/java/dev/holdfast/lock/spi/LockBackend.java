@@ -29,6 +29,12 @@ import java.util.concurrent.CompletionStage;
  * client library forbids that on its threads, the backend hops to another one first. The engine bounds the wait for a stage
  * that never completes, and copes with one that completes late.
  *
+ * <p><b>Demands.</b> A backend with no other demand than {@link dev.holdfast.lock.Demand.Exclusive} need not look at
+ * {@link AcquireRequest#demand()}. One with more of them ({@link BackendInfo#demands}) keeps one line a name, and grants a
+ * request when what is held and what is ahead of it in that line leaves room: nothing beside an exclusive demand, shares beside
+ * shares, and permits beside permits as long as their sum is within the limit. Renewal, release and abandonment are by owner for
+ * all of them.
+ *
  * <p><b>Time-outs.</b> {@code timeoutMillis} is how long the engine waits for that one call, however many requests the
  * backend makes for it; positive.
  */
@@ -114,9 +120,36 @@ public interface LockBackend extends AutoCloseable {
      *
      * @param name the lock's name
      * @param timeoutMillis how long the engine waits
-     * @return the holder, its token as in {@link Grant#token()}; empty if nobody holds it
+     * @return the holder, its token as in {@link Grant#token()}; the first one if there are several; empty if nobody holds it
      */
     CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis);
+
+    /**
+     * Returns all who hold a lock. A backend with other than exclusive demands implements this, and {@link #holder} by it.
+     *
+     * @param name the lock's name
+     * @param timeoutMillis how long the engine waits
+     * @return the holders, the lowest token first, each with its demand and, if it has permits, its slot
+     */
+    default CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return holder(name, timeoutMillis).thenApply(holder -> holder.stream().toList());
+    }
+
+    /**
+     * Changes the limit of a name's permits, unless it is neither the one that it is to be changed from nor, after an earlier
+     * try, the new one. What is held stays so; whoever asks with another limit than the stored one is answered
+     * {@link AcquireResult.OtherLimit}, a waiter too. Signals the waiters, as it may make room. Only called if
+     * {@link BackendInfo#demands} has permits.
+     *
+     * @param name the semaphore's name
+     * @param from the limit that is expected; if none is stored, this one counts as stored
+     * @param to the new limit, positive
+     * @param timeoutMillis how long the engine waits
+     * @return the limit that is stored now: {@code to}, or another one, which was not touched
+     */
+    default CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return CompletableFuture.failedStage(new LockConfigurationException(info().name() + " has no permits"));
+    }
 
     /**
      * Lists what is held or waited for. One page: a backend reads no more than it needs for it, and no more than fits in the

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.memory;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LockUnavailableException;
@@ -13,6 +14,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -33,6 +35,7 @@ public final class MemoryLockBackend implements LockBackend {
             .pollMaxMillis(MemoryQueue.POLL_MILLIS)
             .ordered(true)
             .listing(true)
+            .demands(EnumSet.allOf(Demand.Kind.class))
             .build();
 
     private final MemoryStore store;
@@ -85,6 +88,16 @@ public final class MemoryLockBackend implements LockBackend {
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return answer(() -> store.holder(name));
+    }
+
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return answer(() -> store.holders(name));
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return answer(() -> store.changeLimit(name, from, to));
     }
 
     @Override

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>One mutex guards everything, so that each request is atomic, as a request to a single server is. Signals are
  * collected under the mutex and {@linkplain Signals delivered} after it is released. A name that nobody holds or waits
- * for takes no memory: the tokens of all names come from one counter.
+ * for takes no memory, but for a semaphore's limit: the tokens of all names come from one counter.
  */
 public final class MemoryStore {
     private static final Map<String, MemoryStore> NAMED = new ConcurrentHashMap<>();
@@ -98,7 +98,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Ends the present holder's grant, as its expiry would. Does nothing if nobody holds the lock.
+     * Ends what is held, as its expiry would. Does nothing if nobody holds the lock.
      *
      * @param name the lock's name
      */
@@ -110,7 +110,7 @@ public final class MemoryStore {
     }
 
     /**
-     * Counts the holder and the waiters of a name.
+     * Counts the holders and the waiters of a name.
      *
      * @param name the lock's name
      * @return their number, 0 if idle
@@ -166,6 +166,16 @@ public final class MemoryStore {
         return guarded(name, queue -> queue.holder());
     }
 
+    List<HolderInfo> holders(String name) {
+        commands.incrementAndGet();
+        return guarded(name, MemoryQueue::holders);
+    }
+
+    int changeLimit(String name, int from, int to) {
+        commands.incrementAndGet();
+        return guarded(name, queue -> queue.changeLimit(from, to));
+    }
+
     LockListing list(String prefix, int limit) {
         commands.incrementAndGet();
         List<String> names = Stream.of(namesInUse())
@@ -175,7 +185,7 @@ public final class MemoryStore {
         List<ListedLock> locks = new ArrayList<>();
         for (String name : names) {
             ListedLock lock = guarded(name, MemoryQueue::listed);
-            if (lock.holder().isPresent() || !lock.waiters().isEmpty()) {
+            if (!lock.holders().isEmpty() || !lock.waiters().isEmpty()) {
                 if (locks.size() == limit) {
                     return new LockListing(locks, true);
                 }
@@ -220,11 +230,8 @@ public final class MemoryStore {
             MemoryQueue queue = queues.computeIfAbsent(name, MemoryQueue::new);
             queue.dropLapsed(ticker.getAsLong());
             result = action.apply(queue);
-            Runnable next = queue.nextSignal();
-            if (next != null) {
-                signals.add(next);
-            }
-            if (queue.entries() == 0) {
+            queue.signal(signals::add);
+            if (queue.isForgettable()) {
                 queues.remove(name);
             }
         } finally {

@@ -115,6 +115,18 @@ public final class CountingBackend extends ForwardingBackend {
         return super.holder(name, timeoutMillis);
     }
 
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        count(Request.HOLDER, List.of(name));
+        return super.holders(name, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        count(Request.LIMIT, List.of(name));
+        return super.changeLimit(name, from, to, timeoutMillis);
+    }
+
     private void count(Request request, List<String> names) {
         all.computeIfAbsent(request, any -> new AtomicLong()).incrementAndGet();
         for (String name : names) {

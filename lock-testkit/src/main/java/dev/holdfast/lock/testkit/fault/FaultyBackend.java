@@ -176,6 +176,16 @@ public final class FaultyBackend extends ForwardingBackend {
     }
 
     @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return disturbed(Request.HOLDER, name, () -> delegate().holders(name, timeoutMillis));
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return disturbed(Request.LIMIT, name, () -> delegate().changeLimit(name, from, to, timeoutMillis));
+    }
+
+    @Override
     public void close() {
         super.close();
         executor.shutdown();

@@ -81,6 +81,16 @@ public class ForwardingBackend implements LockBackend {
     }
 
     @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return delegate.holders(name, timeoutMillis);
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return delegate.changeLimit(name, from, to, timeoutMillis);
+    }
+
+    @Override
     public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
         return delegate.list(prefix, limit, timeoutMillis);
     }

@@ -2,6 +2,8 @@ package dev.holdfast.lock.testkit.fault;
 
 import dev.holdfast.lock.ClientStatus;
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.DistributedReadWriteLock;
+import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
@@ -61,6 +63,28 @@ public class ForwardingClient implements LockClient {
         return Recipes.lockAll(this, names, options, System::nanoTime);
     }
 
+    /** Of the wrapped client: neither lock is {@linkplain #wrap wrapped}. */
+    @Override
+    public DistributedReadWriteLock readWriteLock(String name) {
+        return delegate.readWriteLock(name);
+    }
+
+    /** Of the wrapped client: neither lock is {@linkplain #wrap wrapped}. */
+    @Override
+    public DistributedReadWriteLock readWriteLock(String name, LockOptions options) {
+        return delegate.readWriteLock(name, options);
+    }
+
+    @Override
+    public DistributedSemaphore semaphore(String name, int limit) {
+        return delegate.semaphore(name, limit);
+    }
+
+    @Override
+    public DistributedSemaphore semaphore(String name, int limit, LockOptions options) {
+        return delegate.semaphore(name, limit, options);
+    }
+
     /** On a lock of this client, a wrapped one too. */
     @Override
     public final Election.Builder election(String name) {
@@ -70,6 +94,11 @@ public class ForwardingClient implements LockClient {
     @Override
     public Optional<HolderInfo> holder(String name) {
         return delegate.holder(name);
+    }
+
+    @Override
+    public List<HolderInfo> holders(String name) {
+        return delegate.holders(name);
     }
 
     @Override

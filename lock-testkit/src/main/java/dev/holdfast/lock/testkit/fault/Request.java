@@ -10,6 +10,8 @@ public enum Request {
     RENEW,
     /** {@link dev.holdfast.lock.spi.LockBackend#release}. */
     RELEASE,
-    /** {@link dev.holdfast.lock.spi.LockBackend#holder}. */
-    HOLDER
+    /** {@link dev.holdfast.lock.spi.LockBackend#holder} or {@link dev.holdfast.lock.spi.LockBackend#holders}. */
+    HOLDER,
+    /** {@link dev.holdfast.lock.spi.LockBackend#changeLimit}. */
+    LIMIT
 }

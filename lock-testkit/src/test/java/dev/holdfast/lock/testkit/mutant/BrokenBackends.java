@@ -152,7 +152,9 @@ final class BrokenBackends {
             @Override
             AcquisitionId toServer(AcquisitionId acquisition) {
                 return new AcquisitionId(
-                        acquisition.name(), latest.getOrDefault(acquisition.owner(), acquisition.owner()));
+                        acquisition.name(),
+                        latest.getOrDefault(acquisition.owner(), acquisition.owner()),
+                        acquisition.demand());
             }
 
             @Override
@@ -341,7 +343,7 @@ final class BrokenBackends {
         return new Renaming(backend) {
             @Override
             AcquisitionId toServer(AcquisitionId acquisition) {
-                return new AcquisitionId(change.apply(acquisition.name()), acquisition.owner());
+                return new AcquisitionId(change.apply(acquisition.name()), acquisition.owner(), acquisition.demand());
             }
 
             @Override
