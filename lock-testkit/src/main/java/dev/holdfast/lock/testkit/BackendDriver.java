@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -86,6 +87,19 @@ public final class BackendDriver implements AutoCloseable {
      */
     public static BackendDriver of(LockBackend backend, String name, long leaseMillis) {
         return of(backend, newAcquisition(name), leaseMillis);
+    }
+
+    /**
+     * Starts a new acquisition of whatever demand. Nothing is sent yet.
+     *
+     * @param backend the backend, not closed by the driver
+     * @param name the lock's name
+     * @param demand what it asks for
+     * @param leaseMillis the lease that it asks for, in milliseconds
+     * @return a driver of it
+     */
+    public static BackendDriver of(LockBackend backend, String name, Demand demand, long leaseMillis) {
+        return of(backend, new AcquisitionId(name, OwnerId.random(), demand), leaseMillis);
     }
 
     /**
@@ -395,6 +409,30 @@ public final class BackendDriver implements AutoCloseable {
      */
     public static Optional<HolderInfo> holder(LockBackend backend, String name) {
         return answer(backend.holder(name, TIMEOUT_MILLIS));
+    }
+
+    /**
+     * Asks for all who hold a lock.
+     *
+     * @param backend the backend
+     * @param name the lock's name
+     * @return the holders
+     */
+    public static List<HolderInfo> holders(LockBackend backend, String name) {
+        return answer(backend.holders(name, TIMEOUT_MILLIS));
+    }
+
+    /**
+     * Changes the limit of a name's permits.
+     *
+     * @param backend the backend
+     * @param name the semaphore's name
+     * @param from the limit that is expected
+     * @param to the new limit
+     * @return the limit that is stored then
+     */
+    public static int changeLimit(LockBackend backend, String name, int from, int to) {
+        return answer(backend.changeLimit(name, from, to, TIMEOUT_MILLIS));
     }
 
     /**

@@ -2,9 +2,12 @@ package dev.holdfast.lock.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 
 /** Tests of the backend itself, below the engine. Whatever an acquisition of a test leaves behind is abandoned. */
 abstract class BackendGroup extends ContractGroup {
@@ -30,6 +33,32 @@ abstract class BackendGroup extends ContractGroup {
 
     final BackendDriver driver(LockBackend backend, String name, long leaseMillis) {
         return closing(BackendDriver.of(backend, name, leaseMillis));
+    }
+
+    final BackendDriver driver(LockBackend backend, String name, Demand demand) {
+        return driver(backend, name, demand, BackendDriver.LEASE_MILLIS);
+    }
+
+    final BackendDriver driver(LockBackend backend, String name, Demand demand, long leaseMillis) {
+        return closing(BackendDriver.of(backend, name, demand, leaseMillis));
+    }
+
+    /** A grant of a demand that there is room for now. */
+    final Grant granted(LockBackend backend, String name, Demand demand) {
+        return driver(backend, name, demand).acquire();
+    }
+
+    /** Counts the calls to a waiter that has got a ticket. */
+    final Semaphore calls(BackendDriver waiter) {
+        Semaphore calls = new Semaphore(0);
+        closing(waiter.backend().subscribe(waiter.ticket(), calls::release)::close);
+        return calls;
+    }
+
+    static void assertCalled(Semaphore calls, String when) throws InterruptedException {
+        assertThat(calls.tryAcquire(PATIENCE.toMillis(), TimeUnit.MILLISECONDS))
+                .as("the waiter was called back " + when)
+                .isTrue();
     }
 
     final Grant granted(LockBackend backend, String name) {

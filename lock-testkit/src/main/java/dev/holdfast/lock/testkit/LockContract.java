@@ -162,6 +162,26 @@ public abstract class LockContract {
         }
     }
 
+    /** See {@link BackendSharesContract}. */
+    @Nested
+    @Order(8)
+    @DisplayName("A backend's share")
+    class BackendShares extends BackendSharesContract {
+        BackendShares() {
+            super(context());
+        }
+    }
+
+    /** See {@link BackendPermitsContract}. */
+    @Nested
+    @Order(8)
+    @DisplayName("A backend's permit")
+    class BackendPermits extends BackendPermitsContract {
+        BackendPermits() {
+            super(context());
+        }
+    }
+
     /** See {@link ExclusionContract}. */
     @Nested
     @Order(9)

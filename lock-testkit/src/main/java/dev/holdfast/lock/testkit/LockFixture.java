@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
@@ -77,7 +78,16 @@ public interface LockFixture extends AutoCloseable {
     Set<Capability> capabilities();
 
     /**
-     * Ends the present holder's grant on the server, as an expiry or an administrator would. Waiters stay.
+     * Returns which demands the store has: groups about the others check that they are refused.
+     *
+     * @return what {@link dev.holdfast.lock.spi.BackendInfo#demands} must say; by default exclusive ones only
+     */
+    default Set<Demand.Kind> demands() {
+        return Set.of(Demand.Kind.EXCLUSIVE);
+    }
+
+    /**
+     * Ends what is held of a name on the server, as an expiry or an administrator would. Waiters stay.
      *
      * @param name the lock's name
      * @throws IllegalStateException without {@link Capability#EXPIRE}

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.memory;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
@@ -35,6 +36,11 @@ final class MemoryFixture implements LockFixture {
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.complementOf(EnumSet.of(Capability.LATE)); // it has no connections
+    }
+
+    @Override
+    public Set<Demand.Kind> demands() {
+        return EnumSet.allOf(Demand.Kind.class);
     }
 
     @Override

@@ -62,6 +62,16 @@ final class SwitchedBackend extends ForwardingBackend {
         return through(() -> super.holder(name, timeoutMillis));
     }
 
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return through(() -> super.holders(name, timeoutMillis));
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return through(() -> super.changeLimit(name, from, to, timeoutMillis));
+    }
+
     private <T> CompletionStage<T> through(Supplier<CompletionStage<T>> request) {
         if (gate.isCut()) {
             return CompletableFuture.failedStage(

@@ -395,7 +395,12 @@ final class BrokenBackends {
                 if (attempt instanceof AcquireResult.Granted granted) {
                     Grant grant = granted.grant();
                     return new AcquireResult.Granted(
-                            new Grant(grant.acquisition(), token(grant), grant.leaseMillis(), grant.handle()));
+                            new Grant(
+                                    grant.acquisition(),
+                                    token(grant),
+                                    grant.leaseMillis(),
+                                    grant.slot(),
+                                    grant.handle()));
                 }
                 return attempt;
             });
@@ -411,7 +416,8 @@ final class BrokenBackends {
         abstract AcquisitionId toServer(AcquisitionId acquisition);
 
         private Grant toServer(Grant grant) {
-            return new Grant(toServer(grant.acquisition()), grant.token(), grant.leaseMillis(), grant.handle());
+            return new Grant(
+                    toServer(grant.acquisition()), grant.token(), grant.leaseMillis(), grant.slot(), grant.handle());
         }
 
         @Override
@@ -428,7 +434,12 @@ final class BrokenBackends {
                 if (attempt instanceof AcquireResult.Granted granted) {
                     Grant grant = granted.grant();
                     return new AcquireResult.Granted(
-                            new Grant(request.acquisition(), grant.token(), grant.leaseMillis(), grant.handle()));
+                            new Grant(
+                                    request.acquisition(),
+                                    grant.token(),
+                                    grant.leaseMillis(),
+                                    grant.slot(),
+                                    grant.handle()));
                 }
                 return attempt;
             });

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit.mutant;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
@@ -43,6 +44,11 @@ final class MutantFixture implements LockFixture {
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.of(Capability.EXPIRE, Capability.LAPSE, Capability.ENTRIES, Capability.COUNT);
+    }
+
+    @Override
+    public Set<Demand.Kind> demands() {
+        return EnumSet.allOf(Demand.Kind.class);
     }
 
     @Override
