@@ -22,7 +22,7 @@ final class AcquisitionOnServer {
 
     AcquisitionOnServer(EntryContext entry, LockOptions options) {
         this.entry = entry;
-        this.id = new AcquisitionId(entry.name(), OwnerId.random());
+        this.id = new AcquisitionId(entry.name(), OwnerId.random(), entry.demand());
         this.leaseMillis = options.lease().toMillis();
         this.fair = options.fair();
     }
@@ -53,6 +53,12 @@ final class AcquisitionOnServer {
     void noteBusy(@Nullable Ticket given) {
         ticket = given;
         queued |= given != null;
+    }
+
+    /** The store has answered that nothing of it is left there. */
+    void noteGone() {
+        ticket = null;
+        queued = false;
     }
 
     /** An attempt failed that was sent, and was not refused. */

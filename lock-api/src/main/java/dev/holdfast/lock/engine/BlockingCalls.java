@@ -21,15 +21,23 @@ final class BlockingCalls {
         this.engine = engine;
     }
 
-    /** Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold. */
-    void unlock(LocalHolds holds) {
+    /**
+     * Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold.
+     *
+     * @param reading whether it is one to read, under a lock that the thread has alone
+     */
+    void unlock(LocalHolds holds, boolean reading) {
         Thread thread = Thread.currentThread();
-        endUninterrupted(() -> holds.unlock(thread), () -> holds.takeInterruptOfLoss(thread));
+        endUninterrupted(() -> holds.unlock(thread, reading), () -> holds.takeInterruptOfLoss(thread));
     }
 
     /** Ends a hold, and waits for the server's answer if it was the last one. */
     void end(Hold hold) {
-        endUninterrupted(() -> hold.lock.end(hold), () -> hold.lock.takeInterruptOfLoss(hold));
+        end(hold, false);
+    }
+
+    private void end(Hold hold, boolean reading) {
+        endUninterrupted(() -> hold.lock.end(hold, reading), () -> hold.lock.takeInterruptOfLoss(hold));
     }
 
     /**
@@ -46,7 +54,7 @@ final class BlockingCalls {
                 && heldGrant.isDoubted()
                 && heldGrant.remainingNanos(engine.ticker()) > 0) {
             if (asked && (waiter.triesOnce() || waiter.remainingNanos(engine.nanos()) == 0)) {
-                end(hold);
+                end(hold, waiter.reading);
                 throw Failures.inDoubt(heldGrant.name(), hold.token);
             }
             if (asked) {
@@ -58,7 +66,7 @@ final class BlockingCalls {
             asked = true;
         }
         if (hold.state == Hold.State.LOST || heldGrant.remainingNanos(engine.ticker()) <= 0) {
-            end(hold);
+            end(hold, waiter.reading);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.ClientStatus;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.DistributedReadWriteLock;
 import dev.holdfast.lock.DistributedSemaphore;
@@ -81,9 +82,13 @@ final class EngineClient implements LockClient {
 
     @Override
     public DistributedLock lock(String name, LockOptions lockOptions) {
+        return new EngineLock(acquirer(name, lockOptions), false);
+    }
+
+    private Acquirer acquirer(String name, LockOptions lockOptions) {
         LockName.requireValid(name);
         checkOptions(Objects.requireNonNull(lockOptions, "options must not be null"));
-        return new EngineLock(engine, entries, calls, name, lockOptions);
+        return new Acquirer(engine, entries, calls, name, lockOptions);
     }
 
     @Override
@@ -109,7 +114,9 @@ final class EngineClient implements LockClient {
 
     @Override
     public DistributedReadWriteLock readWriteLock(String name, LockOptions lockOptions) {
-        throw withoutDemand(name, "a read lock");
+        Acquirer acquirer = acquirer(name, lockOptions);
+        requireDemand(Demand.Kind.SHARED, name, "a read lock");
+        return new EngineReadWriteLock(new EngineLock(acquirer, true), new EngineLock(acquirer, false));
     }
 
     @Override
@@ -119,12 +126,16 @@ final class EngineClient implements LockClient {
 
     @Override
     public DistributedSemaphore semaphore(String name, int limit, LockOptions lockOptions) {
-        throw withoutDemand(name, "a semaphore");
+        Acquirer acquirer = acquirer(name, lockOptions);
+        requireDemand(Demand.Kind.PERMITS, name, "a semaphore");
+        return new EngineSemaphore(acquirer, limit);
     }
 
-    private LockConfigurationException withoutDemand(String name, String asked) {
-        return new LockConfigurationException("lock '" + LockName.printable(name) + "': " + asked + " is asked for, and "
-                + info.name() + " has locks for one holder only; use another store, see docs/backends.md");
+    private void requireDemand(Demand.Kind kind, String name, String asked) {
+        if (!info.demands().contains(kind)) {
+            throw new LockConfigurationException("lock '" + LockName.printable(name) + "': " + asked
+                    + " is asked for, which " + info.name() + " does not have; use lock(), or another store");
+        }
     }
 
     private void checkOptions(LockOptions lockOptions) {

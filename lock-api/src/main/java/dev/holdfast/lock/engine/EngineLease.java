@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * The user's handle of a hold: it owns the hold if it was acquired, or shows a thread's {@code lock} hold. Nothing of the
  * engine refers to it, so that the loss of one that owns can be noticed by {@link LeakDetector}.
  */
-final class EngineLease implements Lease {
+class EngineLease implements Lease {
     private final EngineContext engine;
     private final BlockingCalls calls;
     private final Hold hold;

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
@@ -11,20 +12,37 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** The user's handle of a lock: every form of acquiring comes down to {@link #obtain} or {@link #acquireAsync}. */
+/** The user's handle of a lock that is held alone, or to read. */
 final class EngineLock implements DistributedLock {
-    private final EngineContext engine;
-    private final LockEntries entries;
-    private final BlockingCalls calls;
+    private final Acquirer acquirer;
     private final String name;
-    private final LockOptions options;
+    private final boolean reading;
 
-    EngineLock(EngineContext engine, LockEntries entries, BlockingCalls calls, String name, LockOptions options) {
-        this.engine = engine;
-        this.entries = entries;
-        this.calls = calls;
-        this.name = name;
-        this.options = options;
+    /**
+     * Creates a handle.
+     *
+     * @param reading whether it is the read lock of its name
+     */
+    EngineLock(Acquirer acquirer, boolean reading) {
+        this.acquirer = acquirer;
+        this.name = acquirer.name();
+        this.reading = reading;
+    }
+
+    private LockEntry submit(Waiter waiter) {
+        LockEntries entries = acquirer.entries();
+        return reading ? entries.read(name, waiter) : entries.submit(name, waiter);
+    }
+
+    /** Where the calling thread may have a hold; null if it has none. */
+    private @Nullable LockEntry find() {
+        LockEntries entries = acquirer.entries();
+        return reading ? entries.findReader(name, Thread.currentThread()) : entries.find(name);
+    }
+
+    /** Whether a hold there is one to read under a lock that the thread has alone. */
+    private boolean isReadingWithin(LockEntry entry) {
+        return reading && entry.demand() instanceof Demand.Exclusive;
     }
 
     @Override
@@ -34,47 +52,47 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public LockOptions options() {
-        return options;
+        return acquirer.options();
     }
 
     @Override
     public void lock() {
-        obtainUninterruptibly(Waiter.FOREVER, false);
+        acquirer.obtainUninterruptibly(Waiter.FOREVER, false, this::submit);
     }
 
     @Override
     public void lockInterruptibly() throws InterruptedException {
-        obtain(Waiter.FOREVER, false, true);
+        acquirer.obtain(Waiter.FOREVER, false, true, this::submit);
     }
 
     @Override
     public boolean tryLock() {
-        return obtainUninterruptibly(0, false) != null;
+        return acquirer.obtainUninterruptibly(0, false, this::submit) != null;
     }
 
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-        return obtain(Math.max(0, unit.toNanos(time)), false, true) != null;
+        return acquirer.obtain(Math.max(0, unit.toNanos(time)), false, true, this::submit) != null;
     }
 
     @Override
     public void unlock() {
-        LockEntry entry = entries.find(name);
+        LockEntry entry = find();
         if (entry == null) {
             throw Failures.notHeld(name, Thread.currentThread());
         }
-        calls.unlock(entry.holds());
+        acquirer.calls().unlock(entry.holds(), isReadingWithin(entry));
     }
 
     @Override
     public Lease acquire() throws InterruptedException {
-        return lease(Objects.requireNonNull(obtain(Waiter.FOREVER, true, true)));
+        return lease(Objects.requireNonNull(acquirer.obtain(Waiter.FOREVER, true, true, this::submit)));
     }
 
     @Override
     public Lease acquire(Duration timeout) throws InterruptedException {
-        long timeoutNanos = timeoutNanos(timeout);
-        Hold hold = obtain(timeoutNanos, true, true);
+        long timeoutNanos = acquirer.timeoutNanos(timeout);
+        Hold hold = acquirer.obtain(timeoutNanos, true, true, this::submit);
         if (hold == null) {
             throw AsyncWaiter.timedOut(name, timeoutNanos);
         }
@@ -83,84 +101,42 @@ final class EngineLock implements DistributedLock {
 
     @Override
     public Optional<Lease> tryAcquire() {
-        return Optional.ofNullable(obtainUninterruptibly(0, true)).map(this::lease);
+        return Optional.ofNullable(acquirer.obtainUninterruptibly(0, true, this::submit))
+                .map(this::lease);
     }
 
     @Override
     public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-        return Optional.ofNullable(obtain(timeoutNanos(timeout), true, true)).map(this::lease);
+        return Optional.ofNullable(acquirer.obtain(acquirer.timeoutNanos(timeout), true, true, this::submit))
+                .map(this::lease);
     }
 
     @Override
     public CompletableFuture<Lease> acquireAsync(Duration timeout) {
-        long timeoutNanos = timeoutNanos(timeout);
-        entries.requireOpen(name);
-        AsyncWaiter waiter = new AsyncWaiter(
-                name, options, timeoutNanos, engine.nanos(), engine.runtime().callbacks(), this::lease);
-        LockEntry entry = entries.submit(name, waiter);
-        if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
-        }
-        waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
-        return waiter.future;
+        return acquirer.acquireAsync(timeout, this::submit, this::lease);
     }
 
     @Override
     public boolean isHeldByCurrentThread() {
-        LockEntry entry = entries.find(name);
-        return entry != null && entry.heldLock().isHeldBy(Thread.currentThread());
+        LockEntry entry = find();
+        return entry != null && entry.heldLock().isHeldBy(Thread.currentThread(), isReadingWithin(entry));
     }
 
     @Override
     public String toString() {
-        return "DistributedLock[" + LockName.printable(name) + " on "
-                + engine.info().name() + "]";
+        return (reading ? "DistributedLock[reading " : "DistributedLock[") + LockName.printable(name) + " on "
+                + acquirer.engine().info().name() + "]";
     }
 
     @Override
     public Optional<Lease> held() {
-        LockEntry entry = entries.find(name);
-        return Optional.ofNullable(entry == null ? null : entry.holds().heldBy(Thread.currentThread()))
-                .map(hold -> new EngineLease(engine, calls, hold, false));
+        LockEntry entry = find();
+        return Optional.ofNullable(
+                        entry == null ? null : entry.holds().heldBy(Thread.currentThread(), isReadingWithin(entry)))
+                .map(hold -> new EngineLease(acquirer.engine(), acquirer.calls(), hold, false));
     }
 
     private Lease lease(Hold hold) {
-        return new EngineLease(engine, calls, hold, true);
-    }
-
-    private long timeoutNanos(Duration timeout) {
-        Objects.requireNonNull(timeout, "timeout");
-        if (timeout.isNegative()) {
-            throw new IllegalArgumentException(
-                    "lock '" + LockName.printable(name) + "': timeout must not be negative, got " + timeout);
-        }
-        return Durations.nanos(timeout);
-    }
-
-    private @Nullable Hold obtainUninterruptibly(long timeoutNanos, boolean asLease) {
-        try {
-            return obtain(timeoutNanos, asLease, false);
-        } catch (InterruptedException impossible) {
-            throw new AssertionError(impossible);
-        }
-    }
-
-    /** Acquires for the calling thread; null if somebody else has the lock. */
-    private @Nullable Hold obtain(long timeoutNanos, boolean asLease, boolean interruptible)
-            throws InterruptedException {
-        if (interruptible && Thread.interrupted()) {
-            throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");
-        }
-        ThreadWaiter waiter = new ThreadWaiter(options, asLease, timeoutNanos, engine.nanos());
-        LockEntry entry = entries.submit(name, waiter);
-        waiter.await(entry, engine.ticker(), interruptible);
-        if (waiter.state == Waiter.State.FAILED) {
-            throw Failures.here(Objects.requireNonNull(waiter.failure));
-        }
-        Hold hold = waiter.state == Waiter.State.GRANTED ? waiter.hold : null;
-        if (hold != null) {
-            calls.settle(hold, waiter);
-        }
-        return hold;
+        return new EngineLease(acquirer.engine(), acquirer.calls(), hold, true);
     }
 }

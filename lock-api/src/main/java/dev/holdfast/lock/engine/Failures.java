@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockConfigurationException;
@@ -91,6 +92,33 @@ final class Failures {
         return new IllegalStateException(lock(name) + " (token " + token + "): thread '" + thread.getName()
                 + "' holds it by lock() and asks for a lease, which is never re-entrant: it would wait for itself;"
                 + " unlock first, call lock() again, or use held()");
+    }
+
+    static IllegalStateException readsAlready(String name, long token, Thread thread) {
+        return new IllegalStateException(lock(name) + " (token " + token + "): thread '" + thread.getName()
+                + "' reads it by lock() and asks to write: it would wait for itself, and with another such reader both would"
+                + " for ever; unlock the read lock first");
+    }
+
+    /** The store has another limit than the one that was asked with. */
+    static LockConfigurationException otherLimit(String name, Demand asked, int stored) {
+        return new LockConfigurationException(lock(name) + ": asked for " + asked + ", but the store has a limit of " + stored
+                + " for this name; use the same limit everywhere, or change it with changeLimit()");
+    }
+
+    /** The store's limit is neither the one that was to be changed nor the new one. */
+    static LockConfigurationException notTheLimit(String name, int from, int to, int stored) {
+        return new LockConfigurationException(lock(name) + ": the limit was to be changed from " + from + " to " + to
+                + ", but the store has " + stored + "; change it from that one, if that is meant");
+    }
+
+    /** Makes a value, and names the lock if it is refused. */
+    static <T> T named(String name, Supplier<T> value) {
+        try {
+            return value.get();
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException(lock(name) + ": " + e.getMessage(), e);
+        }
     }
 
     static IllegalStateException ended(String name, long token) {

@@ -150,6 +150,15 @@ final class HeldGrant {
                 && remainingNanos(ticker) > thirdOfLeaseNanos();
     }
 
+    /** Whether further readers may share it, without a request. */
+    boolean mayBeJoined(Ticker ticker) {
+        return !doubted
+                && failedRenewals.get() == 0
+                && abandonedBecause == null
+                && ticker.nanos() - grantedNanos < Admission.PERIOD_NANOS
+                && remainingNanos(ticker) > thirdOfLeaseNanos();
+    }
+
     boolean isDoubted() {
         return doubted;
     }

@@ -5,12 +5,13 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
-import java.util.Optional;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lock while it is here: the server's grant and the hold on it, how the grant is renewed, and how it is lost. Who
- * gets the hold, and when it is released, {@link LocalHolds} decides.
+ * The lock while it is here: the server's grant and the hold on it, or the holds of those who share it, how the grant is
+ * renewed, and how it is lost. Who gets a hold, and when it is released, {@link LocalHolds} decides.
  *
  * <p>Methods that begin a transition say so, or are those of {@link RenewalListener}; the others run within one.
  */
@@ -23,8 +24,8 @@ final class HeldLock implements RenewalListener {
     private final Runnable nextAcquisition;
 
     private @Nullable HeldGrant heldGrant;
-    /** Null if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
-    private @Nullable Hold hold;
+    /** Empty if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
+    private final List<Hold> holds = new ArrayList<>(1);
 
     /**
      * Creates the state of a lock that is not here.
@@ -44,9 +45,39 @@ final class HeldLock implements RenewalListener {
         return heldGrant;
     }
 
-    /** Who holds the lock; null if nobody does, or a released one lingers. */
+    /** Whether anybody holds the lock; not so while a released one lingers. */
+    boolean isHeld() {
+        return !holds.isEmpty();
+    }
+
+    /** Who holds the lock, or began first to read; null if nobody. */
     @Nullable Hold hold() {
-        return hold;
+        return holds.isEmpty() ? null : holds.get(0);
+    }
+
+    /** What a thread holds by {@code lock}; null if nothing. */
+    @Nullable Hold holdOf(@Nullable Thread thread) {
+        for (Hold hold : holds) {
+            if (hold.isOwnedBy(thread)) {
+                return hold;
+            }
+        }
+        return null;
+    }
+
+    /** What a thread has asked for, if only for others; null if nothing. */
+    @Nullable Hold askedForBy(Thread thread) {
+        for (Hold hold : holds) {
+            if (hold.isAskedForBy(thread)) {
+                return hold;
+            }
+        }
+        return null;
+    }
+
+    /** Whether that hold has not ended. */
+    boolean has(Hold hold) {
+        return holds.contains(hold);
     }
 
     /** Whether that acquisition is the one that is held. */
@@ -58,21 +89,21 @@ final class HeldLock implements RenewalListener {
         return heldGrant != null && heldGrant.grant.acquisition().owner().equals(owner);
     }
 
-    /** The server's grant, or what is left of it after a hand-off, has a hold now. */
+    /** The server's grant, or what is left of it after a hand-off, has a hold now, or one more. */
     void begin(HeldGrant granted, Hold begun) {
         heldGrant = granted;
-        hold = begun;
+        holds.add(begun);
     }
 
-    /** The hold has ended, and the grant lingers. */
-    void linger() {
-        hold = null;
+    /** The hold has ended. If it was the last one, the grant lingers. */
+    void end(Hold ended) {
+        holds.remove(ended);
     }
 
     /** The grant is not held any more, and not renewed. */
     void leave(HeldGrant current) {
         heldGrant = null;
-        hold = null;
+        holds.clear();
         engine.renewals().remove(current);
     }
 
@@ -86,28 +117,33 @@ final class HeldLock implements RenewalListener {
     }
 
     /** For {@link LockEntry#usage}. */
-    Optional<LockUsage.Holder> usage() {
-        Hold held = hold;
-        if (held == null) {
-            return Optional.empty();
-        }
+    List<LockUsage.Holder> usage() {
+        return holds.stream().map(this::usage).toList();
+    }
+
+    private LockUsage.Holder usage(Hold held) {
         long remaining = held.heldGrant.isDoubted() ? 0 : held.heldGrant.remainingNanos(engine.ticker());
-        return Optional.of(new LockUsage.Holder(
+        return new LockUsage.Holder(
                 held.token,
                 held.requesterName(),
                 !held.isOfThread(),
                 engine.wallTimeOf(held.acquiredNanos),
                 Duration.ofNanos(Math.max(0, remaining)),
-                held.heldGrant.grant.demand()));
+                held.heldGrant.grant.demand());
     }
 
-    /** A transition: whether a thread holds the lock by {@code lock}, and may rely on it. */
-    boolean isHeldBy(Thread thread) {
+    /**
+     * A transition: whether a thread holds the lock by {@code lock}, and may rely on it.
+     *
+     * @param reading whether to read, under a lock that it has alone
+     */
+    boolean isHeldBy(Thread thread, boolean reading) {
         return mutex.test(() -> {
             HeldGrant current = heldGrant;
+            Hold mine = holdOf(thread);
             return current != null
-                    && hold != null
-                    && hold.isOwnedBy(thread)
+                    && mine != null
+                    && mine.hasHolds(reading)
                     && !current.isDoubted()
                     && current.remainingNanos(engine.ticker()) > 0;
         });
@@ -118,19 +154,30 @@ final class HeldLock implements RenewalListener {
     @Override
     public boolean mayRenew(HeldGrant current) {
         return mutex.test(() -> {
-            if (heldGrant == current && hold != null && hold.isOrphaned()) {
-                current.abandonedBecause = LossReason.OWNER_DIED;
+            if (heldGrant == current) {
+                dropOrphans(current);
             }
             return heldGrant == current && current.abandonedBecause == null;
         });
+    }
+
+    /** Readers whose threads have died do not keep the others' grant, and a grant that only the dead have is not renewed. */
+    private void dropOrphans(HeldGrant current) {
+        List<Hold> orphans = holds.stream().filter(Hold::isOrphaned).toList();
+        if (!orphans.isEmpty() && orphans.size() == holds.size()) {
+            current.abandonedBecause = LossReason.OWNER_DIED;
+        } else {
+            holds.removeAll(orphans);
+            orphans.forEach(hold -> events.lost(hold, LossReason.OWNER_DIED, "its thread has died"));
+        }
     }
 
     @Override
     public void renewed(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
         mutex.run(() -> {
             current.confirm(sent, engine.nanos(), leaseMillis, extend);
-            if (heldGrant == current && hold != null) {
-                events.renewed(hold);
+            if (heldGrant == current && isHeld()) {
+                events.renewed(holds.get(0)); // once a grant, as all of them have its token
             }
         });
     }
@@ -156,8 +203,8 @@ final class HeldLock implements RenewalListener {
     }
 
     private void tellSuspect(HeldGrant current, String detail) {
-        if (heldGrant == current && hold != null) {
-            events.suspect(hold, detail);
+        if (heldGrant == current && isHeld()) {
+            events.suspect(holds.get(0), detail);
         }
     }
 
@@ -197,19 +244,9 @@ final class HeldLock implements RenewalListener {
         if (heldGrant != current) {
             return;
         }
-        Hold ended = hold;
+        List<Hold> ended = List.copyOf(holds);
         leave(current);
-        if (ended != null) {
-            events.lost(ended, reason, detail);
-            Thread owner = ended.ownerThread();
-            if (owner != null) {
-                losses.add(ended);
-                if (current.options.interruptOnLoss() && reason != LossReason.CLIENT_CLOSED) {
-                    ended.interruptedByLoss = !owner.isInterrupted(); // else that one is not ours to take back
-                    owner.interrupt(); // within the transition, so that it still has its hold
-                }
-            }
-        }
+        ended.forEach(hold -> lose(hold, reason, detail));
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
         long minHoldLeft = current.minHoldLeftNanos(engine.nanos());
         boolean toGiveBack = !isGone || current.uncertain;
@@ -221,10 +258,22 @@ final class HeldLock implements RenewalListener {
         nextAcquisition.run();
     }
 
+    private void lose(Hold hold, LossReason reason, String detail) {
+        events.lost(hold, reason, detail);
+        Thread owner = hold.ownerThread();
+        if (owner != null) {
+            losses.add(hold);
+            if (hold.interruptOnLoss && reason != LossReason.CLIENT_CLOSED) {
+                hold.interruptedByLoss = !owner.isInterrupted(); // else that one is not ours to take back
+                owner.interrupt(); // within the transition, so that it still has its hold
+            }
+        }
+    }
+
     /** The client closes: what is held is lost and released, what lingers is left to its lease. */
     void close() {
         HeldGrant current = heldGrant;
-        if (current != null && hold != null) {
+        if (current != null && isHeld()) {
             end(current, LossReason.CLIENT_CLOSED, "the client was closed");
         } else if (current != null) {
             leave(current);

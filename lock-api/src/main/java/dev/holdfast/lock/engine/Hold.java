@@ -26,10 +26,16 @@ final class Hold {
         /**
          * Ends a hold, on whatever thread.
          *
+         * @param reading whether it is one to read, of a thread that has the lock alone
          * @return the release, or null if there are more holds or the lock was handed off
          * @throws LeaseLostException if the lease was lost
          */
-        @Nullable Release end(Hold hold);
+        @Nullable Release end(Hold hold, boolean reading);
+
+        /** Ends a hold of the other kind, likewise. */
+        default @Nullable Release end(Hold hold) {
+            return end(hold, false);
+        }
 
         /** Ends the hold of a lease that was dropped; a blocking release is made elsewhere. */
         void endDropped(Hold hold);
@@ -61,10 +67,14 @@ final class Hold {
     private volatile String lossDetail = "";
     /** Its thread was interrupted to be told of the loss, and has not ended the hold since. */
     boolean interruptedByLoss;
+    /** Its thread asked to be interrupted when the lease is lost. */
+    boolean interruptOnLoss;
     /** It was told that its own thread waits for it. */
     boolean selfWaitTold;
 
     private int holds = 1;
+    /** Of a thread that has the lock alone, and reads under it. */
+    private int reads;
     private @Nullable CompletableFuture<LossReason> lost;
 
     Hold(
@@ -97,20 +107,34 @@ final class Hold {
         return askedForAsync;
     }
 
-    void addHold() {
-        holds++;
+    /** One more; {@code reading} if its thread has the lock alone, and reads under it. */
+    void addHold(boolean reading) {
+        if (reading) {
+            reads++;
+        } else {
+            holds++;
+        }
     }
 
-    void endHold() {
-        holds--;
+    void endHold(boolean reading) {
+        if (reading) {
+            reads--;
+        } else {
+            holds--;
+        }
     }
 
     boolean isLastHold() {
-        return holds == 1;
+        return holds + reads == 1;
     }
 
     boolean hasHolds() {
-        return holds > 0;
+        return holds + reads > 0;
+    }
+
+    /** Whether there is one of that kind. */
+    boolean hasHolds(boolean reading) {
+        return (reading ? reads : holds) > 0;
     }
 
     /** The owner, if it is a thread that still exists. */

@@ -28,6 +28,7 @@ final class LocalHolds implements Hold.Lock {
     private final HeldLock heldLock;
     private final HoldEvents events;
     private final LossesByThread losses;
+    private final Admission admission;
     private final Runnable nextAcquisition;
     /**
      * What is being released. The next acquisition is begun when the server has answered, or did not in time; on an
@@ -41,13 +42,19 @@ final class LocalHolds implements Hold.Lock {
      * @param nextAcquisition starts the next acquisition, if there is a waiter and the lock is free
      */
     LocalHolds(
-            EntryContext entry, HeldLock heldLock, HoldEvents events, LossesByThread losses, Runnable nextAcquisition) {
+            EntryContext entry,
+            HeldLock heldLock,
+            HoldEvents events,
+            LossesByThread losses,
+            Admission admission,
+            Runnable nextAcquisition) {
         this.entry = entry;
         this.engine = entry.engine();
         this.mutex = entry.mutex();
         this.heldLock = heldLock;
         this.events = events;
         this.losses = losses;
+        this.admission = admission;
         this.nextAcquisition = nextAcquisition;
     }
 
@@ -71,18 +78,21 @@ final class LocalHolds implements Hold.Lock {
      * Decides a waiter whose thread holds the lock already, or held it and has not noticed its loss. One that asks for a
      * lease never re-enters.
      *
-     * @throws IllegalStateException if it asks for a lease and would wait for its own {@code lock} hold to end
+     * @param reading whether it asks to read where its thread has the lock alone
+     * @throws IllegalStateException if it would wait for its own {@code lock} hold to end: as it asks for a lease, or to write
+     *     where it only reads by now
      */
-    boolean reenter(Waiter waiter) {
-        Hold mine = heldLock.hold();
-        if (mine != null && mine.isOwnedBy(waiter.thread())) {
+    boolean reenter(Waiter waiter, boolean reading) {
+        Hold mine = heldLock.holdOf(waiter.thread());
+        if (mine != null) {
             if (mine.heldGrant.remainingNanos(engine.ticker()) > 0) {
-                if (waiter.asLease) {
+                if (waiter.asLease || !reading && !mine.hasHolds(false)) {
                     refuseToWaitForItself(waiter, mine);
                     return false;
                 }
-                mine.addHold();
+                mine.addHold(reading);
                 waiter.hold = mine;
+                waiter.reading = reading;
                 entry.queue().decide(waiter, Waiter.State.GRANTED);
                 return true;
             }
@@ -96,21 +106,38 @@ final class LocalHolds implements Hold.Lock {
     }
 
     private void refuseToWaitForItself(Waiter waiter, Hold own) {
-        if (!waiter.triesOnce()) {
-            throw Failures.waitsForItself(entry.name(), own.token, waiter.requester);
+        if (!waiter.triesOnce() && !admission.isShared()) {
+            throw own.hasHolds(false)
+                    ? Failures.waitsForItself(entry.name(), own.token, waiter.requester)
+                    : Failures.readsAlready(entry.name(), own.token, waiter.requester);
         }
     }
 
     /** The server's grant has come. */
     void begin(HeldGrant granted, Waiter waiter) {
+        admission.granted();
         give(granted, waiter, false);
+        for (Waiter next = entry.queue().head(); next != null && join(next); next = entry.queue().head()) {
+            continue;
+        }
         engine.renewals().add(granted);
+    }
+
+    /** Lets a reader share the grant, if there is one here that may be shared. */
+    boolean join(Waiter waiter) {
+        HeldGrant current = heldLock.grant();
+        if (!admission.isShared() || current == null) {
+            return false;
+        }
+        give(current, waiter, true);
+        return true;
     }
 
     private void give(HeldGrant current, Waiter waiter, boolean handedOff) {
         entry.queue().remove(waiter);
         long now = engine.nanos();
         Hold hold = new Hold(current, this, now, waiter.requester, !waiter.asLease, waiter.thread() == null);
+        hold.interruptOnLoss = waiter.options.interruptOnLoss();
         current.beginHold(waiter.options, now);
         heldLock.begin(current, hold);
         waiter.hold = hold;
@@ -123,17 +150,18 @@ final class LocalHolds implements Hold.Lock {
     /**
      * A transition: ends a {@code lock} hold of the calling thread.
      *
+     * @param reading whether it is one to read, under a lock that the thread has alone
      * @return the release, or null if there are more holds or the lock was handed off
      * @throws IllegalMonitorStateException if the thread has none
      * @throws LeaseLostException if the lease was lost
      */
-    @Nullable Release unlock(Thread thread) {
+    @Nullable Release unlock(Thread thread, boolean reading) {
         return mutex.<@Nullable Release>get(() -> {
             Hold mine = holdOf(thread);
-            if (mine == null) {
+            if (mine == null || !mine.hasHolds(reading)) {
                 throw Failures.notHeld(entry.name(), thread);
             }
-            return endHold(mine, true);
+            return endHold(mine, reading, true);
         });
     }
 
@@ -152,25 +180,32 @@ final class LocalHolds implements Hold.Lock {
 
     /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
     private @Nullable Hold holdOf(Thread thread) {
-        Hold mine = heldLock.hold();
-        return mine != null && mine.isOwnedBy(thread) ? mine : losses.find(thread);
+        Hold mine = heldLock.holdOf(thread);
+        return mine != null ? mine : losses.find(thread);
     }
 
-    /** A transition: what a thread holds by {@code lock}, or held when it was lost; null if nothing. */
-    @Nullable Hold heldBy(Thread thread) {
-        return mutex.<@Nullable Hold>get(() -> holdOf(thread));
+    /**
+     * A transition: what a thread holds by {@code lock}, or held when it was lost; null if nothing.
+     *
+     * @param reading whether to read, under a lock that it has alone
+     */
+    @Nullable Hold heldBy(Thread thread, boolean reading) {
+        return mutex.<@Nullable Hold>get(() -> {
+            Hold mine = holdOf(thread);
+            return mine != null && mine.hasHolds(reading) ? mine : null;
+        });
     }
 
     @Override
-    public @Nullable Release end(Hold hold) {
-        return mutex.<@Nullable Release>get(() -> endHold(hold, true));
+    public @Nullable Release end(Hold hold, boolean reading) {
+        return mutex.<@Nullable Release>get(() -> endHold(hold, reading, true));
     }
 
     @Override
     public void endDropped(Hold hold) {
         mutex.run(() -> {
             try {
-                endHold(hold, false);
+                endHold(hold, false, false);
             } catch (LeaseLostException alreadyReported) {
                 LOG.debug("{}", alreadyReported.getMessage());
             }
@@ -182,12 +217,12 @@ final class LocalHolds implements Hold.Lock {
         return mutex.get(hold::lost);
     }
 
-    private @Nullable Release endHold(Hold hold, boolean here) {
+    private @Nullable Release endHold(Hold hold, boolean reading, boolean here) {
         HeldGrant current = hold.heldGrant;
         if (hold.state == Hold.State.HELD && current.remainingNanos(engine.ticker()) <= 0) {
             heldLock.expire(current);
         }
-        hold.endHold();
+        hold.endHold(reading);
         if (hold.state == Hold.State.LOST) {
             if (!hold.hasHolds()) {
                 losses.remove(hold);
@@ -202,14 +237,20 @@ final class LocalHolds implements Hold.Lock {
         }
         hold.state = Hold.State.RELEASED;
         long now = engine.nanos();
+        heldLock.end(hold);
+        if (heldLock.isHeld()) { // by other readers
+            events.released(hold, now);
+            return null;
+        }
         Waiter next = entry.queue().head();
         if (current.minHoldLeftNanos(now) > 0) {
-            heldLock.linger();
             events.released(hold, now);
             engine.timer().after(current.minHoldLeftNanos(now), () -> endLinger(current));
             return null;
         }
-        if (next != null && current.mayBeHandedOff(next.options, engine.options(), engine.ticker())) {
+        if (next != null
+                && !admission.isShared()
+                && current.mayBeHandedOff(next.options, engine.options(), engine.ticker())) {
             events.released(hold, now);
             current.handOffs++;
             give(current, next, true);

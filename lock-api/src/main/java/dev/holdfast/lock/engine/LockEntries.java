@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.Grant;
@@ -9,20 +10,57 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The names that a client deals with now: one {@link LockEntry} each, which leaves when it is idle. */
+/**
+ * The names that a client deals with now: one {@link LockEntry} each for a lock that is held alone, which leaves when it is idle,
+ * and {@link OtherEntries} for readers and permits.
+ */
 final class LockEntries implements LockEntry.Registry, GrantListener {
     private final EngineContext engine;
     private final ConcurrentMap<String, LockEntry> entries = new ConcurrentHashMap<>();
+    private final OtherEntries others;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     LockEntries(EngineContext engine) {
         this.engine = engine;
+        this.others = new OtherEntries(engine, this);
     }
 
-    /** Brings a waiter to the entry of its name. */
+    /** Brings a waiter to the entry of its name, for the lock alone. */
     LockEntry submit(String name, Waiter waiter) {
+        if (others.isEmpty()) {
+            return submitAlone(name, waiter);
+        }
+        others.refuseToUpgrade(name, waiter);
+        LockEntry entry = submitAlone(name, waiter);
+        if (waiter.state == Waiter.State.WAITING) {
+            others.letWrite(name);
+            others.of(name).forEach(other -> other.watch(waiter));
+        }
+        return entry;
+    }
+
+    /** Brings a waiter to where its thread may read: under a lock that it has alone, or with other readers. */
+    LockEntry read(String name, Waiter waiter) {
+        LockEntry alone = entries.get(name);
+        if (alone != null && waiter.thread() != null && alone.readWithin(waiter)) {
+            return alone;
+        }
+        LockEntry entry = others.read(name, waiter);
+        if (alone != null && waiter.state == Waiter.State.WAITING) {
+            alone.watch(waiter);
+        }
+        return entry;
+    }
+
+    /** Brings a waiter to an entry of its own, for permits. */
+    LockEntry permit(String name, Demand.Permits demand, Waiter waiter) {
+        return others.submitAlone(name, demand, waiter);
+    }
+
+    private LockEntry submitAlone(String name, Waiter waiter) {
         while (true) {
             LockEntry entry = entries.get(name);
             if (entry == null) {
@@ -40,43 +78,60 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         return entries.get(name);
     }
 
+    /** Where a thread reads by {@code lock}, or did when the lease was lost; null if nowhere. */
+    @Nullable LockEntry findReader(String name, Thread thread) {
+        LockEntry alone = entries.get(name);
+        return alone != null && alone.holds().heldBy(thread, true) != null ? alone : others.readerOf(name, thread);
+    }
+
     @Override
     public void forget(LockEntry entry) {
-        entries.remove(entry.name(), entry);
+        if (entry.demand() instanceof Demand.Exclusive) {
+            entries.remove(entry.name(), entry);
+        } else {
+            others.forget(entry);
+        }
     }
 
     boolean isEmpty() {
-        return entries.isEmpty();
+        return entries.isEmpty() && others.isEmpty();
     }
 
     /** What is held and waited for now. */
     List<LockUsage> usage() {
         List<LockUsage> used = new ArrayList<>();
-        for (LockEntry entry : entries.values()) {
-            LockUsage usage = entry.usage();
-            if (usage != null) {
-                used.add(usage);
-            }
-        }
-        return List.copyOf(used);
+        forEach(entry -> used.add(entry.usage()));
+        return EntryUsage.byName(used);
     }
 
     // ---- the backend's side
 
     @Override
     public void suspect(Grant grant, String detail) {
-        LockEntry entry = entries.get(grant.acquisition().name());
-        if (entry != null) {
-            entry.doubt(grant.acquisition().owner(), detail);
-        }
+        forEach(grant, entry -> entry.doubt(grant.acquisition().owner(), detail));
     }
 
     @Override
     public void lost(Grant grant, LossReason reason, String detail) {
-        LockEntry entry = entries.get(grant.acquisition().name());
-        if (entry != null) {
-            entry.lost(grant.acquisition().owner(), reason, detail);
+        forEach(grant, entry -> entry.lost(grant.acquisition().owner(), reason, detail));
+    }
+
+    /** Where a grant may be: only one of them knows its owner. */
+    private void forEach(Grant grant, Consumer<LockEntry> action) {
+        String name = grant.acquisition().name();
+        if (!(grant.demand() instanceof Demand.Exclusive)) {
+            others.of(name).forEach(action);
+            return;
         }
+        LockEntry entry = entries.get(name);
+        if (entry != null) {
+            action.accept(entry);
+        }
+    }
+
+    private void forEach(Consumer<LockEntry> action) {
+        entries.values().forEach(action);
+        others.forEach(action);
     }
 
     // ---- the end
@@ -99,6 +154,6 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
 
     /** Fails the waiters and releases what is held. */
     void close() {
-        entries.values().forEach(LockEntry::close);
+        forEach(LockEntry::close);
     }
 }

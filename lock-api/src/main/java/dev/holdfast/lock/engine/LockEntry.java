@@ -7,11 +7,11 @@ import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One name as this client contends for it: the local queue, and at most one entry on the server.
+ * One name as this client contends for it with one demand: the local queue, and at most one entry on the server. A lock that is
+ * held alone has one of these a name; for readers and permits see {@link OtherEntries}.
  *
  * <p><b>State.</b> There is nothing (idle, and then this object leaves the client's map), or a {@link PendingAcquisition} (an
  * acquisition under way for the first waiter), or the lock is here or being released ({@link HeldLock}, {@link LocalHolds}).
@@ -41,6 +41,7 @@ final class LockEntry implements EntryCallbacks {
     private final WaitQueue queue;
     private final LossesByThread losses;
     private final HeldLock heldLock;
+    private final Admission admission;
     private final LocalHolds holds;
     /** Waiters whose threads are in calls of a blocking backend that do not return. Rarely any. */
     private final List<Waiter> absent = new ArrayList<>(0);
@@ -49,18 +50,27 @@ final class LockEntry implements EntryCallbacks {
     private boolean retired;
 
     LockEntry(String name, EngineContext engine, Registry registry) {
+        this(name, Demand.EXCLUSIVE, engine, registry);
+    }
+
+    LockEntry(String name, Demand demand, EngineContext engine, Registry registry) {
         this.registry = registry;
         this.engine = engine;
-        this.context = EntryContext.of(name, engine, mutex);
+        this.context = EntryContext.of(name, demand, engine, mutex);
         this.queue = context.queue();
         this.losses = new LossesByThread(mutex, engine.deadOwners());
         HoldEvents events = new HoldEvents(context);
         this.heldLock = new HeldLock(context, events, losses, this::startNext);
-        this.holds = new LocalHolds(context, heldLock, events, losses, this::startNext);
+        this.admission = new Admission(context, heldLock);
+        this.holds = new LocalHolds(context, heldLock, events, losses, admission, this::startNext);
     }
 
     String name() {
         return context.name();
+    }
+
+    Demand demand() {
+        return context.demand();
     }
 
     StateMutex mutex() {
@@ -77,7 +87,10 @@ final class LockEntry implements EntryCallbacks {
 
     // ---- callers come and go
 
-    /** Lets a waiter in: it may be decided at once. False if this object is retired and a new one is to be used. */
+    /**
+     * Lets a waiter in: it may be decided at once. False if this object is retired, or takes in no more readers, and a new one
+     * is to be used.
+     */
     boolean submit(Waiter waiter) {
         return mutex.test(() -> {
             if (retired) {
@@ -85,10 +98,16 @@ final class LockEntry implements EntryCallbacks {
             }
             if (registry.isClosed()) {
                 queue.fail(waiter, Failures.closed(name()));
-            } else if (!holds.reenter(waiter)) {
+            } else if (!holds.reenter(waiter, false)) {
+                if (!admission.admits(waiter)) {
+                    return false;
+                }
                 waiter.announced = true;
                 engine.events().tell(listener -> listener.attempted(name()));
-                if (waiter.triesOnce() && (holds.isBusy() || !queue.isEmpty())) {
+                if (holds.join(waiter)) {
+                    return true;
+                }
+                if (waiter.triesOnce() && isKnownBusy()) {
                     queue.decide(waiter, Waiter.State.BUSY);
                 } else {
                     queue.add(waiter);
@@ -98,6 +117,29 @@ final class LockEntry implements EntryCallbacks {
             }
             return true;
         });
+    }
+
+    /** Whether one that asks once need not ask: a reader whose process is asking already takes the answer to that. */
+    private boolean isKnownBusy() {
+        if (admission.isShared() && !holds.isBusy()) {
+            return pending != null && !pending.isAsking();
+        }
+        return holds.isBusy() || !queue.isEmpty();
+    }
+
+    /** Lets a thread that has the lock alone read under it; false if it has not. */
+    boolean readWithin(Waiter waiter) {
+        return mutex.test(() -> !registry.isClosed() && holds.reenter(waiter, true));
+    }
+
+    /** No more readers are taken in. */
+    void endAdmission() {
+        mutex.run(admission::end);
+    }
+
+    /** Somebody waits for another entry of this name: perhaps for what its own thread has here. */
+    void watch(Waiter waiter) {
+        mutex.run(() -> SelfWait.watch(context, heldLock, waiter));
     }
 
     /** The caller does not want the lock any more; false if it has been decided already. */
@@ -186,7 +228,7 @@ final class LockEntry implements EntryCallbacks {
                 long recentNanos = Math.min(waited, engine.requestTimeoutNanos());
                 waiter.failure = context.availability().unavailability(now - recentNanos, null, true, waited);
                 queue.decide(waiter, waiter.failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
-            } else {
+            } else if (!holds.join(waiter)) {
                 queue.add(waiter);
                 startNext();
             }
@@ -224,26 +266,9 @@ final class LockEntry implements EntryCallbacks {
         }
     }
 
-    /** A transition: who has the lock here and who waits for it; null if nobody does either. */
-    @Nullable LockUsage usage() {
-        return mutex.<@Nullable LockUsage>get(() -> {
-            List<LockUsage.Waiter> waiting = new ArrayList<>();
-            for (Waiter waiter = queue.head(); waiter != null; waiter = waiter.after) {
-                waiting.add(usageOf(waiter));
-            }
-            absent.forEach(waiter -> waiting.add(usageOf(waiter)));
-            Optional<LockUsage.Holder> holder = heldLock.usage();
-            return holder.isEmpty() && waiting.isEmpty() ? null : new LockUsage(name(), holder.stream().toList(), waiting);
-        });
-    }
-
-    private LockUsage.Waiter usageOf(Waiter waiter) {
-        return new LockUsage.Waiter(
-                waiter.requester.getName(),
-                waiter.thread() == null,
-                waiter.asLease,
-                engine.wallTimeOf(waiter.sinceNanos),
-                Demand.EXCLUSIVE);
+    /** A transition: who has the lock here and who waits for it. */
+    LockUsage usage() {
+        return mutex.get(() -> EntryUsage.of(context, heldLock, absent));
     }
 
     // ---- the backend's news, and the end

@@ -68,6 +68,11 @@ final class PendingAcquisition {
         return acquisition.id.owner().equals(owner);
     }
 
+    /** Whether an attempt is out or about to be. */
+    boolean isAsking() {
+        return state == State.ASKING;
+    }
+
     boolean hasEnded() {
         return state == State.ENDED;
     }
@@ -131,8 +136,18 @@ final class PendingAcquisition {
             granted(asked.sent(), granted.grant());
         } else if (answer instanceof AcquireResult.Busy busy) {
             busy(asked, busy);
+        } else if (answer instanceof AcquireResult.OtherLimit other) {
+            otherLimit(asked, other.limit());
         } else {
             failed(asked, Failures.of(context.name(), error), true);
+        }
+    }
+
+    private void otherLimit(Round asked, int stored) {
+        if (isAwaited(asked)) {
+            context.availability().noteAnswer();
+            acquisition.noteGone();
+            failed(asked, Failures.otherLimit(context.name(), context.demand(), stored), false);
         }
     }
 
@@ -212,7 +227,7 @@ final class PendingAcquisition {
     private void fail(LockException failure, boolean wasSent) {
         state = State.RETRYING;
         boolean refused = failure instanceof LockConfigurationException;
-        boolean onlyRefused = refused && !acquisition.mayBeThere();
+        boolean onlyRefused = wasSent && refused && !acquisition.mayBeThere();
         if (wasSent && !refused) {
             acquisition.noteUncertain();
         }

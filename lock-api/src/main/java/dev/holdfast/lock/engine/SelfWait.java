@@ -19,7 +19,7 @@ final class SelfWait {
 
     /** Within a transition: a waiter has joined the queue. Costs a timer only if what its own thread has is in its way. */
     static void watch(EntryContext entry, HeldLock heldLock, Waiter waiter) {
-        Hold own = heldLock.hold();
+        Hold own = heldLock.askedForBy(waiter.requester);
         if (own != null && isInTheWayOf(waiter, own) && waiter.timeoutNanos > PATIENCE_NANOS) {
             Runnable look = () -> entry.mutex().run(() -> warn(entry, heldLock, waiter, own));
             entry.mutex().afterUnlock(() -> entry.engine().timer().after(PATIENCE_NANOS, look));
@@ -29,12 +29,11 @@ final class SelfWait {
     private static boolean isInTheWayOf(Waiter waiter, Hold own) {
         boolean waits = waiter.thread() != null;
         return !own.selfWaitTold
-                && own.isAskedForBy(waiter.requester)
                 && (waits ? !own.isOfThread() : !own.isAskedForAsync());
     }
 
     private static void warn(EntryContext entry, HeldLock heldLock, Waiter waiter, Hold own) {
-        if (waiter.state != Waiter.State.WAITING || heldLock.hold() != own || own.selfWaitTold) {
+        if (waiter.state != Waiter.State.WAITING || !heldLock.has(own) || own.selfWaitTold) {
             return;
         }
         own.selfWaitTold = true;

@@ -44,6 +44,9 @@ abstract class Waiter {
 
     @Nullable Hold hold;
 
+    /** It was granted a hold to read, of a thread that has the lock alone. */
+    boolean reading;
+
     @Nullable LockException failure;
     /** Whether the listeners were told that it began, and so are to be told how it ended. */
     boolean announced;

@@ -58,7 +58,7 @@ class LossAndReleaseTest {
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         assertThat(Objects.requireNonNull(virtual.client.entries().find("n"))
                         .heldLock()
-                        .isHeldBy(new Thread(() -> {})))
+                        .isHeldBy(new Thread(() -> {}), false))
                 .isFalse();
         virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
         assertThat(lock.isHeldByCurrentThread()).as("in doubt").isFalse();

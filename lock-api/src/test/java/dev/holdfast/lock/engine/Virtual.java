@@ -70,7 +70,7 @@ final class Virtual {
     /** What the calling thread holds by {@code lock}. */
     Hold holdHere(String name) {
         LockEntry entry = Objects.requireNonNull(client.entries().find(name));
-        return Objects.requireNonNull(entry.holds().heldBy(Thread.currentThread()));
+        return Objects.requireNonNull(entry.holds().heldBy(Thread.currentThread(), false));
     }
 
     Grant grantHere(String name) {

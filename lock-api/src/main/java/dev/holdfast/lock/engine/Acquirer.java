@@ -1,0 +1,105 @@
+package dev.holdfast.lock.engine;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.LockName;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** How callers acquire, whatever they ask for: with a thread that waits, or with a future. Immutable; thread-safe. */
+final class Acquirer {
+    private final EngineContext engine;
+    private final LockEntries entries;
+    private final BlockingCalls calls;
+    private final String name;
+    private final LockOptions options;
+
+    Acquirer(EngineContext engine, LockEntries entries, BlockingCalls calls, String name, LockOptions options) {
+        this.engine = engine;
+        this.entries = entries;
+        this.calls = calls;
+        this.name = name;
+        this.options = options;
+    }
+
+    String name() {
+        return name;
+    }
+
+    LockOptions options() {
+        return options;
+    }
+
+    EngineContext engine() {
+        return engine;
+    }
+
+    LockEntries entries() {
+        return entries;
+    }
+
+    BlockingCalls calls() {
+        return calls;
+    }
+
+    long timeoutNanos(Duration timeout) {
+        Objects.requireNonNull(timeout, "timeout");
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException(
+                    "lock '" + LockName.printable(name) + "': timeout must not be negative, got " + timeout);
+        }
+        return Durations.nanos(timeout);
+    }
+
+    /**
+     * Acquires for a future.
+     *
+     * @param entrance brings the waiter to its entry
+     * @param leases makes what the future completes with
+     */
+    CompletableFuture<Lease> acquireAsync(
+            Duration timeout, Function<Waiter, LockEntry> entrance, Function<Hold, Lease> leases) {
+        long timeoutNanos = timeoutNanos(timeout);
+        entries.requireOpen(name);
+        AsyncWaiter waiter = new AsyncWaiter(
+                name, options, timeoutNanos, engine.nanos(), engine.runtime().callbacks(), leases);
+        LockEntry entry = entrance.apply(waiter);
+        if (!waiter.triesOnce() && !waiter.waitsForever()) {
+            waiter.timeout(engine.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
+        }
+        waiter.future.whenComplete((lease, error) -> entry.cancel(waiter));
+        return waiter.future;
+    }
+
+    /** Acquires for the calling thread, whether or not it is interrupted; null if somebody else has the lock. */
+    @Nullable Hold obtainUninterruptibly(long timeoutNanos, boolean asLease, Function<Waiter, LockEntry> entrance) {
+        try {
+            return obtain(timeoutNanos, asLease, false, entrance);
+        } catch (InterruptedException impossible) {
+            throw new AssertionError(impossible);
+        }
+    }
+
+    /** Acquires for the calling thread; null if somebody else has the lock. */
+    @Nullable Hold obtain(
+            long timeoutNanos, boolean asLease, boolean interruptible, Function<Waiter, LockEntry> entrance)
+            throws InterruptedException {
+        if (interruptible && Thread.interrupted()) {
+            throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");
+        }
+        ThreadWaiter waiter = new ThreadWaiter(options, asLease, timeoutNanos, engine.nanos());
+        LockEntry entry = entrance.apply(waiter);
+        waiter.await(entry, engine.ticker(), interruptible);
+        if (waiter.state == Waiter.State.FAILED) {
+            throw Failures.here(Objects.requireNonNull(waiter.failure));
+        }
+        Hold hold = waiter.state == Waiter.State.GRANTED ? waiter.hold : null;
+        if (hold != null) {
+            calls.settle(hold, waiter);
+        }
+        return hold;
+    }
+}
