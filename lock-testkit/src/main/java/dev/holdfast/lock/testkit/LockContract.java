@@ -409,4 +409,24 @@ public abstract class LockContract {
             super(context());
         }
     }
+
+    /** See {@link ReadWriteContract}. */
+    @Nested
+    @Order(31)
+    @DisplayName("A read-write lock")
+    class ReadWriteLocks extends ReadWriteContract {
+        ReadWriteLocks() {
+            super(context());
+        }
+    }
+
+    /** See {@link SemaphoreContract}. */
+    @Nested
+    @Order(32)
+    @DisplayName("A semaphore")
+    class Semaphores extends SemaphoreContract {
+        Semaphores() {
+            super(context());
+        }
+    }
 }
