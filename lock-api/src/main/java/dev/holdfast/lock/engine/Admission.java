@@ -12,9 +12,6 @@ import org.jspecify.annotations.Nullable;
  * Within transitions.
  */
 final class Admission {
-    /** For how long after its grant a generation takes in readers, unless a writer of this client waits before. */
-    static final long PERIOD_NANOS = 100_000_000;
-
     private final boolean shared;
     private final HeldLock heldLock;
     private final Ticker ticker;

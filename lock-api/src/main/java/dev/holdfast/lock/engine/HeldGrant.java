@@ -21,6 +21,9 @@ final class HeldGrant {
     /** The most hand-offs that tokens leave room for: tokens are the server's times this, plus the hand-off's number. */
     static final long TOKENS_PER_GRANT = 1 << 10;
 
+    /** For how long readers may join it, unless a writer of this client waits before. */
+    static final long ADMISSION_NANOS = 100_000_000;
+
     final RenewalListener listener;
     final Grant grant;
     final boolean autoRenew;
@@ -155,7 +158,7 @@ final class HeldGrant {
         return !doubted
                 && failedRenewals.get() == 0
                 && abandonedBecause == null
-                && ticker.nanos() - grantedNanos < Admission.PERIOD_NANOS
+                && ticker.nanos() - grantedNanos < ADMISSION_NANOS
                 && remainingNanos(ticker) > thirdOfLeaseNanos();
     }
 

@@ -34,7 +34,7 @@ class EngineSimulationTest {
         LongAdder late = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
-            Simulation simulation = run(seed, SimStore.Fault.NONE, 1);
+            Simulation simulation = run(seed, SimStore.Fault.NONE, 1, false);
             acquisitions.add(simulation.acquisitions);
             losses.add(simulation.losses);
             handOffs.add(simulation.handOffs);
@@ -60,6 +60,23 @@ class EngineSimulationTest {
         }
     }
 
+    @Test
+    @DisplayName("keeps them with readers, writers and permits: nobody beside a writer, no more than the limit, no slot twice")
+    void everySeed_withDemands_keepsThePromises() {
+        LongAdder acquisitions = new LongAdder();
+        LongAdder shared = new LongAdder();
+        LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS / 4).parallel() : LongStream.of(REPLAY);
+        seeds.forEach(seed -> {
+            Simulation simulation = run(seed, SimStore.Fault.NONE, 1, true);
+            acquisitions.add(simulation.acquisitions);
+            shared.add(simulation.handOffs);
+        });
+        if (REPLAY == null) {
+            assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS);
+            assertThat(shared.sum()).as("holds without a request").isGreaterThan(SEEDS / 40);
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(value = SimStore.Fault.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
     @DisplayName("is caught with a broken store")
@@ -79,7 +96,7 @@ class EngineSimulationTest {
         AtomicLong found = new AtomicLong(-1);
         LongStream.rangeClosed(1, 3000).takeWhile(seed -> found.get() < 0).forEach(seed -> {
             try {
-                new Simulation(seed, fault, slowClock).run();
+                new Simulation(seed, fault, slowClock, fault.isOfDemands()).run();
             } catch (AssertionError | RuntimeException caught) {
                 found.set(seed);
             }
@@ -87,8 +104,8 @@ class EngineSimulationTest {
         return found.get();
     }
 
-    private static Simulation run(long seed, SimStore.Fault fault, double slowClock) {
-        Simulation simulation = new Simulation(seed, fault, slowClock);
+    private static Simulation run(long seed, SimStore.Fault fault, double slowClock, boolean mixed) {
+        Simulation simulation = new Simulation(seed, fault, slowClock, mixed);
         try {
             simulation.run();
             return simulation;

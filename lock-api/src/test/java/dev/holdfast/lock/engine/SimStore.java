@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -9,12 +10,14 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,19 +35,42 @@ final class SimStore {
         FORGETS_OWNER_ON_RETRY,
         /** A holder's attempt that comes late puts the lock back on the lease of its first grant. */
         LATE_ATTEMPT_PUTS_BACK,
-        IGNORES_ABANDON
+        IGNORES_ABANDON,
+        READER_BESIDE_WRITER,
+        WRITER_BESIDE_READERS,
+        LIMIT_IGNORED,
+        SLOT_TWICE,
+        SHARE_ENDS_WITH_ANOTHER;
+
+        /** Whether only those who ask for shares or permits can notice. */
+        boolean isOfDemands() {
+            return compareTo(READER_BESIDE_WRITER) >= 0;
+        }
     }
+
+    /** The limit of every name's permits. */
+    static final int LIMIT = 3;
 
     record SimTicket(String name, OwnerId owner) implements Ticket {}
 
     private static final class Lock {
-        @Nullable OwnerId holder;
-
-        SimWorld.@Nullable Machine holderMachine;
-        long expiresNanos;
+        final Map<OwnerId, Held> holders = new LinkedHashMap<>();
         long token;
-        final Map<OwnerId, SimWorld.Machine> queue = new LinkedHashMap<>();
+        final Map<OwnerId, Waiting> queue = new LinkedHashMap<>();
     }
+
+    private static final class Held {
+        final SimWorld.Machine machine;
+        final Grant grant;
+        long expiresNanos;
+
+        Held(SimWorld.Machine machine, Grant grant) {
+            this.machine = machine;
+            this.grant = grant;
+        }
+    }
+
+    private record Waiting(SimWorld.Machine machine, Demand demand) {}
 
     private final SimWorld world;
     private final boolean queues;
@@ -59,7 +85,7 @@ final class SimStore {
     final Set<OwnerId> revoked = new HashSet<>();
 
     private final Map<OwnerId, Runnable> listeners = new HashMap<>();
-    BiConsumer<String, OwnerId> onGrant = (name, owner) -> {};
+    Consumer<AcquisitionId> onGrant = acquisition -> {};
     int grants;
     private long requests;
 
@@ -72,27 +98,92 @@ final class SimStore {
 
     private Lock lock(String name) {
         Lock lock = locks.computeIfAbsent(name, key -> new Lock());
-        boolean timeIsUp = world.now() >= lock.expiresNanos;
-        boolean ends = sticky ? lock.holderMachine != null && lock.holderMachine.dead && timeIsUp : timeIsUp;
-        if (lock.holder != null && ends) {
-            free(lock);
-        }
-        lock.queue.values().removeIf(machine -> machine.dead);
+        List<OwnerId> ended = new ArrayList<>();
+        lock.holders.forEach((owner, held) -> {
+            boolean timeIsUp = world.now() >= held.expiresNanos;
+            if (sticky ? held.machine.dead && timeIsUp : timeIsUp) {
+                ended.add(owner);
+            }
+        });
+        lock.queue.values().removeIf(waiting -> waiting.machine().dead);
+        ended.forEach(owner -> end(lock, owner));
         return lock;
     }
 
-    private void free(Lock lock) {
-        lock.holder = null;
-        lock.holderMachine = null;
+    private void end(Lock lock, OwnerId owner) {
+        lock.holders.remove(owner);
+        if (fault == Fault.SHARE_ENDS_WITH_ANOTHER) {
+            lock.holders.values().removeIf(held -> held.grant.demand() instanceof Demand.Shared);
+        }
         if (fault == Fault.RESETS_TOKENS) {
             lock.token = 0;
         }
-        lock.queue.keySet().stream().findFirst().ifPresent(head -> {
-            Runnable listener = listeners.get(head);
+        signal(lock);
+    }
+
+    /** Calls all for whom there is room. */
+    private void signal(Lock lock) {
+        List<Demand> ahead = new ArrayList<>(demands(lock));
+        for (Map.Entry<OwnerId, Waiting> waiter : List.copyOf(lock.queue.entrySet())) {
+            if (!hasRoom(ahead, waiter.getValue().demand())) {
+                return;
+            }
+            ahead.add(waiter.getValue().demand());
+            Runnable listener = listeners.get(waiter.getKey());
             if (listener != null) {
                 listener.run();
             }
-        });
+        }
+    }
+
+    private static List<Demand> demands(Lock lock) {
+        return lock.holders.values().stream().map(held -> held.grant.demand()).toList();
+    }
+
+    /** The room rule, put otherwise than in a store: each pair has to fit, and the sum of the permits. */
+    private boolean hasRoom(List<Demand> ahead, Demand demand) {
+        int permits = 0;
+        for (Demand other : ahead) {
+            boolean beside = demand.leavesRoomFor(other)
+                    || fault == Fault.READER_BESIDE_WRITER && demand instanceof Demand.Shared
+                    || fault == Fault.WRITER_BESIDE_READERS && other instanceof Demand.Shared
+                    || fault == Fault.LIMIT_IGNORED && demand instanceof Demand.Permits && other instanceof Demand.Permits;
+            if (!beside) {
+                return false;
+            }
+            permits += other instanceof Demand.Permits some ? some.permits() : 0;
+        }
+        return !(demand instanceof Demand.Permits mine)
+                || permits + mine.permits() <= LIMIT
+                || fault == Fault.LIMIT_IGNORED;
+    }
+
+    private boolean hasRoom(Lock lock, OwnerId owner, Demand demand) {
+        List<Demand> ahead = new ArrayList<>(demands(lock));
+        if (queues) {
+            for (Map.Entry<OwnerId, Waiting> waiter : lock.queue.entrySet()) {
+                if (waiter.getKey().equals(owner)) {
+                    break;
+                }
+                ahead.add(waiter.getValue().demand());
+            }
+        }
+        return hasRoom(ahead, demand);
+    }
+
+    private int slot(Lock lock, Demand demand) {
+        if (!(demand instanceof Demand.Permits)) {
+            return 0;
+        }
+        int slot = 1;
+        while (fault != Fault.SLOT_TWICE && slot(lock, slot)) {
+            slot++;
+        }
+        return slot;
+    }
+
+    private static boolean slot(Lock lock, int slot) {
+        return lock.holders.values().stream().anyMatch(held -> held.grant.slot() == slot);
     }
 
     /** Numbers the requests in the order in which the engine makes them. */
@@ -107,29 +198,41 @@ final class SimStore {
         if (abandoned.getOrDefault(owner, 0L) > sent && fault != Fault.IGNORES_ABANDON) {
             return new AcquireResult.Busy(-1, null);
         }
-        boolean mine = owner.equals(lock.holder) && fault != Fault.FORGETS_OWNER_ON_RETRY;
-        boolean first =
-                lock.queue.isEmpty() || lock.queue.keySet().iterator().next().equals(owner);
-        boolean free = lock.holder == null && (first || !queues);
-        if (mine || free || fault == Fault.GRANTS_WHILE_HELD) {
-            if (!mine) {
-                lock.token++;
-                grants++;
-                onGrant.accept(acquisition.name(), owner);
-            }
+        Held held = fault == Fault.FORGETS_OWNER_ON_RETRY ? null : lock.holders.get(owner);
+        long ends = world.now() + request.leaseMillis() * 1_000_000;
+        if (held != null) {
             lock.queue.remove(owner);
-            lock.holder = owner;
-            lock.holderMachine = machine;
-            long ends = world.now() + request.leaseMillis() * 1_000_000;
-            long firstEnds = firstEnds(owner, ends);
-            lock.expiresNanos = mine && fault == Fault.LATE_ATTEMPT_PUTS_BACK ? firstEnds : ends;
-            return new AcquireResult.Granted(new Grant(acquisition, lock.token, request.leaseMillis(), null));
+            held.expiresNanos = fault == Fault.LATE_ATTEMPT_PUTS_BACK ? firstEnds(owner, ends) : ends;
+            Grant again = held.grant;
+            return new AcquireResult.Granted(
+                    new Grant(acquisition, again.token(), request.leaseMillis(), again.slot(), null));
+        }
+        if (fault == Fault.GRANTS_WHILE_HELD) {
+            lock.holders.clear();
+        }
+        if (fault == Fault.GRANTS_WHILE_HELD || hasRoom(lock, owner, request.demand())) {
+            lock.token++;
+            grants++;
+            onGrant.accept(acquisition);
+            lock.queue.remove(owner);
+            Grant grant = new Grant(
+                    acquisition, lock.token, request.leaseMillis(), slot(lock, request.demand()), null);
+            Held begun = new Held(machine, grant);
+            begun.expiresNanos = ends;
+            firstEnds(owner, ends);
+            lock.holders.put(owner, begun);
+            return new AcquireResult.Granted(grant);
         }
         boolean queued = queues && request.waitMillis() > 0;
         if (queued) {
-            lock.queue.putIfAbsent(owner, machine);
+            lock.queue.putIfAbsent(owner, new Waiting(machine, request.demand()));
         }
-        long remaining = sticky || lock.holder == null ? -1 : (lock.expiresNanos - world.now()) / 1_000_000;
+        long remaining = sticky
+                ? -1
+                : lock.holders.values().stream()
+                        .mapToLong(other -> (other.expiresNanos - world.now()) / 1_000_000)
+                        .min()
+                        .orElse(-1);
         return new AcquireResult.Busy(remaining, queued ? new SimTicket(acquisition.name(), owner) : null);
     }
 
@@ -145,48 +248,57 @@ final class SimStore {
         }
         listeners.put(ticket.owner(), listener);
         Lock lock = lock(ticket.name());
-        return lock.holder == null;
+        Waiting waiting = lock.queue.get(ticket.owner());
+        return waiting == null || hasRoom(lock, ticket.owner(), waiting.demand());
     }
 
     boolean abandon(AcquisitionId acquisition, long sent) {
         abandoned.merge(acquisition.owner(), sent, Math::max);
         Lock lock = lock(acquisition.name());
-        boolean head =
-                !lock.queue.isEmpty() && lock.queue.keySet().iterator().next().equals(acquisition.owner());
-        lock.queue.remove(acquisition.owner());
-        if (acquisition.owner().equals(lock.holder) || head && lock.holder == null) {
-            free(lock);
+        boolean waited = lock.queue.remove(acquisition.owner()) != null;
+        if (lock.holders.containsKey(acquisition.owner())) {
+            end(lock, acquisition.owner());
+        } else if (waited) {
+            signal(lock);
         }
         return true;
     }
 
     RenewResult renew(Grant grant) {
         Lock lock = lock(grant.acquisition().name());
-        if (!grant.acquisition().owner().equals(lock.holder) && fault != Fault.RENEWS_WHAT_IS_GONE) {
+        Held held = lock.holders.get(grant.acquisition().owner());
+        if (held == null && fault != Fault.RENEWS_WHAT_IS_GONE) {
             return new RenewResult.Lost(LossReason.REVOKED, "not the holder");
         }
-        lock.expiresNanos = world.now() + grant.leaseMillis() * 1_000_000;
+        long ends = world.now() + grant.leaseMillis() * 1_000_000;
+        lock.holders.values().stream()
+                .filter(other -> held == null || other == held)
+                .forEach(other -> other.expiresNanos = ends);
         return new RenewResult.Renewed(grant.leaseMillis());
     }
 
     ReleaseResult release(Grant grant) {
         Lock lock = lock(grant.acquisition().name());
-        if (lock.holder != null
-                && (grant.acquisition().owner().equals(lock.holder) || fault == Fault.RELEASES_FOR_ANYBODY)) {
-            free(lock);
-            return ReleaseResult.RELEASED;
+        OwnerId owner = grant.acquisition().owner();
+        if (fault == Fault.RELEASES_FOR_ANYBODY && !lock.holders.isEmpty()) {
+            owner = lock.holders.keySet().iterator().next();
         }
-        return ReleaseResult.NOT_HELD;
+        if (!lock.holders.containsKey(owner)) {
+            return ReleaseResult.NOT_HELD;
+        }
+        end(lock, owner);
+        return ReleaseResult.RELEASED;
     }
 
-    /** An administrator deletes the holder's entry; returns whose it was. */
+    /** An administrator deletes the first holder's entry; returns whose it was. */
     @Nullable OwnerId revoke(String name) {
         Lock lock = lock(name);
-        OwnerId holder = lock.holder;
-        if (holder != null) {
-            revoked.add(holder);
-            free(lock);
+        if (lock.holders.isEmpty()) {
+            return null;
         }
+        OwnerId holder = lock.holders.keySet().iterator().next();
+        revoked.add(holder);
+        end(lock, holder);
         return holder;
     }
 
@@ -194,12 +306,13 @@ final class SimStore {
     boolean knows(SimWorld.Machine machine) {
         return locks.keySet().stream()
                 .map(this::lock)
-                .anyMatch(lock -> lock.holderMachine == machine || lock.queue.containsValue(machine));
+                .anyMatch(lock -> lock.holders.values().stream().anyMatch(held -> held.machine == machine)
+                        || lock.queue.values().stream().anyMatch(waiting -> waiting.machine() == machine));
     }
 
     boolean isHeldOrAwaited(String name) {
         Lock lock = lock(name);
-        return lock.holder != null || !lock.queue.isEmpty();
+        return !lock.holders.isEmpty() || !lock.queue.isEmpty();
     }
 
     @Override
@@ -207,7 +320,7 @@ final class SimStore {
         StringBuilder text = new StringBuilder();
         locks.forEach((name, lock) -> text.append(name)
                 .append(": held=")
-                .append(lock.holder != null)
+                .append(lock.holders.size())
                 .append(" queue=")
                 .append(lock.queue.size())
                 .append("; "));

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.AttemptOutcome;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClientOptions;
@@ -8,6 +9,7 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,6 +45,8 @@ final class Simulation {
     private final List<Client> clients = new ArrayList<>();
     private final Map<String, List<Claim>> claims = new HashMap<>();
     private final boolean minHolds;
+    /** Whether callers ask for shares and permits too. */
+    private final boolean mixed;
     /** For the message if somebody is forgotten. */
     private final Map<Waiter, String> waiting = new HashMap<>();
 
@@ -101,6 +105,14 @@ final class Simulation {
     }
 
     private record Claim(Client client, Hold hold, OwnerId owner) {
+        Demand demand() {
+            return hold.heldGrant.grant.demand();
+        }
+
+        int slot() {
+            return hold.heldGrant.grant.slot();
+        }
+
         boolean isDoubted() {
             return client.backend.doubts.containsKey(owner);
         }
@@ -117,7 +129,8 @@ final class Simulation {
         final SimWorld.Machine machine;
         final SimBackend backend;
         final EngineClient engine;
-        final Map<Long, Integer> endings = new HashMap<>();
+        /** How many holds have a token: readers of one client share it. */
+        final Map<Long, Integer> open = new HashMap<>();
         final Map<AttemptOutcome, Integer> gaveUp = new EnumMap<>(AttemptOutcome.class);
         int attempted;
         int acquired;
@@ -133,8 +146,9 @@ final class Simulation {
         }
     }
 
-    Simulation(long seed, SimStore.Fault fault, double slowClock) {
+    Simulation(long seed, SimStore.Fault fault, double slowClock, boolean mixed) {
         this.seed = seed;
+        this.mixed = mixed;
         this.world = new SimWorld(seed);
         boolean queues = world.chance(0.5);
         boolean blocking = world.chance(0.2);
@@ -176,18 +190,18 @@ final class Simulation {
                 client.acquired++;
                 acquisitions++;
                 handOffs += handedOff ? 1 : 0;
-                client.endings.put(key(name, token), 0);
+                client.open.merge(key(name, token), 1, Integer::sum);
             }
 
             @Override
             public void released(String name, long token, Duration held) {
-                client.endings.merge(key(name, token), 1, Integer::sum);
+                client.open.merge(key(name, token), -1, Integer::sum);
             }
 
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
                 losses++;
-                client.endings.merge(key(name, token), 1, Integer::sum);
+                client.open.merge(key(name, token), -1, Integer::sum);
             }
         };
     }
@@ -300,7 +314,7 @@ final class Simulation {
         long pausedBefore = client.machine.pausedNanos;
         AsyncWaiter waiter = new AsyncWaiter(
                 name, options.build(), timeout, since, client.machine.runtime().callbacks(), SimLease::new);
-        LockEntry entry = client.engine.entries().submit(name, waiter);
+        LockEntry entry = submit(client.engine.entries(), name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
             waiter.timeout(client.machine.runtime().timer().after(timeout, () -> entry.timeOut(waiter)));
         }
@@ -331,16 +345,33 @@ final class Simulation {
         }
     }
 
+    private LockEntry submit(LockEntries entries, String name, Waiter waiter) {
+        int demand = mixed ? world.random.nextInt(name.equals("a") ? 3 : 4) : 0;
+        if (demand == 0) {
+            return entries.submit(name, waiter);
+        }
+        return name.equals("a")
+                ? entries.read(name, waiter)
+                : entries.permit(name, new Demand.Permits(demand, SimStore.LIMIT), waiter);
+    }
+
     /** A caller that hears of its grant only after its lease has ended may well hear of it after a later one. */
     private void claimed(Client client, String name, Hold hold) {
         Claim claim = new Claim(client, hold, hold.heldGrant.grant.acquisition().owner());
         List<Claim> earlier = claims.computeIfAbsent(name, key -> new ArrayList<>());
         for (Claim other : earlier) {
+            boolean apart = other.slot() != claim.slot()
+                    || other.demand() instanceof Demand.Shared && claim.demand() instanceof Demand.Shared;
+            boolean together = !other.demand().equals(Demand.EXCLUSIVE) && !claim.demand().equals(Demand.EXCLUSIVE);
             check(
-                    other.hold.token < hold.token || !claim.isValid() || store.revoked.contains(claim.owner),
+                    other.hold.token < hold.token
+                            || together && apart
+                            || !claim.isValid()
+                            || store.revoked.contains(claim.owner),
                     "token " + hold.token + " after " + other.hold.token);
         }
         earlier.add(claim);
+        checkSlot(claim, name);
     }
 
     private void release(LockEntry entry, Hold hold) {
@@ -352,14 +383,33 @@ final class Simulation {
         }
     }
 
-    private void checkExclusion(String name, OwnerId grantedTo) {
-        for (Claim claim : claims.getOrDefault(name, List.of())) {
-            if (!claim.owner.equals(grantedTo) && !store.revoked.contains(claim.owner)) {
-                check(
-                        !claim.isValid(),
-                        "granted to another while token " + claim.hold.token + " is valid for "
-                                + claim.hold.heldGrant.remainingNanos(claim.client.machine) + " ns");
+    private void checkExclusion(AcquisitionId granted) {
+        int permits = granted.demand() instanceof Demand.Permits mine ? mine.permits() : 0;
+        for (Claim claim : claims.getOrDefault(granted.name(), List.of())) {
+            if (claim.owner.equals(granted.owner()) || store.revoked.contains(claim.owner) || !claim.isValid()) {
+                continue;
             }
+            check(
+                    claim.demand().leavesRoomFor(granted.demand()),
+                    "granted to another, " + granted.demand() + ", while token " + claim.hold.token + ", "
+                            + claim.demand() + ", is valid for "
+                            + claim.hold.heldGrant.remainingNanos(claim.client.machine) + " ns");
+            permits += claim.demand() instanceof Demand.Permits others ? others.permits() : 0;
+        }
+        check(permits <= SimStore.LIMIT, permits + " permits are valid or granted");
+    }
+
+    /** Nobody else has the slot of a grant that has come. */
+    private void checkSlot(Claim begun, String name) {
+        for (Claim claim : claims.getOrDefault(name, List.of())) {
+            check(
+                    claim == begun
+                            || claim.slot() == 0
+                            || claim.slot() != begun.slot()
+                            || !claim.isValid()
+                            || !begun.isValid()
+                            || store.revoked.contains(claim.owner),
+                    "slot " + claim.slot() + " twice: tokens " + claim.hold.token + " and " + begun.hold.token);
         }
     }
 
@@ -383,8 +433,8 @@ final class Simulation {
             check(
                     client.attempted == ended,
                     client.attempted + " attempts, but " + client.acquired + " grants and " + client.gaveUp);
-            client.endings.forEach((key, count) ->
-                    check(count == 1 || client.closed && count == 0, "grant " + key + " ended " + count + " times"));
+            client.open.forEach((key, count) ->
+                    check(count == 0 || client.closed && count > 0, "grant " + key + " has " + count + " open holds"));
         }
     }
 
