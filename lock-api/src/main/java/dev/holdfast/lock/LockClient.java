@@ -7,7 +7,8 @@ import java.util.Optional;
 /**
  * A connection to one lock store, and the source of {@link DistributedLock}s.
  *
- * <p>A client competes for each lock as one: its threads queue locally, and at most one entry per name is on the server.
+ * <p>A client competes for each lock as one: its threads queue locally, and at most one entry per name is on the server. Readers
+ * share an entry, and permits have one each.
  * Two clients in one process exclude each other as two processes would. Keep one client for the life of the
  * application.
  *

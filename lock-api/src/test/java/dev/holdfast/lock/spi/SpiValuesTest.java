@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import java.time.Instant;
+import java.util.EnumSet;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +37,56 @@ class SpiValuesTest {
                     .isThrownBy(() -> new Grant(ACQUISITION, token, leaseMillis, null))
                     .withMessageNotContaining("'n"); // the engine names the lock
         }
+    }
+
+    @Test
+    void grant_ofPermitsAlone_hasASlot() {
+        AcquisitionId permits = new AcquisitionId("n", new OwnerId(1, 2), new Demand.Permits(2, 3));
+
+        assertThat(new Grant(permits, 1, 15_000, 3, null).demand()).isEqualTo(permits.demand());
+        assertThatIllegalArgumentException().isThrownBy(() -> new Grant(permits, 1, 15_000, null));
+        assertThatIllegalArgumentException().isThrownBy(() -> new Grant(ACQUISITION, 1, 15_000, 1, null));
+        assertThat(ACQUISITION.demand()).isEqualTo(Demand.EXCLUSIVE);
+    }
+
+    @Test
+    void demands_leaveRoomForTheirOwnKindAlone() {
+        Demand two = new Demand.Permits(2, 4);
+        List<Demand> all = List.of(Demand.EXCLUSIVE, Demand.SHARED, two);
+        for (Demand one : all) {
+            for (Demand other : all) {
+                assertThat(one.leavesRoomFor(other))
+                        .as("%s beside %s", other, one)
+                        .isEqualTo(one.equals(other) && one != Demand.EXCLUSIVE);
+            }
+        }
+        assertThat(two.leavesRoomFor(new Demand.Permits(3, 4))).isFalse();
+        assertThat(all).extracting(Demand::kind).containsExactly(Demand.Kind.values());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1, true", "1, 1000000, true", "0, 1, false", "2, 1, false", "1, 1000001, false", "0, 0, false"})
+    void permits_areWithinTheLimit(int permits, int limit, boolean allowed) {
+        if (allowed) {
+            assertThat(new Demand.Permits(permits, limit)).hasToString(permits + " of " + limit + " permits");
+        } else {
+            assertThatIllegalArgumentException().isThrownBy(() -> new Demand.Permits(permits, limit));
+        }
+    }
+
+    @Test
+    void info_hasExclusiveDemands_alwaysAndAtFirstAlone() {
+        BackendInfo info = info("x", 1, 1, 1);
+        assertThat(info.demands()).containsExactly(Demand.Kind.EXCLUSIVE);
+        assertThat(info.toBuilder()
+                        .demands(EnumSet.allOf(Demand.Kind.class))
+                        .build()
+                        .toBuilder()
+                        .build()
+                        .demands())
+                .hasSize(3);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> info.toBuilder().demands(EnumSet.of(Demand.Kind.SHARED)).build());
     }
 
     @ParameterizedTest
