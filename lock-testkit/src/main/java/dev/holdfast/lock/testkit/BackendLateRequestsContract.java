@@ -4,6 +4,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
@@ -159,9 +160,34 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         }
     }
 
-    /** The same client goes on, and has the lock when the request arrives. */
+    @TestIf({Need.LATE, Need.SHARED})
+    @DisplayName("about a share: changes nothing of what the same client or another one has by then")
+    void shares_changeNothing() throws Exception {
+        changesNothing(Demand.SHARED);
+    }
+
+    @TestIf({Need.LATE, Need.PERMITS})
+    @DisplayName("about permits: changes nothing of what the same client or another one has by then")
+    void permits_changeNothing() throws Exception {
+        changesNothing(new Demand.Permits(2, 2));
+    }
+
+    private void changesNothing(Demand demand) throws Exception {
+        for (Late what : Late.values()) {
+            comesToAnother(what, demand, LateBytes::deliver);
+        }
+        for (Late what : List.of(Late.ATTEMPT, Late.RELEASE, Late.ABANDONMENT)) {
+            goesOn(what, demand);
+        }
+    }
+
     private void goesOn(Late what) throws Exception {
-        Scene scene = new Scene(what, BackendDriver.LEASE_MILLIS);
+        goesOn(what, Demand.EXCLUSIVE);
+    }
+
+    /** The same client goes on, and has the lock when the request arrives. */
+    private void goesOn(Late what, Demand demand) throws Exception {
+        Scene scene = new Scene(what, demand, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_SERVER)) {
             return;
         }
@@ -184,7 +210,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
     }
 
     private void comesToFreeLock(Late what) throws Exception {
-        Scene scene = new Scene(what, shortLeaseMillis() * 2);
+        Scene scene = new Scene(what, Demand.EXCLUSIVE, shortLeaseMillis() * 2);
         if (!scene.keepBack(Direction.TO_SERVER)) {
             return;
         }
@@ -199,7 +225,11 @@ abstract class BackendLateRequestsContract extends BackendGroup {
     }
 
     private void comesToAnother(Late what, Consumer<LateBytes> delivery) throws Exception {
-        Scene scene = new Scene(what, BackendDriver.LEASE_MILLIS);
+        comesToAnother(what, Demand.EXCLUSIVE, delivery);
+    }
+
+    private void comesToAnother(Late what, Demand demand, Consumer<LateBytes> delivery) throws Exception {
+        Scene scene = new Scene(what, demand, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_SERVER)) {
             return;
         }
@@ -216,7 +246,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
 
     /** The reply is on its way while the client ends the acquisition; then another one is granted. */
     private void isAnsweredLate(Late what) throws Exception {
-        Scene scene = new Scene(what, BackendDriver.LEASE_MILLIS);
+        Scene scene = new Scene(what, Demand.EXCLUSIVE, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_CLIENT)) {
             return;
         }
@@ -287,20 +317,22 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         final BackendDriver driver;
         final BackendDriver other = driver(second(), name);
         private final Late what;
+        private final Demand demand;
         private final long leaseMillis;
         private final List<FaultProxy> proxies = new ArrayList<>();
         private List<LateBytes> kept = List.of();
         private CompletableFuture<?> sent = new CompletableFuture<>();
         private @Nullable Grant grant;
 
-        Scene(Late what, long leaseMillis) throws Exception {
+        Scene(Late what, Demand demand, long leaseMillis) throws Exception {
             this.what = what;
+            this.demand = demand;
             this.leaseMillis = leaseMillis;
             for (FaultProxy proxy : fixture().proxies()) {
                 proxies.add(closing(proxy.another()));
             }
             own = closing(ContractContext.observed(fixture().newBackend(proxies)));
-            driver = BackendDriver.of(own, name, leaseMillis);
+            driver = BackendDriver.of(own, name, demand, leaseMillis);
             BackendDriver warmUp = BackendDriver.of(own, newName(), leaseMillis);
             Grant warm = eventually(warmUp::acquire);
             eventually(() -> release(own, warm));
@@ -428,7 +460,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         }
 
         private Grant next() {
-            BackendDriver next = BackendDriver.of(own, name);
+            BackendDriver next = BackendDriver.of(own, name, demand, BackendDriver.LEASE_MILLIS);
             closing(() -> eventually(() -> {
                 next.abandon();
                 return true;

@@ -66,6 +66,27 @@ final class Mutants {
                 Mutant.ofBackend("sequence suffix as token", BrokenBackends::tokenByArrival, "BackendTokens"),
                 Mutant.ofClient("new token on re-entry", BrokenClients::tokenOnReentry, "Reentry"),
                 Mutant.ofClient("same token on hand-off", BrokenClients::tokenOfServerOnly, "Fencing"),
+                // Shares and permits
+                Mutant.ofBackend(
+                        "reader admitted beside a writer", BrokenDemands::readersBesideWriters, "BackendShares"),
+                Mutant.ofBackend(
+                        "reader admitted beside a writer, seen by a user",
+                        BrokenDemands::readersBesideWriters,
+                        "ReadWriteLocks"),
+                Mutant.ofBackend("one reader at a time", BrokenDemands::oneReader, "BackendShares"),
+                Mutant.ofBackend(
+                        "first reader to leave releases all", BrokenDemands::firstReaderReleasesAll, "BackendShares"),
+                Mutant.ofBackend("one holder told of several", BrokenDemands::oneHolderTold, "BackendPermits"),
+                Mutant.ofBackend("limit ignored", BrokenDemands::noLimit, "BackendPermits"),
+                Mutant.ofBackend("limit ignored, seen by a user", BrokenDemands::noLimit, "Semaphores"),
+                Mutant.ofBackend("another limit not told", BrokenDemands::limitNotCompared, "BackendPermits"),
+                Mutant.ofBackend(
+                        "another limit not told, seen by a user", BrokenDemands::limitNotCompared, "Semaphores"),
+                Mutant.ofBackend("limit not changed", BrokenDemands::limitNotChanged, "BackendPermits"),
+                Mutant.ofBackend("permit freed twice", BrokenDemands::freedTwice, "BackendPermits"),
+                Mutant.ofBackend("permit freed twice, seen by a user", BrokenDemands::freedTwice, "Semaphores"),
+                Mutant.ofBackend("slot given twice", BrokenDemands::oneSlot, "BackendPermits"),
+                Mutant.ofBackend("slot given twice, seen by a user", BrokenDemands::oneSlot, "Semaphores"),
                 // Names
                 Mutant.ofBackend(
                         "prefix collision: name cut at a slash",

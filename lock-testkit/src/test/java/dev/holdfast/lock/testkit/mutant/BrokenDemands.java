@@ -1,0 +1,198 @@
+package dev.holdfast.lock.testkit.mutant;
+
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.memory.MemoryStore;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.fault.ForwardingBackend;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.UnaryOperator;
+
+/** Backends that get shares or permits wrong. */
+final class BrokenDemands {
+    private BrokenDemands() {}
+
+    static LockBackend readersBesideWriters(MemoryStore store, LockBackend backend) {
+        return asking(
+                backend,
+                id -> id.demand() instanceof Demand.Shared
+                        ? new AcquisitionId(id.name() + "~readers", id.owner(), id.demand())
+                        : id);
+    }
+
+    static LockBackend oneReader(MemoryStore store, LockBackend backend) {
+        return asking(
+                backend,
+                id -> id.demand() instanceof Demand.Shared ? new AcquisitionId(id.name(), id.owner()) : id);
+    }
+
+    static LockBackend noLimit(MemoryStore store, LockBackend backend) {
+        return asking(
+                backend,
+                id -> id.demand() instanceof Demand.Permits asked
+                        ? new AcquisitionId(
+                                id.name(), id.owner(), new Demand.Permits(asked.permits(), Demand.MOST_PERMITS))
+                        : id);
+    }
+
+    /** A client that knows another limit takes the store's, and says nothing. */
+    static LockBackend limitNotCompared(MemoryStore store, LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                AcquisitionId id = request.acquisition();
+                return super.tryAcquire(request).thenCompose(answer -> {
+                    if (answer instanceof AcquireResult.OtherLimit other
+                            && id.demand() instanceof Demand.Permits asked
+                            && asked.permits() <= other.limit()) {
+                        Demand stored = new Demand.Permits(asked.permits(), other.limit());
+                        return super.tryAcquire(with(request, new AcquisitionId(id.name(), id.owner(), stored)))
+                                .thenApply(again -> of(id, again));
+                    }
+                    return CompletableFuture.completedStage(answer);
+                });
+            }
+        };
+    }
+
+    static LockBackend limitNotChanged(MemoryStore store, LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+                return CompletableFuture.completedStage(to);
+            }
+        };
+    }
+
+    /** What is released a second time takes another holder's permits with it. */
+    static LockBackend freedTwice(MemoryStore store, LockBackend backend) {
+        Set<Grant> held = ConcurrentHashMap.newKeySet();
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).thenApply(answer -> {
+                    if (answer instanceof AcquireResult.Granted granted) {
+                        held.add(granted.grant());
+                    }
+                    return answer;
+                });
+            }
+
+            @Override
+            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+                if (!held.remove(grant)) {
+                    for (Grant other : held) {
+                        if (other.acquisition().name().equals(grant.acquisition().name()) && held.remove(other)) {
+                            return super.release(other, timeoutMillis);
+                        }
+                    }
+                }
+                return super.release(grant, timeoutMillis);
+            }
+        };
+    }
+
+    static LockBackend oneSlot(MemoryStore store, LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(request).thenApply(answer -> {
+                    if (answer instanceof AcquireResult.Granted granted
+                            && granted.grant().slot() > 1) {
+                        Grant grant = granted.grant();
+                        return new AcquireResult.Granted(new Grant(
+                                grant.acquisition(), grant.token(), grant.leaseMillis(), 1, grant.handle()));
+                    }
+                    return answer;
+                });
+            }
+        };
+    }
+
+    static LockBackend firstReaderReleasesAll(MemoryStore store, LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+                return super.release(grant, timeoutMillis).thenApply(result -> {
+                    if (grant.demand() instanceof Demand.Shared) {
+                        store.expire(grant.acquisition().name());
+                    }
+                    return result;
+                });
+            }
+        };
+    }
+
+    static LockBackend oneHolderTold(MemoryStore store, LockBackend backend) {
+        return new ForwardingBackend(backend) {
+            @Override
+            public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+                return super.holder(name, timeoutMillis)
+                        .thenApply(holder -> holder.stream().toList());
+            }
+        };
+    }
+
+    /** Asks the store for something else than it is asked for. */
+    private static LockBackend asking(LockBackend backend, UnaryOperator<AcquisitionId> change) {
+        return new ForwardingBackend(backend) {
+            private Grant onServer(Grant grant) {
+                AcquisitionId id = change.apply(grant.acquisition());
+                int slot = id.demand() instanceof Demand.Permits ? grant.slot() : 0;
+                return new Grant(id, grant.token(), grant.leaseMillis(), slot, grant.handle());
+            }
+
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                return super.tryAcquire(with(request, change.apply(request.acquisition())))
+                        .thenApply(answer -> of(request.acquisition(), answer));
+            }
+
+            @Override
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+                return super.abandon(change.apply(acquisition), timeoutMillis);
+            }
+
+            @Override
+            public CompletionStage<List<RenewResult>> renew(
+                    List<Grant> grants, long timeoutMillis) {
+                return super.renew(grants.stream().map(this::onServer).toList(), timeoutMillis);
+            }
+
+            @Override
+            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+                return super.release(onServer(grant), timeoutMillis);
+            }
+        };
+    }
+
+    private static AcquireRequest with(AcquireRequest request, AcquisitionId id) {
+        return new AcquireRequest(
+                id,
+                request.leaseMillis(),
+                request.waitMillis(),
+                request.fair(),
+                request.ticket(),
+                request.timeoutMillis(),
+                request.identity());
+    }
+
+    private static AcquireResult of(AcquisitionId id, AcquireResult answer) {
+        if (answer instanceof AcquireResult.Granted granted) {
+            Grant grant = granted.grant();
+            return new AcquireResult.Granted(
+                    new Grant(id, grant.token(), grant.leaseMillis(), grant.slot(), grant.handle()));
+        }
+        return answer;
+    }
+}
