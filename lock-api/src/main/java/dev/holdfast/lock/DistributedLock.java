@@ -8,7 +8,8 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A lock that excludes threads of all processes that use the same store and name.
+ * A lock that excludes threads of all processes that use the same store and name; one that is the read lock of a
+ * {@link DistributedReadWriteLock} excludes those who write.
  *
  * <p><b>Ownership.</b> There are two kinds of holds, and they exclude each other like any two holders:
  *

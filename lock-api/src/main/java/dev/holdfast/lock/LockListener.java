@@ -28,7 +28,8 @@ public interface LockListener {
      * @param name the lock's name
      * @param token the grant's fencing token
      * @param waited the time since the attempt began
-     * @param handedOff true if it came from another thread of this client without a round trip
+     * @param handedOff true if it came from another thread of this client, or is shared with other readers of it, without a
+     *     round trip
      */
     default void acquired(String name, long token, Duration waited, boolean handedOff) {}
 
@@ -51,7 +52,7 @@ public interface LockListener {
     default void released(String name, long token, Duration held) {}
 
     /**
-     * A lease was renewed.
+     * A lease was renewed; told once for all readers of this client who share a grant.
      *
      * @param name the lock's name
      * @param token the grant's fencing token
@@ -59,7 +60,8 @@ public interface LockListener {
     default void renewed(String name, long token) {}
 
     /**
-     * A renewal failed, or the store's session is in doubt; the lease is retried while it is valid.
+     * A renewal failed, or the store's session is in doubt; the lease is retried while it is valid. Told once for all readers of
+     * this client who share a grant.
      *
      * @param name the lock's name
      * @param token the grant's fencing token

@@ -117,8 +117,9 @@ final class LocalHolds implements Hold.Lock {
     void begin(HeldGrant granted, Waiter waiter) {
         admission.granted();
         give(granted, waiter, false);
-        for (Waiter next = entry.queue().head(); next != null && join(next); next = entry.queue().head()) {
-            continue;
+        Waiter next = entry.queue().head();
+        while (next != null && join(next)) { // they have come with the same terms
+            next = entry.queue().head();
         }
         engine.renewals().add(granted);
     }
