@@ -137,15 +137,19 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
             return new Result.Changed();
         }
         KeyValue present = found.get(0);
-        if (!present.getValue().equals(place.value())) {
+        if (!place.owns(present)) {
             place.saw(new KeyState(at, 0, 0, null));
             return new Result.Foreign(present, at);
         }
-        place.saw(new KeyState(
+        boolean news = place.saw(new KeyState(
                 at,
                 present.getCreateRevision(),
                 present.getModRevision(),
                 leases.byId(present.getLease()).orElse(null)));
+        int slot = EtcdValue.place(present).slot();
+        if (news && slot > 0) {
+            place.takeSlot(slot, true);
+        }
         return new Result.Changed();
     }
 

@@ -2,9 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.spi.Subscription;
 import io.etcd.jetcd.Watch;
-import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.WatchOption;
-import io.etcd.jetcd.watch.WatchEvent;
 import io.etcd.jetcd.watch.WatchResponse;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.RejectedExecutionException;
@@ -17,11 +15,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears of the deletion of one key that was there at a known revision R.
+ * Hears of deletions that make room for a waiter: of one key, or in a range of keys, that was read at a known revision R.
  *
  * <p>The watch starts "now": etcd serves a watch that starts at a revision already passed from a loop that runs every
  * 100 ms (mvcc's unsynced watchers), one that starts now at once. The server says at which revision W of its own it
- * began: it reports everything after W. If W ≤ R nothing can have been missed; otherwise the key is read once, after the
+ * began: it reports everything after W. If W ≤ R nothing can have been missed; otherwise it is read once, after the
  * watch has begun.
  *
  * <p>jetcd's watcher gives up on some errors ("no leader", compaction), resumes by itself on others, and may lose events
@@ -36,13 +34,6 @@ final class DeletionWatch implements Subscription {
     private static final long FIRST_PAUSE_MILLIS = 50;
     private static final long LONGEST_PAUSE_MILLIS = 2_000;
     private static final long READ_TIMEOUT_MILLIS = 3_000;
-    private static final WatchOption DELETIONS = WatchOption.builder()
-            .withNoPut(true)
-            .withCreateNotify(true)
-            .withRequireLeader(true)
-            .build();
-    private static final GetOption KEY_ONLY =
-            GetOption.builder().withKeysOnly(true).build();
 
     private final EtcdCalls calls;
     private final EtcdTicket ticket;
@@ -58,6 +49,11 @@ final class DeletionWatch implements Subscription {
         this.onDeleted = onDeleted;
     }
 
+    /** How to watch for deletions alone. */
+    static WatchOption.Builder deletions() {
+        return WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true);
+    }
+
     void open() {
         if (closed) {
             return;
@@ -65,8 +61,8 @@ final class DeletionWatch implements Subscription {
         int mine = generation.incrementAndGet();
         try {
             Watch.Watcher opened = calls.watch(
-                    ticket.before(),
-                    DELETIONS,
+                    ticket.watched(),
+                    ticket.watchOption(),
                     Watch.listener(
                             response -> heard(mine, response),
                             failure -> hop(() -> broken(mine, failure)),
@@ -85,9 +81,7 @@ final class DeletionWatch implements Subscription {
             return;
         }
         pauseMillis = FIRST_PAUSE_MILLIS;
-        boolean deleted =
-                response.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
-        if (deleted) {
+        if (ticket.isFreedBy(response)) {
             onDeleted.run();
         } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
             recheck(from);
@@ -95,23 +89,25 @@ final class DeletionWatch implements Subscription {
     }
 
     private void recheck(int from) {
-        calls.bounded(calls.get(ticket.before(), KEY_ONLY), READ_TIMEOUT_MILLIS).whenComplete((reply, failure) -> {
-            if (closed || from != generation.get()) {
-                return;
-            }
-            if (failure != null) {
-                broken(from, failure);
-            } else if (reply.getKvs().stream().noneMatch(key -> key.getCreateRevision() == ticket.created())) {
-                onDeleted.run();
-            }
-        });
+        calls.bounded(calls.get(ticket.watched(), ticket.readOption()), READ_TIMEOUT_MILLIS)
+                .whenComplete((reply, failure) -> {
+                    if (closed || from != generation.get()) {
+                        return;
+                    }
+                    if (failure != null) {
+                        broken(from, failure);
+                    } else if (ticket.isFreedBy(
+                            reply.getKvs(), reply.getHeader().getRevision())) {
+                        onDeleted.run();
+                    }
+                });
     }
 
     private void broken(int from, Throwable failure) {
         if (closed || !generation.compareAndSet(from, from + 1)) {
             return;
         }
-        LOG.debug("watch of {} broke, opening another one", ticket.before(), failure);
+        LOG.debug("watch of {} broke, opening another one", ticket.watched(), failure);
         replace(null);
         long pause = pauseMillis;
         pauseMillis = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);

@@ -1,9 +1,13 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -52,6 +56,10 @@ final class EtcdAcquisition {
     /** Unconditional deletions of the key that have no answer yet; {@link #GIVEN_BACK} once others may use the key. */
     private final AtomicInteger deletions = new AtomicInteger();
 
+    private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
+    private volatile int permitSlot;
+    private volatile boolean knewLine;
+
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile State state = State.CONTENDING;
     private volatile @Nullable Grant grant;
@@ -65,6 +73,9 @@ final class EtcdAcquisition {
         this.slot = slot;
         this.key = key;
         this.value = EtcdValue.of(acquisition.owner(), identity);
+        // A guess: right if this client alone has permits.
+        this.permitSlot =
+                acquisition.demand() instanceof Demand.Permits asked ? Math.min(slot.number() + 1, asked.limit()) : 0;
     }
 
     /** The place behind a grant, or null if the grant is not that place's owner's. */
@@ -94,9 +105,60 @@ final class EtcdAcquisition {
         return slot;
     }
 
-    /** What the key holds, unique to the acquisition. */
+    /** What the key is to hold: unique to the acquisition, and always the same but for the slot of permits. */
     ByteSequence value() {
-        return value;
+        if (!(acquisition.demand() instanceof Demand.Permits asked)) {
+            return value;
+        }
+        Grant present = grant;
+        int slot = present != null && present.token() == seen().created() ? present.slot() : permitSlot;
+        return EtcdValue.ofPermits(value, asked, slot);
+    }
+
+    /** Whether a key holds a value of this acquisition. */
+    boolean owns(KeyValue entry) {
+        return entry.getValue().startsWith(EtcdKeys.bytes(EtcdValue.start(acquisition.owner())));
+    }
+
+    /** What is true of the key's value on the server as long as it is this acquisition's. */
+    List<Cmp> ownership() {
+        if (!(acquisition.demand() instanceof Demand.Permits)) {
+            return List.of(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.value(value)));
+        }
+        ByteSequence start = EtcdKeys.bytes(EtcdValue.start(acquisition.owner()));
+        ByteSequence end = EtcdKeys.bytes(acquisition.owner() + "!"); // what follows the space
+        return List.of(
+                new Cmp(key, Cmp.Op.GREATER, CmpTarget.value(start)), new Cmp(key, Cmp.Op.LESS, CmpTarget.value(end)));
+    }
+
+    // ---- permits
+
+    /**
+     * Has the next write say that this slot is taken, unless they are granted.
+     *
+     * @param slot the slot; 0: none
+     * @param knew whether it was chosen by what is on the server, so that it may be kept though a lower one is free by now
+     */
+    void takeSlot(int slot, boolean knew) {
+        permitSlot = slot;
+        knewLine = knew;
+    }
+
+    boolean knewLine() {
+        return knewLine;
+    }
+
+    /** Whether these are the position and the slot of its grant. */
+    boolean isGranted(long created, int slot) {
+        Grant present = grant;
+        return present != null && present.token() == created && present.slot() == slot;
+    }
+
+    /** The ticket of a waiter for permits, which is one and the same and knows this line from now on, or a newer one. */
+    EtcdTicket inLine(EtcdKeys keys, PermitLine line) {
+        InLine ticket = inLine.updateAndGet(present -> present == null ? new InLine(this, keys, line) : present);
+        Objects.requireNonNull(ticket).knows(line);
+        return ticket;
     }
 
     // ---- where the key is

@@ -91,7 +91,7 @@ record EtcdAttempts(
             CompletableFuture<Void> fresh,
             Outcome outcome) {
         if (outcome instanceof Outcome.Held held) {
-            return granted(place, request, deadline, fresh, held.revision());
+            return granted(place, request, deadline, fresh, held);
         }
         if (place.isEnding() || outcome instanceof Outcome.Ended) {
             return CompletableFuture.failedFuture(ended());
@@ -99,14 +99,22 @@ record EtcdAttempts(
         if (outcome instanceof Outcome.Taken taken) {
             move(place, taken.present());
         }
-        if (!(outcome instanceof Outcome.Queued)) {
+        if (outcome instanceof Outcome.OtherLimit other) {
+            return leave(place, deadline).thenApply(gone -> new AcquireResult.OtherLimit(other.limit()));
+        }
+        if (!(outcome instanceof Outcome.Queued queued)) {
             place.called();
             return tryAcquire(place, request, deadline, true);
         }
-        EtcdTicket ticket = ((Outcome.Queued) outcome).ticket();
         if (request.waitMillis() == 0) {
             return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
+        if (queued.hasSlot()) {
+            place.takeSlot(0, false);
+            place.called();
+            return tryAcquire(place, request, deadline, true);
+        }
+        EtcdTicket ticket = queued.ticket();
         place.waiting();
         SharedLease lease = place.lease();
         if (lease != null) {
@@ -123,7 +131,7 @@ record EtcdAttempts(
         ByteSequence key = place.key();
         String name = place.acquisition().name();
         QueueSlots.Slot slot = slots.take(name);
-        place.move(slot, protocol.key(name, slot));
+        place.move(slot, protocol.key(place.acquisition(), slot));
         EtcdCalls.guarded(() -> calls.txn()
                         .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(present.getModRevision())))
                         .Then(Op.delete(key, DeleteOption.DEFAULT))
@@ -140,13 +148,13 @@ record EtcdAttempts(
             AcquireRequest request,
             Deadline deadline,
             CompletableFuture<Void> fresh,
-            long revision) {
+            Outcome.Held held) {
         if (fresh.isDone()) {
-            return CompletableFuture.completedFuture(grant(place, request, deadline, revision));
+            return CompletableFuture.completedFuture(grant(place, request, deadline, held));
         }
         boolean enough = certainMillis(place, request, deadline) >= request.leaseMillis() / 2;
         long patience = Math.min(deadline.leftMillis() / 2, enough ? 100 : Long.MAX_VALUE);
-        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, revision));
+        return calls.bounded(fresh, patience).handle((ok, failure) -> grant(place, request, deadline, held));
     }
 
     private static long certainMillis(EtcdAcquisition place, AcquireRequest request, Deadline deadline) {
@@ -155,13 +163,13 @@ record EtcdAttempts(
     }
 
     private static AcquireResult grant(
-            EtcdAcquisition place, AcquireRequest request, Deadline deadline, long revision) {
+            EtcdAcquisition place, AcquireRequest request, Deadline deadline, Outcome.Held held) {
         long certain = certainMillis(place, request, deadline);
         if (certain < 1) {
             throw new LockUnavailableException(
                     place.lease() + " could not be renewed in time; see whether the cluster has a leader");
         }
-        Grant grant = new Grant(request.acquisition(), revision, certain, place);
+        Grant grant = new Grant(request.acquisition(), held.revision(), certain, held.slot(), place);
         place.held(grant, request.leaseMillis());
         return new AcquireResult.Granted(grant);
     }

@@ -1,16 +1,21 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
 import io.etcd.jetcd.ByteSequence;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
 /**
  * Where things are in etcd:
  *
  * <pre>
  * prefix name                        the one key of a name in {@link EtcdMode#SINGLE_KEY}
- * prefix ~queue/ name / number       the keys of a name's acquisitions in {@link EtcdMode#QUEUE}
+ * prefix ~queue/ name / number       the keys of a name's acquisitions in {@link EtcdMode#QUEUE}, of a lock
+ * prefix ~queue/ name / p number     the same, of permits
+ * prefix ~queue/ name / r number     the same, of a share
+ * prefix ~queue/ name / ~limit-a     the limit of a name's permits, or ~limit-b
  * prefix ~gone/ owner /~ lease       tombstones
  * </pre>
  *
@@ -23,6 +28,12 @@ import java.nio.charset.StandardCharsets;
  */
 record EtcdKeys(String prefix) {
     private static final int LONGEST_PREFIX = 128;
+
+    /** What the endings of keys begin with, those of locks with a hexadecimal digit. */
+    static final String PERMITS = "p";
+
+    static final String SHARE = "r";
+    private static final String LIMIT = "~limit-";
 
     EtcdKeys {
         boolean valid = prefix.endsWith("/")
@@ -40,8 +51,33 @@ record EtcdKeys(String prefix) {
     }
 
     /** The key of one acquisition. */
-    ByteSequence place(String name, QueueSlots.Slot slot) {
-        return bytes(prefix + "~queue/" + LockName.percentEncoded(name) + "/" + slot);
+    ByteSequence place(AcquisitionId acquisition, QueueSlots.Slot slot) {
+        String kind = switch (acquisition.demand().kind()) {
+            case EXCLUSIVE -> "";
+            case SHARED -> SHARE;
+            case PERMITS -> PERMITS;
+        };
+        return bytes(prefix + "~queue/" + LockName.percentEncoded(acquisition.name()) + "/" + kind + slot);
+    }
+
+    /** The end, exclusive, of the keys of a name's acquisitions. */
+    ByteSequence queueEnd(String name) {
+        return queue(name).concat(bytes("~"));
+    }
+
+    /** The end, exclusive, of those of locks and permits, which come first. */
+    ByteSequence sharesStart(String name) {
+        return queue(name).concat(bytes(SHARE));
+    }
+
+    /** The two keys for the limit of a name's permits, of which one is there at most. */
+    List<ByteSequence> limits(String name) {
+        return List.of(queue(name).concat(bytes(LIMIT + "a")), queue(name).concat(bytes(LIMIT + "b")));
+    }
+
+    /** Whether a key's {@link #ending} is that of a limit. */
+    static boolean isLimit(String ending) {
+        return ending.startsWith(LIMIT);
     }
 
     /** The one key of a name in {@link EtcdMode#SINGLE_KEY}. */

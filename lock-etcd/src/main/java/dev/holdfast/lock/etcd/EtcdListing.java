@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.spi.LockName;
@@ -10,7 +9,6 @@ import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.options.GetOption;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -60,15 +58,12 @@ final class EtcdListing {
         return new LockListing(locks, reply.isMore() || byName.size() > limit);
     }
 
-    /** The oldest key is the holder's; for the others, their time is when they began to wait. */
+    /** Of those who wait, their time is when they began to. */
     private static ListedLock listed(String name, List<KeyValue> entries) {
-        entries.sort(Comparator.comparingLong(KeyValue::getCreateRevision));
-        List<HolderInfo> waiters = entries.stream()
-                .skip(1)
-                .limit(ListedLock.MOST_WAITERS)
-                .map(EtcdValue::holder)
-                .map(waiter -> new HolderInfo(waiter.who(), waiter.host(), waiter.pid(), waiter.since(), 0))
-                .toList();
-        return new ListedLock(name, Optional.of(EtcdValue.holder(entries.get(0))), waiters);
+        EtcdHolders line = new EtcdHolders(entries);
+        return new ListedLock(
+                name,
+                line.holders(),
+                line.waiters().stream().limit(ListedLock.MOST_WAITERS).toList());
     }
 }

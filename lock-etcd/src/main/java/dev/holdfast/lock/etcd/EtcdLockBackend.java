@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
@@ -17,6 +18,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -42,9 +44,12 @@ final class EtcdLockBackend implements LockBackend {
             .pollMinMillis(5_000)
             .pollMaxMillis(5_000)
             .listing(true)
+            .demands(EnumSet.allOf(Demand.Kind.class))
             .build();
-    private static final BackendInfo SINGLE_INFO =
-            QUEUE_INFO.toBuilder().fifo(false).build();
+    private static final BackendInfo SINGLE_INFO = QUEUE_INFO.toBuilder()
+            .fifo(false)
+            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
+            .build();
     private static final long LONGEST_CLOSE_MILLIS = 2_000;
     private static final long LATE_MILLIS = 3_000;
 
@@ -98,9 +103,9 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     private EtcdAcquisition newPlace(AcquireRequest request) {
-        String name = request.acquisition().name();
-        QueueSlots.Slot slot = slots.take(name);
-        return new EtcdAcquisition(request.acquisition(), slot, protocol.key(name, slot), request.identity());
+        QueueSlots.Slot slot = slots.take(request.acquisition().name());
+        return new EtcdAcquisition(
+                request.acquisition(), slot, protocol.key(request.acquisition(), slot), request.identity());
     }
 
     @Override
@@ -212,9 +217,18 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        var call = calls.get(protocol.holderKey(name), protocol.holderOption());
-        return translated(calls.bounded(call, timeoutMillis)
-                .thenApply(reply -> reply.getKvs().stream().findFirst().map(EtcdValue::holder)));
+        return translated(EtcdHolders.of(calls, protocol, name, 1, timeoutMillis)
+                .thenApply(holders -> holders.stream().findFirst()));
+    }
+
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return translated(EtcdHolders.of(calls, protocol, name, EtcdHolders.MOST, timeoutMillis));
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return translated(calls.bounded(protocol.changeLimit(calls, name, from, to), timeoutMillis));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.spi.AcquisitionId;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
@@ -11,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 interface EtcdProtocol {
 
     /** The key of an acquisition. */
-    ByteSequence key(String name, QueueSlots.Slot slot);
+    ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot);
 
     /** What an attempt reads beside its write, and by the same transaction. */
     List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write);
@@ -26,11 +27,11 @@ interface EtcdProtocol {
      */
     CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest);
 
-    /** The key or range whose first entry is the holder's. */
+    /** The key or range whose first entries are the holders'. */
     ByteSequence holderKey(String name);
 
-    /** How to read it. */
-    GetOption holderOption();
+    /** How to read the oldest of its entries. */
+    GetOption holderOption(String name, long most);
 
     /** What the keys of all names begin with whose encoded form begins so. */
     ByteSequence rangeOf(String encodedPrefix);
@@ -38,6 +39,9 @@ interface EtcdProtocol {
     /** The encoded name in a key that was found in such a range; empty for a key that is not of an acquisition. */
     Optional<String> nameOf(String key);
 
-    /** Whether waiters have keys of their own that must be kept. */
+    /** Whether waiters have keys of their own that must be kept; then there are shares and permits as well. */
     boolean queues();
+
+    /** See {@link dev.holdfast.lock.spi.LockBackend#changeLimit}. */
+    CompletableFuture<Integer> changeLimit(EtcdCalls calls, String name, int from, int to);
 }

@@ -2,26 +2,33 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.spi.Ticket;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.util.List;
 
-/**
- * A waiter's place. Two are equal if they wait for the same key of the same creation: one watch serves both.
- *
- * @param place whose it is
- * @param before the key whose deletion may make the lock free for it
- * @param created that key's create revision: one with another is not the one that is waited for
- * @param revision the store's revision at which that key was there
- */
-record EtcdTicket(EtcdAcquisition place, ByteSequence before, long created, long revision) implements Ticket {
-    @Override
-    public boolean equals(Object other) {
-        return other instanceof EtcdTicket that
-                && place == that.place
-                && created == that.created
-                && before.equals(that.before);
-    }
+/** A waiter's place, and what is to be watched and read to learn when there may be room for it. */
+sealed interface EtcdTicket extends Ticket permits BehindOne, InLine {
 
-    @Override
-    public int hashCode() {
-        return Long.hashCode(created);
-    }
+    /** Whose it is. */
+    EtcdAcquisition place();
+
+    /** The key to watch, or where the range of keys begins. */
+    ByteSequence watched();
+
+    /** How to watch it: for deletions. */
+    WatchOption watchOption();
+
+    /** How to read it. */
+    GetOption readOption();
+
+    /** The store's revision up to which everything is known. */
+    long revision();
+
+    /** Whether events that were heard make room, as far as is known. */
+    boolean isFreedBy(WatchResponse heard);
+
+    /** Whether a read of what is watched, at that revision of the store, says that there is room. */
+    boolean isFreedBy(List<KeyValue> read, long at);
 }

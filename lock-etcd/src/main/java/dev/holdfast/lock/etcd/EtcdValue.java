@@ -1,29 +1,84 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.DemandLine;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.OwnerId;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** What an acquisition's key holds: its owner, the time by the acquisition's own clock, and who it is. For people. */
+/**
+ * What an acquisition's key holds: its owner, the time by the acquisition's own clock, for permits how many, of which limit and
+ * in which slot (0: none), and who it is.
+ */
 final class EtcdValue {
+    private static final Pattern PERMITS = Pattern.compile("(\\d{1,7})/(\\d{1,7})/(\\d{1,7}) (.*)", Pattern.DOTALL);
 
     private EtcdValue() {}
 
     static ByteSequence of(OwnerId owner, Identity identity) {
-        return EtcdKeys.bytes(owner + " " + System.currentTimeMillis() + " " + identity.encoded());
+        return EtcdKeys.bytes(start(owner) + System.currentTimeMillis() + " " + identity.encoded());
+    }
+
+    /** The same with a slot; {@code value} is one that {@link #of} made. */
+    static ByteSequence ofPermits(ByteSequence value, Demand.Permits asked, int slot) {
+        String[] parts = value.toString(StandardCharsets.UTF_8).split(" ", 3);
+        return EtcdKeys.bytes(
+                parts[0] + " " + parts[1] + " " + asked.permits() + "/" + asked.limit() + "/" + slot + " " + parts[2]);
+    }
+
+    /** What the values of an acquisition begin with, and nobody else's. */
+    static String start(OwnerId owner) {
+        return owner + " ";
+    }
+
+    /** What a key asks for, and the slot that it has taken. Whatever is unknown asks for everything. */
+    static DemandLine.Place place(KeyValue entry) {
+        String ending = EtcdKeys.ending(entry.getKey()).toString(StandardCharsets.UTF_8);
+        if (ending.startsWith(EtcdKeys.SHARE)) {
+            return new DemandLine.Place(Demand.SHARED, 0);
+        }
+        String[] parts = parts(entry);
+        Matcher permits = PERMITS.matcher(parts.length == 3 ? parts[2] : "");
+        if (!ending.startsWith(EtcdKeys.PERMITS) || !permits.matches()) {
+            return new DemandLine.Place(Demand.EXCLUSIVE, 0);
+        }
+        Demand asked = new Demand.Permits(number(permits, 1), number(permits, 2));
+        return new DemandLine.Place(asked, number(permits, 3));
+    }
+
+    private static int number(Matcher matcher, int group) {
+        return Integer.parseInt(matcher.group(group));
+    }
+
+    private static String[] parts(KeyValue entry) {
+        return entry.getValue().toString(StandardCharsets.UTF_8).split(" ", 3);
     }
 
     /** Reads a key's value; whatever else is found there becomes the holder's {@code who}. */
     static HolderInfo holder(KeyValue entry) {
-        String text = entry.getValue().toString(StandardCharsets.UTF_8);
-        String[] parts = text.split(" ", 3);
+        return info(entry, entry.getCreateRevision(), place(entry));
+    }
+
+    /** The same of one that waits. */
+    static HolderInfo waiter(KeyValue entry) {
+        return info(entry, 0, new DemandLine.Place(place(entry).demand(), 0));
+    }
+
+    private static HolderInfo info(KeyValue entry, long token, DemandLine.Place place) {
+        String[] parts = parts(entry);
         boolean ours = parts.length == 3 && parts[1].matches("\\d{1,15}");
         Instant since = Instant.ofEpochMilli(ours ? Long.parseLong(parts[1]) : 0);
-        Identity identity = ours ? Identity.decode(parts[2]) : new Identity(text, "", 0);
-        return identity.holderInfo(entry.getCreateRevision(), since);
+        String who = ours ? parts[2] : entry.getValue().toString(StandardCharsets.UTF_8);
+        if (place.demand() instanceof Demand.Permits) {
+            who = who.substring(who.indexOf(' ') + 1);
+        }
+        Identity identity = ours ? Identity.decode(who) : new Identity(who, "", 0);
+        return identity.holderInfo(token, since, place.demand(), place.slot());
     }
 }

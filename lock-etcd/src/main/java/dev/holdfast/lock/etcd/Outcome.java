@@ -8,15 +8,29 @@ sealed interface Outcome {
      * The lock is held.
      *
      * @param revision the create revision of the key
+     * @param slot of permits, else 0
      */
-    record Held(long revision) implements Outcome {}
+    record Held(long revision, int slot) implements Outcome {}
 
     /**
      * Somebody else has it.
      *
      * @param ticket what to watch
+     * @param hasSlot whether the key says that it has a slot, which it is not to say while it waits
      */
-    record Queued(EtcdTicket ticket) implements Outcome {}
+    record Queued(EtcdTicket ticket, boolean hasSlot) implements Outcome {
+
+        Queued(EtcdTicket ticket) {
+            this(ticket, false);
+        }
+    }
+
+    /**
+     * The permits are of another limit.
+     *
+     * @param limit the stored one
+     */
+    record OtherLimit(int limit) implements Outcome {}
 
     /** The key is not as the attempt expected, which is known now: the attempt is to be repeated. */
     record Changed() implements Outcome {}

@@ -1,11 +1,12 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.DeleteResponse;
 import io.etcd.jetcd.op.Cmp;
-import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
@@ -15,8 +16,10 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock. A
- * create revision is unique and rises with every transaction, so it is also the fencing token.
+ * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock; so does
+ * a share with nothing but shares before it, and permits for which those before them leave room ({@link PermitLine}). A create
+ * revision is unique and rises with every transaction, so it is also the fencing token: what cannot be held at once has tokens in
+ * the order in which it is held. Of shares that wait for the same lock, one may learn of its turn after another with a higher token.
  *
  * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the one before it by the same transaction.
  * Writing again what is there keeps its create revision, so a repeated attempt changes no order; and a waiter whose key was
@@ -29,39 +32,46 @@ import java.util.concurrent.CompletableFuture;
  * bears, and then no other acquisition gets the key before that deletion has been answered.
  */
 final class QueueProtocol implements EtcdProtocol {
-    private static final GetOption HOLDER = GetOption.builder()
-            .isPrefix(true)
-            .withSortField(GetOption.SortTarget.CREATE)
-            .withSortOrder(GetOption.SortOrder.ASCEND)
-            .withLimit(1)
-            .build();
     private static final DeleteOption WITH_PREVIOUS =
             DeleteOption.builder().withPrevKV(true).build();
 
     private final EtcdKeys keys;
+    private final PermitLimits limits;
 
     QueueProtocol(EtcdKeys keys) {
         this.keys = keys;
+        this.limits = new PermitLimits(keys);
     }
 
     @Override
-    public ByteSequence key(String name, QueueSlots.Slot slot) {
-        return keys.place(name, slot);
+    public ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot) {
+        return keys.place(acquisition, slot);
     }
 
     @Override
     public List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write) {
-        return List.of(Op.get(keys.queue(place.acquisition().name()), upTo(write.created())));
+        String name = place.acquisition().name();
+        if (place.acquisition().demand() instanceof Demand.Permits asked) {
+            return List.of(limits.setIfNone(name, asked.limit()), Op.get(keys.queue(name), PermitLine.wholeQueue()));
+        }
+        GetOption ahead = isShare(place)
+                ? upTo(write.created(), keys.sharesStart(name), 1)
+                : upTo(write.created(), keys.queueEnd(name), 2);
+        return List.of(Op.get(keys.queue(name), ahead));
     }
 
-    /** The own key and the one before it: a new one is the newest, an older one has a known revision. */
-    private static GetOption upTo(long ownRevision) {
+    private static boolean isShare(EtcdAcquisition place) {
+        return place.acquisition().demand() instanceof Demand.Shared;
+    }
+
+    /** The last keys that are not behind the own one, which is the newest if it is new, and otherwise has a known revision. */
+    private static GetOption upTo(long ownRevision, ByteSequence end, long limit) {
         GetOption.Builder option = GetOption.builder()
-                .isPrefix(true)
+                .withRange(end)
                 .withKeysOnly(true)
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.DESCEND)
-                .withLimit(2);
+                .withLimit(limit);
         return ownRevision == 0
                 ? option.build()
                 : option.withMaxCreateRevision(ownRevision).build();
@@ -78,17 +88,35 @@ final class QueueProtocol implements EtcdProtocol {
         return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
-    private static Outcome queued(EtcdAcquisition place, ConditionalWrite.Result.Written written) {
-        List<KeyValue> last = written.reply().getGetResponses().get(0).getKvs();
-        if (last.size() == 1) {
-            return new Outcome.Held(written.created());
+    private Outcome queued(EtcdAcquisition place, ConditionalWrite.Result.Written written) {
+        List<KeyValue> read = written.reply().getGetResponses().get(0).getKvs();
+        long at = written.reply().getHeader().getRevision();
+        if (place.acquisition().demand() instanceof Demand.Permits) {
+            return permits(place, new PermitLine(read, at));
         }
-        KeyValue before = last.get(1);
-        return new Outcome.Queued(new EtcdTicket(
-                place,
-                before.getKey(),
-                before.getCreateRevision(),
-                written.reply().getHeader().getRevision()));
+        int own = isShare(place) ? 0 : 1;
+        if (read.size() <= own) {
+            return new Outcome.Held(written.created(), 0);
+        }
+        KeyValue before = read.get(own);
+        return new Outcome.Queued(new BehindOne(place, before.getKey(), before.getCreateRevision(), at));
+    }
+
+    private Outcome permits(EtcdAcquisition place, PermitLine line) {
+        PermitLine.Turn turn = line.turnOf(place);
+        if (turn instanceof PermitLine.Turn.OtherLimit other) {
+            return new Outcome.OtherLimit(other.limit());
+        }
+        if (turn instanceof PermitLine.Turn.None none) {
+            return new Outcome.Queued(place.inLine(keys, line), none.hasSlot());
+        }
+        if (turn instanceof PermitLine.Turn.Room room) {
+            if (room.hasSlot()) {
+                return new Outcome.Held(place.seen().created(), room.slot());
+            }
+            place.takeSlot(room.slot(), true);
+        }
+        return new Outcome.Changed();
     }
 
     @Override
@@ -110,9 +138,7 @@ final class QueueProtocol implements EtcdProtocol {
             EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
         ops.add(Op.delete(place.key(), WITH_PREVIOUS));
-        Txn conditional = calls.txn()
-                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value())))
-                .Then(ops.toArray(new Op[0]));
+        Txn conditional = calls.txn().If(place.ownership().toArray(new Cmp[0])).Then(ops.toArray(new Op[0]));
         return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
                 .commit()
                 .thenApply(
@@ -129,8 +155,13 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public GetOption holderOption() {
-        return HOLDER;
+    public GetOption holderOption(String name, long most) {
+        return GetOption.builder()
+                .withRange(keys.queueEnd(name))
+                .withSortField(GetOption.SortTarget.CREATE)
+                .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withLimit(most)
+                .build();
     }
 
     @Override
@@ -141,6 +172,9 @@ final class QueueProtocol implements EtcdProtocol {
     @Override
     public Optional<String> nameOf(String key) {
         int end = key.lastIndexOf('/');
+        if (EtcdKeys.isLimit(key.substring(end + 1))) {
+            return Optional.empty();
+        }
         int start = key.lastIndexOf('/', end - 1);
         return start < 0 ? Optional.empty() : Optional.of(key.substring(start + 1, end));
     }
@@ -148,5 +182,10 @@ final class QueueProtocol implements EtcdProtocol {
     @Override
     public boolean queues() {
         return true;
+    }
+
+    @Override
+    public CompletableFuture<Integer> changeLimit(EtcdCalls calls, String name, int from, int to) {
+        return limits.change(calls, name, from, to);
     }
 }

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.spi.AcquisitionId;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -26,8 +28,8 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public ByteSequence key(String name, QueueSlots.Slot slot) {
-        return keys.single(name);
+    public ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot) {
+        return keys.single(acquisition.name());
     }
 
     @Override
@@ -38,11 +40,11 @@ final class SingleKeyProtocol implements EtcdProtocol {
     @Override
     public Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result) {
         if (result instanceof ConditionalWrite.Result.Written written) {
-            return new Outcome.Held(written.created());
+            return new Outcome.Held(written.created(), 0);
         }
         if (result instanceof ConditionalWrite.Result.Foreign foreign) {
             long created = foreign.present().getCreateRevision();
-            return new Outcome.Queued(new EtcdTicket(place, place.key(), created, foreign.at()));
+            return new Outcome.Queued(new BehindOne(place, place.key(), created, foreign.at()));
         }
         return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
@@ -65,7 +67,7 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public GetOption holderOption() {
+    public GetOption holderOption(String name, long most) {
         return GetOption.DEFAULT;
     }
 
@@ -87,5 +89,11 @@ final class SingleKeyProtocol implements EtcdProtocol {
     @Override
     public boolean queues() {
         return false;
+    }
+
+    @Override
+    public CompletableFuture<Integer> changeLimit(EtcdCalls calls, String name, int from, int to) {
+        return CompletableFuture.failedFuture(
+                new LockConfigurationException("a single key has no permits; use the mode queue"));
     }
 }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * How a waiter polls: it reads its own key and the one before it, which costs no write and no entry in the Raft log. While
+ * How a waiter polls: it reads its own key and what it waits for, which costs no write and no entry in the Raft log. While
  * both are as they were, nothing has changed for it, and its watch goes on. The read may be stale; that makes it look
  * later, never earlier, since only an attempt's write can grant the lock.
  */
@@ -20,13 +20,14 @@ record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
     CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
         EtcdAcquisition place = ticket.place();
         Op own = Op.get(place.key(), KEY_ONLY);
-        Op before = Op.get(ticket.before(), KEY_ONLY);
+        Op before = Op.get(ticket.watched(), ticket.readOption());
         return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {
             calls.seen(reply);
             List<GetResponse> read = reply.getGetResponses();
             boolean waits =
                     !protocol.queues() || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, place.seen()));
-            return waits && read.get(1).getKvs().stream().anyMatch(key -> key.getCreateRevision() == ticket.created());
+            return waits
+                    && !ticket.isFreedBy(read.get(1).getKvs(), reply.getHeader().getRevision());
         });
     }
 

@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.Capability;
@@ -175,6 +176,11 @@ final class EtcdFixture implements LockFixture {
         return EnumSet.allOf(Capability.class);
     }
 
+    @Override
+    public Set<Demand.Kind> demands() {
+        return mode == EtcdMode.QUEUE ? EnumSet.allOf(Demand.Kind.class) : EnumSet.of(Demand.Kind.EXCLUSIVE);
+    }
+
     /** As an administrator who deletes the holder's key. */
     @Override
     public void expire(String name) throws Exception {
@@ -207,13 +213,17 @@ final class EtcdFixture implements LockFixture {
 
     List<KeyValue> find(String name, long limit) throws Exception {
         ByteSequence key = mode == EtcdMode.QUEUE ? keys.queue(name) : keys.single(name);
-        GetOption option = GetOption.builder()
-                .isPrefix(mode == EtcdMode.QUEUE)
+        GetOption.Builder option = GetOption.builder()
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.ASCEND)
-                .withLimit(limit)
-                .build();
-        return admin.getKVClient().get(key, option).get(1, TimeUnit.MINUTES).getKvs();
+                .withLimit(limit);
+        if (mode == EtcdMode.QUEUE) {
+            option.withRange(keys.queueEnd(name)); // without the limit of permits, which stays
+        }
+        return admin.getKVClient()
+                .get(key, option.build())
+                .get(1, TimeUnit.MINUTES)
+                .getKvs();
     }
 
     /** All keys below the prefix, tombstones among them. */

@@ -3,7 +3,10 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
+import io.etcd.jetcd.ByteSequence;
 import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -16,6 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Different pairs of prefix and name never meet, whatever their modes. */
 final class EtcdKeysTest {
     private static final String ALPHABET = "ab/%-.~ \u00e4!";
+    private static final List<Demand> DEMANDS = List.of(Demand.EXCLUSIVE, Demand.SHARED, new Demand.Permits(1, 3));
     private static final int ROUNDS = 4_000;
 
     private record Lock(String prefix, String name) {}
@@ -46,7 +50,10 @@ final class EtcdKeysTest {
                     .isIn(null, lock);
             assertThat(singles.put(keys.single(lock.name()).toString(StandardCharsets.UTF_8), lock))
                     .isIn(null, lock);
-            places.put(keys.place(lock.name(), slots.take(lock.name())).toString(StandardCharsets.UTF_8), lock);
+            for (Demand demand : DEMANDS) {
+                places.put(place(keys, slots, lock.name(), demand).toString(StandardCharsets.UTF_8), lock);
+            }
+            keys.limits(lock.name()).forEach(limit -> places.put(limit.toString(StandardCharsets.UTF_8), lock));
             tombstones.add(keys.tombstone(OwnerId.random(), i).toString(StandardCharsets.UTF_8));
         }
         Map<String, Lock> all = new HashMap<>(places);
@@ -67,6 +74,27 @@ final class EtcdKeysTest {
         }
     }
 
+    /** The mutex sees all places and not the limit, a share sees what is not a share, whatever the number of the key. */
+    @Test
+    void ranges_ofAName_haveThePlacesThatTheyAreFor() {
+        QueueSlots slots = new QueueSlots();
+        EtcdKeys keys = new EtcdKeys("b/");
+        String end = keys.queueEnd("a").toString(StandardCharsets.UTF_8);
+        String shares = keys.sharesStart("a").toString(StandardCharsets.UTF_8);
+        for (int i = 0; i < ROUNDS; i++) {
+            assertThat(place(keys, slots, "a", Demand.EXCLUSIVE).toString()).isLessThan(shares);
+            assertThat(place(keys, slots, "a", new Demand.Permits(1, 2)).toString())
+                    .isLessThan(shares);
+            assertThat(place(keys, slots, "a", Demand.SHARED).toString()).isBetween(shares, end);
+        }
+        assertThat(keys.limits("a"))
+                .allSatisfy(limit -> assertThat(limit.toString()).isGreaterThan(end));
+    }
+
+    private static ByteSequence place(EtcdKeys keys, QueueSlots slots, String name, Demand demand) {
+        return keys.place(new AcquisitionId(name, OwnerId.random(), demand), slots.take(name));
+    }
+
     /** Whatever may be a range that has the key in it. */
     private static java.util.stream.Stream<String> rangesOf(String key) {
         return java.util.stream.IntStream.rangeClosed(1, key.length()).mapToObj(end -> key.substring(0, end));
@@ -76,12 +104,12 @@ final class EtcdKeysTest {
     void ending_isTheSameInEveryNamespace_andTellsKeysApart() {
         QueueSlots slots = new QueueSlots();
         EtcdKeys keys = new EtcdKeys("b/");
-        var key = keys.place("a", slots.take("a"));
+        var key = place(keys, slots, "a", Demand.EXCLUSIVE);
         var inNamespace = EtcdKeys.bytes("some/where/b/").concat(key);
 
         assertThat(EtcdKeys.ending(inNamespace)).isEqualTo(EtcdKeys.ending(key));
-        assertThat(EtcdKeys.ending(keys.place("a", slots.take("a")))).isNotEqualTo(EtcdKeys.ending(key));
-        assertThat(EtcdKeys.ending(keys.place("b/a", slots.take("b/a")))).isNotEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(place(keys, slots, "a", Demand.EXCLUSIVE))).isNotEqualTo(EtcdKeys.ending(key));
+        assertThat(EtcdKeys.ending(place(keys, slots, "b/a", Demand.EXCLUSIVE))).isNotEqualTo(EtcdKeys.ending(key));
         assertThat(EtcdKeys.ending(keys.tombstone(OwnerId.random(), 0xab)))
                 .isNotEqualTo(EtcdKeys.ending(keys.single("ab")));
     }

@@ -7,6 +7,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
@@ -105,12 +106,26 @@ final class EtcdReplayTest {
     @ParameterizedTest
     @EnumSource(EtcdMode.class)
     void anyTransaction_sentAgainLater_changesNothing(EtcdMode mode) throws Exception {
+        changesNothing(mode, Demand.EXCLUSIVE);
+    }
+
+    @Test
+    void anyTransactionOfAShare_sentAgainLater_changesNothing() throws Exception {
+        changesNothing(EtcdMode.QUEUE, Demand.SHARED);
+    }
+
+    @Test
+    void anyTransactionOfPermits_sentAgainLater_changesNothing() throws Exception {
+        changesNothing(EtcdMode.QUEUE, new Demand.Permits(2, 3));
+    }
+
+    private void changesNothing(EtcdMode mode, Demand demand) throws Exception {
         String name = "replayed-" + NAMES.incrementAndGet();
         Recorder recorder = new Recorder();
         try (LockBackend others = recorded(new Recorder(), mode);
                 LockBackend ours = recorded(recorder, mode)) {
             Grant held = acquire(others, name, LEASE);
-            BackendDriver waiter = BackendDriver.of(ours, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(ours, name, demand, LEASE);
             waiter.queueUp();
             Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();
@@ -140,6 +155,27 @@ final class EtcdReplayTest {
                     .isEqualTo(Objects.requireNonNull(place.lease()).id());
             assertThat(renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
             release(ours, grant);
+        }
+    }
+
+    /** Changed to another limit and back, while the first change is still on its way once more. */
+    @Test
+    void changeOfTheLimit_sentAgainLater_changesNothing() throws Exception {
+        String name = "replayed-" + NAMES.incrementAndGet();
+        Recorder recorder = new Recorder();
+        try (LockBackend others = recorded(new Recorder(), EtcdMode.QUEUE);
+                LockBackend ours = recorded(recorder, EtcdMode.QUEUE)) {
+            release(
+                    others,
+                    BackendDriver.of(others, name, new Demand.Permits(1, 3), LEASE)
+                            .acquire());
+            assertThat(BackendDriver.changeLimit(ours, name, 3, 5)).isEqualTo(5);
+            replayed(recorder);
+            assertThat(BackendDriver.changeLimit(others, name, 5, 3)).isEqualTo(3);
+
+            replayed(recorder);
+
+            BackendDriver.of(others, name, new Demand.Permits(3, 3), LEASE).acquire();
         }
     }
 

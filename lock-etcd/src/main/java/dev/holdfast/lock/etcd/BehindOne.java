@@ -1,0 +1,61 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchEvent;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.util.List;
+
+/**
+ * The place of a waiter for which one key ahead decides: of a lock, the one before it; of a share, the last lock or permit ahead.
+ * Two are equal if they wait for the same key of the same creation: one watch serves both.
+ *
+ * @param place whose it is
+ * @param before the key whose deletion may make the lock free for it
+ * @param created that key's create revision: one with another is not the one that is waited for
+ * @param revision the store's revision at which that key was there
+ */
+record BehindOne(EtcdAcquisition place, ByteSequence before, long created, long revision) implements EtcdTicket {
+    private static final GetOption KEY_ONLY =
+            GetOption.builder().withKeysOnly(true).build();
+
+    @Override
+    public ByteSequence watched() {
+        return before;
+    }
+
+    @Override
+    public WatchOption watchOption() {
+        return DeletionWatch.deletions().build();
+    }
+
+    @Override
+    public GetOption readOption() {
+        return KEY_ONLY;
+    }
+
+    @Override
+    public boolean isFreedBy(WatchResponse heard) {
+        return heard.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
+    }
+
+    @Override
+    public boolean isFreedBy(List<KeyValue> read, long at) {
+        return read.stream().noneMatch(key -> key.getCreateRevision() == created);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof BehindOne that
+                && place == that.place
+                && created == that.created
+                && before.equals(that.before);
+    }
+
+    @Override
+    public int hashCode() {
+        return Long.hashCode(created);
+    }
+}

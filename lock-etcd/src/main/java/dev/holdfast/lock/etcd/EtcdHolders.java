@@ -1,0 +1,49 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.DemandLine;
+import io.etcd.jetcd.KeyValue;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+
+/** Tells the keys of a name, or the oldest of them, that hold from those that wait. Immutable. */
+final class EtcdHolders {
+    /** So many that an answer stays below gRPC's limit of 4 MB. */
+    static final int MOST = 5_000;
+
+    private final List<KeyValue> keys;
+    private final DemandLine line;
+
+    EtcdHolders(List<KeyValue> keys) {
+        this.keys = keys.stream()
+                .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
+                .toList();
+        this.line = new DemandLine(this.keys.stream().map(EtcdValue::place).toList());
+    }
+
+    /** Asks for the holders among the oldest keys of a name, the lowest token first. */
+    static CompletableFuture<List<HolderInfo>> of(
+            EtcdCalls calls, EtcdProtocol protocol, String name, int most, long timeoutMillis) {
+        var call = calls.get(protocol.holderKey(name), protocol.holderOption(name, most));
+        return calls.bounded(call, timeoutMillis).thenApply(reply -> new EtcdHolders(reply.getKvs()).holders());
+    }
+
+    List<HolderInfo> holders() {
+        return those(line::isHeld, EtcdValue::holder);
+    }
+
+    List<HolderInfo> waiters() {
+        return those(index -> !line.isHeld(index), EtcdValue::waiter);
+    }
+
+    private List<HolderInfo> those(IntPredicate which, Function<KeyValue, HolderInfo> info) {
+        return IntStream.range(0, keys.size())
+                .filter(which)
+                .mapToObj(index -> info.apply(keys.get(index)))
+                .toList();
+    }
+}

@@ -1,0 +1,127 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchEvent;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * The place of a waiter for permits, for which all that is ahead decides. It watches all keys of the name for deletions, by one
+ * watch, and adds up by itself for whom they make room; so a release calls those alone who have room then. A changed
+ * limit calls all: its key is deleted, and written by its other name. Equal if it is the same acquisition's. Thread-safe.
+ */
+final class InLine implements EtcdTicket {
+    private final EtcdAcquisition place;
+    private final ByteSequence start;
+    private final GetOption readOption;
+    private final WatchOption watchOption;
+    private final ReentrantLock mutex = new ReentrantLock();
+    /** Deletions that a read which is on its way may not know of yet. */
+    private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
+
+    private PermitLine line;
+
+    InLine(EtcdAcquisition place, EtcdKeys keys, PermitLine line) {
+        String name = place.acquisition().name();
+        this.place = place;
+        this.start = keys.queue(name);
+        this.readOption = PermitLine.wholeQueue();
+        this.watchOption = DeletionWatch.deletions().isPrefix(true).build();
+        this.line = line;
+    }
+
+    @Override
+    public EtcdAcquisition place() {
+        return place;
+    }
+
+    @Override
+    public ByteSequence watched() {
+        return start;
+    }
+
+    @Override
+    public WatchOption watchOption() {
+        return watchOption;
+    }
+
+    @Override
+    public GetOption readOption() {
+        return readOption;
+    }
+
+    @Override
+    public long revision() {
+        mutex.lock();
+        try {
+            return line.revision();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public boolean isFreedBy(WatchResponse heard) {
+        boolean limitChanged = false;
+        mutex.lock();
+        try {
+            for (WatchEvent event : heard.getEvents()) {
+                KeyValue key = event.getKeyValue();
+                if (event.getEventType() == WatchEvent.EventType.DELETE && key.getModRevision() > line.revision()) {
+                    limitChanged |= PermitLine.isLimit(key);
+                    deletedAt.put(key.getKey(), key.getModRevision());
+                    line = line.without(key.getKey());
+                }
+            }
+            return limitChanged || !heard.getEvents().isEmpty() && isFree();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public boolean isFreedBy(List<KeyValue> read, long at) {
+        return knows(new PermitLine(read, at));
+    }
+
+    /** Takes a newer look at the line; returns whether there is room in it, or anything else to ask about. */
+    boolean knows(PermitLine newer) {
+        mutex.lock();
+        try {
+            if (newer.revision() >= line.revision()) {
+                deletedAt.values().removeIf(at -> at <= newer.revision());
+                line = newer;
+                for (ByteSequence key : List.copyOf(deletedAt.keySet())) {
+                    line = line.without(key);
+                }
+            }
+            return isFree();
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private boolean isFree() {
+        PermitLine.Turn turn = line.turnOf(place);
+        if (turn instanceof PermitLine.Turn.Room room) {
+            place.takeSlot(room.slot(), true);
+        }
+        return !(turn instanceof PermitLine.Turn.None);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof InLine that && place == that.place;
+    }
+
+    @Override
+    public int hashCode() {
+        return System.identityHashCode(place);
+    }
+}
