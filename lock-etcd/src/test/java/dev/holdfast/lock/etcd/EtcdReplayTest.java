@@ -23,6 +23,7 @@ import io.grpc.ClientInterceptor;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
 import io.grpc.MethodDescriptor;
 import io.grpc.stub.ClientCalls;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -99,6 +100,18 @@ final class EtcdReplayTest {
         return before;
     }
 
+    /** The first key of a name after that. */
+    private KeyValue replayed(String name, EtcdMode mode, Recorder recorder) throws Exception {
+        String start = (mode == EtcdMode.QUEUE
+                        ? fixture.keys().queue(name)
+                        : fixture.keys().single(name))
+                .toString(StandardCharsets.UTF_8);
+        return replayed(recorder).stream()
+                .filter(key -> key.getKey().toString(StandardCharsets.UTF_8).startsWith(start))
+                .findFirst()
+                .orElseThrow();
+    }
+
     private static String text(KeyValue entry) {
         return entry.getKey() + " " + entry.getModRevision() + " " + entry.getLease();
     }
@@ -142,14 +155,14 @@ final class EtcdReplayTest {
             Grant grant = waiter.acquireQueued();
             subscription.close();
 
-            KeyValue granted = replayed(recorder).get(0);
+            KeyValue granted = replayed(name, mode, recorder);
             assertThat(granted.getCreateRevision()).isEqualTo(grant.token());
             EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
             assertThat(granted.getLease())
                     .isEqualTo(Objects.requireNonNull(place.lease()).id());
             Objects.requireNonNull(place.lease()).condemn();
             assertThat(renew(ours, grant)).isInstanceOf(RenewResult.Renewed.class);
-            KeyValue moved = replayed(recorder).get(0);
+            KeyValue moved = replayed(name, mode, recorder);
             assertThat(moved.getLease()).as("moved to another lease").isNotEqualTo(granted.getLease());
             assertThat(moved.getLease())
                     .isEqualTo(Objects.requireNonNull(place.lease()).id());
