@@ -16,6 +16,9 @@ import org.apache.zookeeper.data.ACL;
  */
 final class LockTree {
 
+    /** The child with the limit of permits. */
+    static final String LIMIT = "limit";
+
     private static final byte[] NOTHING = new byte[0];
 
     private final String base;
@@ -60,6 +63,11 @@ final class LockTree {
     /** Where a child of the base is, whose name is encoded already. */
     String child(String encodedName) {
         return base + "/" + encodedName;
+    }
+
+    /** Where the limit of a name's permits is, in the node of the name, which stays therefore. */
+    String limit(String lockName) {
+        return parent(lockName) + "/" + LIMIT;
     }
 
     String parent(String lockName) {

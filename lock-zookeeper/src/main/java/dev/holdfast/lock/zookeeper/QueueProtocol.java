@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
@@ -31,7 +32,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>First attempt.</b> The creation of the node and the listing of its parent are sent back to back; the listing is
  * answered after the creation has been carried out. The lowest of our nodes holds the lock. Where this session was the last
- * holder, the creation alone may tell ({@link LowestNodeProof}). The token is the czxid, the
+ * holder, the creation alone may tell ({@link LowestNodeProof}). A share is granted if nothing but shares is before it, permits
+ * if those before them leave room ({@link PermitLine}). The token is the czxid, the
  * zxid of the creation: it rises with every write of the ensemble, across elections and whatever happens to the container
  * and its sequence. Nodes are created in the order of their sequence, so grants are in the order of their tokens.
  *
@@ -47,8 +49,10 @@ import org.jspecify.annotations.Nullable;
 final class QueueProtocol {
 
     private static final int ROUNDS = 4;
+    private static final int SLOT_ROUNDS = 50;
 
     private final LockTree tree;
+    private final PermitLimits limits;
     private final Sessions sessions;
     private final NodeRemover removals;
     private final Timer timer;
@@ -64,6 +68,7 @@ final class QueueProtocol {
             Map<OwnerId, ZooKeeperAcquisition> nodes,
             Consumer<ZooKeeperAcquisition> listen) {
         this.tree = tree;
+        this.limits = new PermitLimits(tree);
         this.sessions = sessions;
         this.removals = removals;
         this.timer = timer;
@@ -112,12 +117,12 @@ final class QueueProtocol {
         String parent = tree.parent(node.name());
         byte[] identity = run.request.identity().encoded().getBytes(StandardCharsets.UTF_8);
         CompletableFuture<Session.Created> created = session.create(
-                parent + "/" + SequentialNode.prefix(node.acquisition().owner()),
+                parent + "/" + SequentialNode.prefix(node.acquisition()),
                 identity,
                 tree.acl(),
                 CreateMode.EPHEMERAL_SEQUENTIAL);
-        @Nullable CompletableFuture<List<String>> listed =
-                session.successions().isLikely(node.name()) ? null : session.children(parent);
+        boolean omitted = !isPermits(node) && session.successions().isLikely(node.name());
+        @Nullable CompletableFuture<List<String>> listed = omitted ? null : children(run);
         CompletableFuture<AcquireResult> result = new CompletableFuture<>();
         Futures.listen(created, (child, failure) -> {
             if (failure == null) {
@@ -145,9 +150,24 @@ final class QueueProtocol {
         if (listed != null) {
             return listed.thenCompose(children -> decide(run, place, children, run.session.certainMillis()));
         }
-        return run.session.successions().proves(run.node.name(), place)
-                ? granted(run, place, run.session.certainMillis())
-                : list(run, place);
+        if (!run.session.successions().proves(run.node.name(), place)) {
+            return list(run, place);
+        }
+        run.node.lowest = true;
+        return granted(run, place, run.session.certainMillis());
+    }
+
+    private static boolean isPermits(ZooKeeperAcquisition node) {
+        return node.acquisition().demand() instanceof Demand.Permits;
+    }
+
+    /** Lists the queue, and asks for the limit of permits in the same trip. */
+    private CompletableFuture<List<String>> children(Run run) {
+        CompletableFuture<List<String>> children = run.session.children(tree.parent(run.node.name()));
+        if (isPermits(run.node)) {
+            run.node.limit = limits.read(run.session, run.node.name());
+        }
+        return children;
     }
 
     /**
@@ -177,7 +197,8 @@ final class QueueProtocol {
     private static CompletableFuture<List<Place>> ofThisSession(Run run, String parent, List<String> children) {
         String prefix = SequentialNode.prefix(run.node.acquisition().owner());
         List<CompletableFuture<Place>> looks = children.stream()
-                .filter(child -> child.startsWith(prefix))
+                .filter(child ->
+                        child.startsWith(prefix) && SequentialNode.parse(child).isPresent())
                 .map(child -> parent + "/" + child)
                 .map(path -> run.session
                         .exists(path)
@@ -199,11 +220,10 @@ final class QueueProtocol {
         long certain = session.certainMillis();
         long age = session.acknowledgedAgeMillis();
         if (age <= certain / 4) {
-            return session.children(tree.parent(run.node.name()))
-                    .thenCompose(children -> decide(run, place, children, certain - age));
+            return children(run).thenCompose(children -> decide(run, place, children, certain - age));
         }
         CompletableFuture<Integer> confirmed = session.confirm(List.of(place.path()));
-        return session.children(tree.parent(run.node.name()))
+        return children(run)
                 .thenCombine(confirmed, (children, count) -> count == 0 ? List.<String>of() : children)
                 .thenCompose(children -> decide(run, place, children, certain));
     }
@@ -243,14 +263,14 @@ final class QueueProtocol {
     private CompletableFuture<AcquireResult> decide(Run run, Place place, List<String> children, long certainMillis) {
         List<SequentialNode> sorted = SequentialNode.of(children);
         if (SequentialNode.isOrdered(sorted)) {
-            return decideSorted(run, place, sorted, certainMillis);
+            return decideSorted(run, place, sorted, children, certainMillis);
         }
         return byCreation(run.session, tree.parent(run.node.name()), sorted)
-                .thenCompose(exact -> decideSorted(run, place, exact, certainMillis));
+                .thenCompose(exact -> decideSorted(run, place, exact, children, certainMillis));
     }
 
     private CompletableFuture<AcquireResult> decideSorted(
-            Run run, Place place, List<SequentialNode> queue, long certainMillis) {
+            Run run, Place place, List<SequentialNode> queue, List<String> children, long certainMillis) {
         int index = 0;
         while (index < queue.size() && !queue.get(index).name().equals(place.child())) {
             index++;
@@ -258,16 +278,22 @@ final class QueueProtocol {
         if (index == queue.size()) {
             return deleted(run);
         }
-        if (index == 0) {
+        if (isPermits(run.node)) {
+            return permits(run, place, new PermitLine(queue, children), index, certainMillis);
+        }
+        List<SequentialNode> inTheWay =
+                inTheWay(queue.subList(0, index), run.node.acquisition().demand());
+        if (inTheWay.isEmpty()) {
+            run.node.lowest = index == 0;
             return granted(run, place, certainMillis);
         }
         if (run.request.waitMillis() == 0) {
             return leaveNothing(run);
         }
-        String before =
-                tree.parent(run.node.name()) + "/" + queue.get(index - 1).name();
+        int last = inTheWay.size() - 1;
+        String before = tree.parent(run.node.name()) + "/" + inTheWay.get(last).name();
         Predecessor known = run.node.predecessor;
-        Predecessor found = new Predecessor(before, index == 1);
+        Predecessor found = new Predecessor(before, last == 0);
         if (!found.equals(known)) {
             run.node.predecessor = found;
             if (run.node.onMaybeFree != null) {
@@ -275,6 +301,74 @@ final class QueueProtocol {
             }
         }
         return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, run.node));
+    }
+
+    /** Of those ahead, whom a lock or a share has to wait for. */
+    private static List<SequentialNode> inTheWay(List<SequentialNode> ahead, Demand demand) {
+        return demand instanceof Demand.Shared
+                ? ahead.stream()
+                        .filter(node -> !(node.demand() instanceof Demand.Shared))
+                        .toList()
+                : ahead;
+    }
+
+    /**
+     * Permits, for which all that is ahead decides, and which take a slot once there is room; that is not undone by anybody
+     * who comes later. The listing behind the creation of the slot's node tells whether another one took the same slot before.
+     */
+    private CompletableFuture<AcquireResult> permits(
+            Run run, Place place, PermitLine line, int index, long certainMillis) {
+        Demand.Permits asked = (Demand.Permits) run.node.acquisition().demand();
+        return run.node.limit.thenCompose(stored -> {
+            if (stored == 0) {
+                Run next = afterRound(run);
+                return limits.create(run.session, run.node.name(), asked.limit())
+                        .thenCompose(nothing -> list(next, place));
+            }
+            if (stored != asked.limit()) {
+                return leaveNothing(run).thenApply(busy -> new AcquireResult.OtherLimit(stored));
+            }
+            if (!line.demands().hasRoom(index)) {
+                return run.request.waitMillis() == 0
+                        ? leaveNothing(run)
+                        : CompletableFuture.completedFuture(new AcquireResult.Busy(-1, run.node));
+            }
+            int slot = line.slotOf(index);
+            if (slot > 0) {
+                run.node.slot = slot;
+                return granted(run, place, certainMillis);
+            }
+            return takeSlot(afterRound(run), place, line.demands().slotFor(index));
+        });
+    }
+
+    private Run afterRound(Run run) {
+        if (run.round >= SLOT_ROUNDS) {
+            throw new LockUnavailableException(
+                    "others took its slots at " + tree.parent(run.node.name()) + " " + SLOT_ROUNDS + " times in a row");
+        }
+        return run.next();
+    }
+
+    private CompletableFuture<AcquireResult> takeSlot(Run run, Place place, int slot) {
+        ZooKeeperAcquisition node = run.node;
+        String path = tree.parent(node.name()) + "/"
+                + PermitLine.slotPrefix(node.acquisition().owner(), slot);
+        CompletableFuture<Session.Created> created =
+                run.session.create(path, new byte[0], tree.acl(), CreateMode.EPHEMERAL_SEQUENTIAL);
+        CompletableFuture<List<String>> listed = children(run);
+        // One that lost against another's is of no use; whoever has a slot has one node for it.
+        node.slotNodes.forEach(useless -> Futures.ignore(run.session.delete(useless)));
+        node.slotNodes.clear();
+        return created.whenComplete((child, failure) -> {
+                    if (failure == null) {
+                        node.slotNodes.add(child.path());
+                    } else if (!ZooKeeperFailures.isSessionEnd(failure) && !ZooKeeperFailures.isFinal(failure)) {
+                        node.unsure = run.session;
+                    }
+                })
+                .thenCompose(child -> listed)
+                .thenCompose(children -> decide(run, place, children, run.session.certainMillis()));
     }
 
     private CompletableFuture<AcquireResult> leaveNothing(Run run) {
@@ -297,7 +391,7 @@ final class QueueProtocol {
         if (leaseMillis < 1 || !place.session().isAlive() || !place.equals(node.place)) {
             throw new LockUnavailableException("the session ended while it was granted");
         }
-        Grant grant = new Grant(node.acquisition(), place.czxid(), leaseMillis, node);
+        Grant grant = new Grant(node.acquisition(), place.czxid(), leaseMillis, isPermits(node) ? node.slot : 0, node);
         node.grant = grant;
         node.leaseMillis = run.request.leaseMillis();
         node.endNanos = run.startNanos + TimeUnit.MILLISECONDS.toNanos(node.leaseMillis);

@@ -1,14 +1,19 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * A node in a lock's queue, by its name: {@code <32 hexadecimal digits>-<sequence>}. Other children of the container
- * belong to somebody else and are ignored. Immutable.
+ * A node in a lock's queue, by its name: {@code <32 hexadecimal digits>-<sequence>}; of a share {@code
+ * <digits>-r-<sequence>}, of two of three permits {@code <digits>-p2of3-<sequence>}. Other children of the container belong
+ * to somebody else, or are {@linkplain PermitLine slots} and a limit, and are ignored. Immutable.
  *
  * <p><b>Order.</b> The sequence is the parent's count of creations as a signed 32-bit number. It starts again with a new
  * container, which happens only when there are no acquisitions, and at its end the servers repeat its last value or go on
@@ -17,10 +22,12 @@ import java.util.Optional;
  *
  * @param name the node's name
  * @param sequence its sequence
+ * @param demand what it has or waits for
  */
-record SequentialNode(String name, int sequence) {
+record SequentialNode(String name, int sequence, Demand demand) {
 
     private static final int OWNER_DIGITS = 32;
+    private static final Pattern PERMITS = Pattern.compile("p(\\d{1,7})of(\\d{1,7})");
     private static final int LAST_TRUSTED = Integer.MAX_VALUE - 100_000;
 
     static final Comparator<SequentialNode> BY_SEQUENCE = Comparator.comparingInt(SequentialNode::sequence);
@@ -28,6 +35,20 @@ record SequentialNode(String name, int sequence) {
     /** How the name of every node of an acquisition starts. */
     static String prefix(OwnerId owner) {
         return owner + "-";
+    }
+
+    /** How the name of the node of an acquisition starts that is in the queue. */
+    static String prefix(AcquisitionId acquisition) {
+        String start = prefix(acquisition.owner());
+        if (acquisition.demand() instanceof Demand.Permits asked) {
+            return start + "p" + asked.permits() + "of" + asked.limit() + "-";
+        }
+        return acquisition.demand() instanceof Demand.Shared ? start + "r-" : start;
+    }
+
+    /** The owner's part of the name. */
+    String owner() {
+        return name.substring(0, OWNER_DIGITS);
     }
 
     boolean isOf(OwnerId owner) {
@@ -70,9 +91,20 @@ record SequentialNode(String name, int sequence) {
                 return Optional.empty();
             }
         }
-        boolean negative = child.charAt(OWNER_DIGITS + 1) == '-';
-        int first = OWNER_DIGITS + (negative ? 2 : 1);
-        if (child.length() > first + 10) {
+        int start = OWNER_DIGITS + 1;
+        Demand demand = Demand.EXCLUSIVE;
+        if (Character.isLetter(child.charAt(start))) {
+            int end = child.indexOf('-', start);
+            Optional<Demand> other = end < 0 ? Optional.empty() : demand(child.substring(start, end));
+            if (other.isEmpty()) {
+                return Optional.empty();
+            }
+            demand = other.get();
+            start = end + 1;
+        }
+        boolean negative = start < child.length() && child.charAt(start) == '-';
+        int first = start + (negative ? 1 : 0);
+        if (child.length() > first + 10 || child.length() == first) {
             return Optional.empty();
         }
         long sequence = 0;
@@ -84,6 +116,21 @@ record SequentialNode(String name, int sequence) {
             sequence = sequence * 10 + (c - '0');
         }
         long signed = negative ? -sequence : sequence;
-        return signed == (int) signed ? Optional.of(new SequentialNode(child, (int) signed)) : Optional.empty();
+        return signed == (int) signed ? Optional.of(new SequentialNode(child, (int) signed, demand)) : Optional.empty();
+    }
+
+    private static Optional<Demand> demand(String text) {
+        if (text.equals("r")) {
+            return Optional.of(Demand.SHARED);
+        }
+        Matcher permits = PERMITS.matcher(text);
+        if (!permits.matches()) {
+            return Optional.empty();
+        }
+        int asked = Integer.parseInt(permits.group(1));
+        int limit = Integer.parseInt(permits.group(2));
+        return asked < 1 || asked > limit || limit > Demand.MOST_PERMITS
+                ? Optional.empty()
+                : Optional.of(new Demand.Permits(asked, limit));
     }
 }

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.zookeeper.AddWatchMode;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
@@ -185,6 +186,55 @@ final class Session {
                         reply, rc, asked, stat == null ? null : new Data(bytes == null ? new byte[0] : bytes, stat)),
                 null);
         return reply;
+    }
+
+    /** Writes a node's data if it has that version; see {@link KeeperException.BadVersionException}. */
+    CompletableFuture<Void> setData(String path, byte[] data, int version) {
+        CompletableFuture<Void> reply = new CompletableFuture<>();
+        long sentNanos = System.nanoTime();
+        zk.setData(
+                path,
+                data,
+                version,
+                (int rc, String asked, Object context, @Nullable Stat stat) -> {
+                    if (rc == 0) {
+                        acknowledged(sentNanos);
+                        reply.complete(null);
+                    } else {
+                        fail(reply, rc, asked);
+                    }
+                },
+                null);
+        return reply;
+    }
+
+    /** Watches a node and all its children, until it is told otherwise. */
+    CompletableFuture<Void> watchAll(String path, org.apache.zookeeper.Watcher watcher) {
+        CompletableFuture<Void> reply = new CompletableFuture<>();
+        zk.addWatch(
+                path,
+                watcher,
+                AddWatchMode.PERSISTENT_RECURSIVE,
+                (int rc, String asked, Object context) -> {
+                    if (rc == 0) {
+                        reply.complete(null);
+                    } else {
+                        fail(reply, rc, asked);
+                    }
+                },
+                null);
+        return reply;
+    }
+
+    /** Ends that; nothing is asked of the server if others watch the same. */
+    void unwatchAll(String path, org.apache.zookeeper.Watcher watcher) {
+        zk.removeWatches(
+                path,
+                watcher,
+                org.apache.zookeeper.Watcher.WatcherType.Any,
+                true,
+                (int rc, String asked, Object context) -> {},
+                null);
     }
 
     CompletableFuture<Void> delete(String path) {

@@ -1,18 +1,14 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
-import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockName;
-import java.nio.charset.StandardCharsets;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.IntPredicate;
 import org.apache.zookeeper.KeeperException.Code;
 
 /**
@@ -21,6 +17,7 @@ import org.apache.zookeeper.KeeperException.Code;
  */
 final class TreeListing {
     private static final int NAMES_A_LOCK = 4;
+    private static final int MOST_HOLDERS = 1_000;
 
     private final LockTree tree;
     private final Session session;
@@ -63,45 +60,13 @@ final class TreeListing {
     }
 
     private CompletableFuture<ListedLock> listed(String name, String parent) {
-        return session.children(parent)
-                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
-                .thenCompose(children -> {
-                    List<SequentialNode> sorted = SequentialNode.of(children);
-                    return SequentialNode.isOrdered(sorted)
-                            ? CompletableFuture.completedFuture(sorted)
-                            : QueueProtocol.byCreation(session, parent, sorted);
-                })
-                .thenCompose(queue -> read(name, parent, queue));
-    }
-
-    private CompletableFuture<ListedLock> read(String name, String parent, List<SequentialNode> queue) {
-        List<CompletableFuture<Optional<HolderInfo>>> reads = queue.stream()
-                .limit(1L + ListedLock.MOST_WAITERS)
-                .map(node -> read(parent + "/" + node.name()))
-                .toList();
-        return CompletableFuture.allOf(reads.toArray(CompletableFuture[]::new)).thenApply(done -> {
-            List<HolderInfo> inOrder = reads.stream()
-                    .map(CompletableFuture::join)
-                    .flatMap(Optional::stream)
-                    .toList();
-            return new ListedLock(
-                    name,
-                    inOrder.stream().findFirst(),
-                    inOrder.stream().skip(1).map(TreeListing::waiter).toList());
+        QueueReading reading = new QueueReading(tree, session);
+        return reading.line(parent).thenCompose(line -> {
+            IntPredicate held = line.demands()::isHeld;
+            return reading.read(parent, line, held, MOST_HOLDERS)
+                    .thenCombine(
+                            reading.read(parent, line, held.negate(), ListedLock.MOST_WAITERS),
+                            (holders, waiters) -> new ListedLock(name, holders, waiters));
         });
-    }
-
-    private static HolderInfo waiter(HolderInfo queued) {
-        return new HolderInfo(queued.who(), queued.host(), queued.pid(), queued.since(), 0);
-    }
-
-    /** Empty if the node is gone meanwhile. */
-    private CompletableFuture<Optional<HolderInfo>> read(String path) {
-        return session.data(path)
-                .thenApply(data -> Optional.of(Identity.decode(new String(data.bytes(), StandardCharsets.UTF_8))
-                        .holderInfo(
-                                data.stat().getCzxid(),
-                                Instant.ofEpochMilli(data.stat().getCtime()))))
-                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, Optional.empty()));
     }
 }

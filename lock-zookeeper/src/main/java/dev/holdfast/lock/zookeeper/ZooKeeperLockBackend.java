@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockListing;
@@ -12,7 +13,6 @@ import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.GrantListener;
-import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -22,8 +22,7 @@ import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Predecessor;
-import java.nio.charset.StandardCharsets;
-import java.time.Instant;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -34,7 +33,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
@@ -55,6 +53,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             .pollMaxMillis(15_000)
             .ordered(true)
             .listing(true)
+            .demands(EnumSet.allOf(Demand.Kind.class))
             .build();
     private static final int HOLDER_READS = 5;
 
@@ -133,9 +132,9 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     private void listen(ZooKeeperAcquisition node) {
         Place place = node.place;
         Predecessor predecessor = node.predecessor;
+        boolean permits = node.acquisition().demand() instanceof Demand.Permits;
         if (place == null
-                || predecessor == null
-                || predecessor.equals(node.gone)
+                || !permits && (predecessor == null || predecessor.equals(node.gone))
                 || node.phase() != Phase.QUEUED
                 || !place.session().isAlive()) {
             node.wake();
@@ -143,6 +142,12 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         }
         watchOwn(node, place);
         node.predecessorWatch.close();
+        if (predecessor == null) {
+            LineWatch line = new LineWatch(place.session(), tree.parent(node.name()), place.child(), node::wake);
+            node.predecessorWatch = line;
+            line.open();
+            return;
+        }
         node.predecessorWatch = place.session().watches().watch(predecessor.path(), () -> {
             node.gone = predecessor;
             node.wake();
@@ -183,11 +188,14 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             if (node.loss() != null || place == null) {
                 return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
             }
+            boolean lowest = node.lowest || node.acquisition().demand() instanceof Demand.Exclusive;
             return removals.remove(node).thenApply(there -> {
                 if (!there) {
                     return ReleaseResult.NOT_HELD;
                 }
-                place.session().successions().released(node.name(), place);
+                if (lowest) {
+                    place.session().successions().released(node.name(), place);
+                }
                 return ReleaseResult.RELEASED;
             });
         });
@@ -196,8 +204,26 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return holders(name, 1).thenApply(holders -> holders.stream().findFirst());
+    }
+
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return holders(name, Integer.MAX_VALUE);
+    }
+
+    private CompletableFuture<List<HolderInfo>> holders(String name, int most) {
         return translated(
-                "read its holder", FailureTranslator.guard(() -> holder(sessions.current(), name, HOLDER_READS)));
+                "read its holder",
+                FailureTranslator.guard(
+                        () -> new QueueReading(tree, sessions.current()).holders(name, most, HOLDER_READS)));
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return translated(
+                "change its limit",
+                FailureTranslator.guard(() -> new PermitLimits(tree).change(sessions.current(), name, from, to)));
     }
 
     @Override
@@ -211,40 +237,6 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
         return translated(
                 "examine the ensemble", FailureTranslator.guard(() -> EnsembleExamination.examine(sessions.current())));
-    }
-
-    private CompletableFuture<Optional<HolderInfo>> holder(Session session, String name, int reads) {
-        String parent = tree.parent(name);
-        Futures.ignore(session.sync(parent)); // who acquired before this was asked is seen, on whatever server
-        return session.children(parent)
-                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
-                .thenCompose(children -> {
-                    List<SequentialNode> sorted = SequentialNode.of(children);
-                    return SequentialNode.isOrdered(sorted)
-                            ? CompletableFuture.completedFuture(sorted)
-                            : QueueProtocol.byCreation(session, parent, sorted);
-                })
-                .thenCompose(queue -> queue.isEmpty()
-                        ? CompletableFuture.completedFuture(Optional.empty())
-                        : read(session, name, parent + "/" + queue.get(0).name(), reads));
-    }
-
-    private CompletableFuture<Optional<HolderInfo>> read(Session session, String name, String path, int reads) {
-        CompletableFuture<Optional<HolderInfo>> result = new CompletableFuture<>();
-        Futures.listen(session.data(path), (data, failure) -> {
-            if (failure == null) {
-                Identity identity = Identity.decode(new String(data.bytes(), StandardCharsets.UTF_8));
-                Instant since = Instant.ofEpochMilli(data.stat().getCtime());
-                result.complete(Optional.of(identity.holderInfo(data.stat().getCzxid(), since)));
-            } else if (ZooKeeperFailures.is(failure, Code.NONODE) && reads > 1) {
-                Futures.pass(holder(session, name, reads - 1), result);
-            } else if (ZooKeeperFailures.is(failure, Code.NONODE)) {
-                result.complete(Optional.empty());
-            } else {
-                result.completeExceptionally(failure);
-            }
-        });
-        return result;
     }
 
     @Override
@@ -264,6 +256,11 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     @Override
     public void connected(Session session) {
         session.watches().rearm();
+        for (ZooKeeperAcquisition node : nodes.values()) {
+            if (node.isAt(session) && node.predecessorWatch instanceof LineWatch line) {
+                line.open();
+            }
+        }
         removals.retry();
     }
 

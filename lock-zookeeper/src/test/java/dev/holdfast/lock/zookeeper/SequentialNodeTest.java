@@ -2,6 +2,8 @@ package dev.holdfast.lock.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -11,8 +13,35 @@ class SequentialNodeTest {
     private static final String OWNER = "0123456789abcdef0123456789abcdef";
 
     @Test
+    void parse_sharesAndPermits_haveTheirDemand() {
+        assertThat(SequentialNode.parse(OWNER + "-r-0000000042"))
+                .contains(new SequentialNode(OWNER + "-r-0000000042", 42, Demand.SHARED));
+        assertThat(SequentialNode.parse(OWNER + "-p2of3-0000000042"))
+                .contains(new SequentialNode(OWNER + "-p2of3-0000000042", 42, new Demand.Permits(2, 3)));
+        AcquisitionId acquisition = new AcquisitionId("a", OwnerId.random(), new Demand.Permits(2, 3));
+        assertThat(SequentialNode.parse(SequentialNode.prefix(acquisition) + "-0000000007"))
+                .map(SequentialNode::demand)
+                .isEmpty();
+        assertThat(SequentialNode.parse(SequentialNode.prefix(acquisition) + "0000000007"))
+                .map(SequentialNode::demand)
+                .contains(acquisition.demand());
+    }
+
+    @Test
+    void parse_slotsAndWhatIsNotOurs_areNoPlaces() {
+        for (String other : List.of("s1-", "p0of3-", "p4of3-", "pof-", "p1of9999999-", "r", "x-", "r--", "p1of3")) {
+            assertThat(SequentialNode.parse(OWNER + "-" + other + "0000000042"))
+                    .as(other)
+                    .isEmpty();
+        }
+        assertThat(SequentialNode.parse(OWNER + "-r-")).isEmpty();
+        assertThat(SequentialNode.parse(OWNER + "-p1of2-")).isEmpty();
+    }
+
+    @Test
     void parse_own_hasSequence() {
-        assertThat(SequentialNode.parse(OWNER + "-0000000042")).contains(new SequentialNode(OWNER + "-0000000042", 42));
+        assertThat(SequentialNode.parse(OWNER + "-0000000042"))
+                .contains(new SequentialNode(OWNER + "-0000000042", 42, Demand.EXCLUSIVE));
         assertThat(SequentialNode.parse(OWNER + "-2147483647").orElseThrow().sequence())
                 .isEqualTo(Integer.MAX_VALUE);
         assertThat(SequentialNode.parse(OWNER + "--2147483648").orElseThrow().sequence())
@@ -61,7 +90,7 @@ class SequentialNodeTest {
 
     private static List<SequentialNode> of(int... sequences) {
         return java.util.Arrays.stream(sequences)
-                .mapToObj(sequence -> new SequentialNode(OWNER + sequence, sequence))
+                .mapToObj(sequence -> new SequentialNode(OWNER + sequence, sequence, Demand.EXCLUSIVE))
                 .sorted(SequentialNode.BY_SEQUENCE)
                 .toList();
     }

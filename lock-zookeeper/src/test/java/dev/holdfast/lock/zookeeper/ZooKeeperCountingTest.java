@@ -17,8 +17,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
@@ -53,7 +51,7 @@ class ZooKeeperCountingTest {
     @DisplayName("A free lock costs two requests in one trip, its release one")
     void acquireAndRelease_free_twoAndOne() throws Exception {
         release(first, acquire(first, "free"));
-        Count count = new Count(first);
+        RequestCount count = new RequestCount(fixture, first);
 
         Grant grant = acquire(first, "free");
         count.assertRequests("requests of an acquisition", 2);
@@ -70,7 +68,7 @@ class ZooKeeperCountingTest {
         for (int i = 0; i < 100; i++) {
             release(first, acquire(first, "own"));
         }
-        Count count = new Count(first);
+        RequestCount count = new RequestCount(fixture, first);
 
         Grant grant = acquire(first, "own");
         count.assertRequests("requests of an acquisition", 1);
@@ -83,7 +81,7 @@ class ZooKeeperCountingTest {
     @DisplayName("The second request is sent before the first is answered")
     void acquire_repliesHeldBack_bothRequestsArrive() throws Exception {
         release(first, acquire(first, "piped"));
-        Count count = new Count(first);
+        RequestCount count = new RequestCount(fixture, first);
         fixture.proxies().get(0).hold(Direction.TO_CLIENT);
         CompletionStage<AcquireResult> attempt;
         try {
@@ -100,7 +98,7 @@ class ZooKeeperCountingTest {
     @Test
     @DisplayName("The first lock of a name costs two trips: the missing parent is noticed and created")
     void acquire_firstOfName_fallsBack() throws Exception {
-        Count count = new Count(first);
+        RequestCount count = new RequestCount(fixture, first);
 
         Grant grant = acquire(first, "first of its name");
 
@@ -113,7 +111,7 @@ class ZooKeeperCountingTest {
     @DisplayName("A failed attempt without waiting costs three requests and leaves nothing")
     void tryLock_busy_threeRequests() throws Exception {
         Grant grant = acquire(first, "busy");
-        Count count = new Count(second);
+        RequestCount count = new RequestCount(fixture, second);
 
         assertThat(BackendDriver.of(second, "busy").tryAcquire(0)).isInstanceOf(AcquireResult.Busy.class);
 
@@ -127,7 +125,7 @@ class ZooKeeperCountingTest {
     void handOff_secondInLine_noRequest() throws Exception {
         Grant grant = acquire(first, "hand-off");
         BackendDriver waiter = BackendDriver.of(second, "hand-off");
-        Count count = new Count(second);
+        RequestCount count = new RequestCount(fixture, second);
         AtomicInteger calls = new AtomicInteger();
         waiter.queueUp();
         second.subscribe(waiter.ticket(), calls::incrementAndGet);
@@ -154,7 +152,7 @@ class ZooKeeperCountingTest {
             patient.subscribe(waiter.ticket(), calls::incrementAndGet);
             Session session = session(waiter);
             await().atMost(PATIENCE).until(() -> session.acknowledgedAgeMillis() > session.certainMillis() / 4);
-            Count count = new Count(patient);
+            RequestCount count = new RequestCount(fixture, patient);
 
             release(first, grant);
             await().atMost(PATIENCE).until(() -> calls.get() == 1);
@@ -183,7 +181,7 @@ class ZooKeeperCountingTest {
         await().atMost(PATIENCE).until(() -> waiters.stream().allMatch(ZooKeeperCountingTest::armed));
 
         for (int i = 0; i < 10; i++) {
-            Count count = new Count(first, second);
+            RequestCount count = new RequestCount(fixture, first, second);
             release(i == 0 ? first : waiters.get(i - 1).backend(), grant);
             int next = i;
             await().atMost(PATIENCE).until(() -> calls.get(next).get() == 1);
@@ -207,7 +205,7 @@ class ZooKeeperCountingTest {
         for (int i = 0; i < 150; i++) {
             grants.add(acquire(first, "renewed " + i));
         }
-        Count count = new Count(first);
+        RequestCount count = new RequestCount(fixture, first);
 
         assertThat(answer(first.renew(grants, 10_000))).hasOnlyElementsOfType(RenewResult.Renewed.class);
         await().atMost(PATIENCE).until(() -> count.requests() >= 151);
@@ -227,49 +225,5 @@ class ZooKeeperCountingTest {
 
     private static Session session(BackendDriver waiter) {
         return ((ZooKeeperAcquisition) waiter.ticket()).place.session();
-    }
-
-    /** Counts from a request on, so that no ping is due for a while. */
-    private static final class Count {
-        private static final long PING_NANOS = 9_000_000_000L;
-
-        private final List<ZooKeeperLockBackend> backends;
-        private final long startNanos = System.nanoTime();
-        private final long before;
-
-        Count(ZooKeeperLockBackend... backends) throws Exception {
-            this.backends = List.of(backends);
-            for (ZooKeeperLockBackend backend : backends) {
-                answer(backend.holder("warm", 10_000));
-            }
-            this.before = sum();
-        }
-
-        long requests() throws Exception {
-            return sum() - before;
-        }
-
-        void assertRequests(String what, long expected) throws Exception {
-            long requests = requests();
-            long pings = backends.size() * ((System.nanoTime() - startNanos) / PING_NANOS);
-            assertThat(requests).as(what).isBetween(expected, expected + pings);
-        }
-
-        private long sum() throws Exception {
-            long sum = 0;
-            for (ZooKeeperLockBackend backend : backends) {
-                sum += received(backend);
-            }
-            return sum;
-        }
-    }
-
-    /** What the server has received of a backend's session. */
-    private static long received(ZooKeeperLockBackend backend) throws Exception {
-        String session = "0x" + Long.toHexString(backend.session().id());
-        Matcher line = Pattern.compile("recved=(\\d+),sent=\\d+,sid=" + session + ",")
-                .matcher(fixture.server().admin(0, "cons"));
-        assertThat(line.find()).as("connection of session " + session).isTrue();
-        return Long.parseLong(line.group(1));
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.LockBackend;
@@ -165,6 +166,11 @@ final class ZooKeeperFixture implements LockFixture {
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.allOf(Capability.class);
+    }
+
+    @Override
+    public Set<Demand.Kind> demands() {
+        return EnumSet.allOf(Demand.Kind.class);
     }
 
     /** As an administrator who deletes the holder's node. */

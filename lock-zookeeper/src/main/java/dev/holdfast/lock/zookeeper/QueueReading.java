@@ -1,0 +1,74 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.Identity;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+import org.apache.zookeeper.KeeperException.Code;
+
+/** Reads who holds a name and who waits for it. */
+record QueueReading(LockTree tree, Session session) {
+
+    /** Lists a queue; empty if the node of the name does not exist. */
+    CompletableFuture<PermitLine> line(String parent) {
+        return session.children(parent)
+                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
+                .thenCompose(children -> {
+                    List<SequentialNode> sorted = SequentialNode.of(children);
+                    CompletableFuture<List<SequentialNode>> queue = SequentialNode.isOrdered(sorted)
+                            ? CompletableFuture.completedFuture(sorted)
+                            : QueueProtocol.byCreation(session, parent, sorted);
+                    return queue.thenApply(exact -> new PermitLine(exact, children));
+                });
+    }
+
+    /** Reads the holders in the order of their tokens, and again if one of them was gone when its data were read. */
+    CompletableFuture<List<HolderInfo>> holders(String name, int most, int reads) {
+        String parent = tree.parent(name);
+        Futures.ignore(session.sync(parent)); // who acquired before this was asked is seen, on whatever server
+        return line(parent).thenCompose(line -> {
+            IntPredicate held = line.demands()::isHeld;
+            long expected = IntStream.range(0, line.queue().size())
+                    .filter(held)
+                    .limit(most)
+                    .count();
+            return read(parent, line, held, most)
+                    .thenCompose(holders -> holders.size() < expected && reads > 1
+                            ? holders(name, most, reads - 1)
+                            : CompletableFuture.completedFuture(holders));
+        });
+    }
+
+    /** Reads some places of a queue; one that is gone meanwhile is left out. */
+    CompletableFuture<List<HolderInfo>> read(String parent, PermitLine line, IntPredicate which, long most) {
+        List<CompletableFuture<Optional<HolderInfo>>> reads = IntStream.range(
+                        0, line.queue().size())
+                .filter(which)
+                .limit(most)
+                .mapToObj(index -> read(parent, line, index))
+                .toList();
+        return CompletableFuture.allOf(reads.toArray(CompletableFuture[]::new))
+                .thenApply(done -> reads.stream()
+                        .map(CompletableFuture::join)
+                        .flatMap(Optional::stream)
+                        .toList());
+    }
+
+    private CompletableFuture<Optional<HolderInfo>> read(String parent, PermitLine line, int index) {
+        SequentialNode node = line.queue().get(index);
+        boolean held = line.demands().isHeld(index);
+        return session.data(parent + "/" + node.name())
+                .thenApply(data -> Optional.of(Identity.decode(new String(data.bytes(), StandardCharsets.UTF_8))
+                        .holderInfo(
+                                held ? data.stat().getCzxid() : 0,
+                                Instant.ofEpochMilli(data.stat().getCtime()),
+                                node.demand(),
+                                held ? line.slotOf(index) : 0)))
+                .exceptionally(failure -> Futures.recover(failure, Code.NONODE, Optional.empty()));
+    }
+}
