@@ -8,15 +8,13 @@ import java.util.concurrent.CompletableFuture;
 interface AcquireSender {
 
     /**
-     * Runs {@link RedisScript#ATTEMPT}.
+     * Runs an attempt's script.
      *
-     * @param keys the lock's keys
-     * @param args the script's arguments
-     * @param round the attempt's, which is the last of the arguments as well
+     * @param attempt the attempt
      * @param timeoutMillis how long it may take
      * @return the script's answer
      */
-    CompletableFuture<List<Object>> tryAcquire(RedisKeys keys, String[] args, long round, long timeoutMillis);
+    CompletableFuture<List<Object>> tryAcquire(RedisAttempt attempt, long timeoutMillis);
 
     /** That acquisition is not attempted again. */
     default void ended(String owner) {}

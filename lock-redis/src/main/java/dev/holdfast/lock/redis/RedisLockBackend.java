@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
@@ -18,8 +19,8 @@ import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import io.lettuce.core.cluster.SlotHash;
 import java.nio.charset.StandardCharsets;
-import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -34,7 +35,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Locks on one server, one Sentinel-watched group, or one cluster.
  *
- * <p>Everything is decided by {@link RedisScript}s. All commands of one lock go over one connection, so that they arrive
+ * <p>Everything is decided by scripts: {@link RedisScript} for the mutex, {@link RedisDemandScripts} for shares and permits, and for
+ * whoever meets them. All commands of one lock go over one connection, so that they arrive
  * in the order in which they were sent, and an {@code abandon} comes after the attempts that it ends. Only attempts that
  * wait for replicas have connections of their own.
  *
@@ -44,6 +46,11 @@ final class RedisLockBackend implements LockBackend {
     private static final int RENEWALS_A_COMMAND = 100;
     private static final long MIN_LEASE_MILLIS = 100;
     private static final long SAFETY_POLL_MILLIS = 1_000;
+    /** What scripts answer besides granted and busy. */
+    private static final long MEETS_OTHER_DEMANDS = 2;
+
+    private static final long HAS_ANOTHER_LIMIT = 3;
+    private static final long NOT_AMONG_THE_HOLDERS = 3;
 
     private final RedisSettings settings;
     private final boolean cluster;
@@ -54,7 +61,9 @@ final class RedisLockBackend implements LockBackend {
     private final Runnable closer;
     private final BackendInfo info;
     private final String recordMillis;
+    private final String pollPatience;
     private final AtomicLong rounds = new AtomicLong();
+    private final RedisAbandoned abandoned = new RedisAbandoned();
     private volatile EncodedIdentity identity = new EncodedIdentity(new Identity("", "", 0));
 
     RedisLockBackend(
@@ -74,6 +83,7 @@ final class RedisLockBackend implements LockBackend {
         this.closer = closer;
         this.recordMillis = Long.toString(settings.recordMillis());
         boolean queues = signals.queues();
+        this.pollPatience = Long.toString(Math.min(5_000, 2 * settings.pollMaxMillis() + 500));
         this.info = BackendInfo.named("redis")
                 .fifo(queues)
                 .minLeaseMillis(MIN_LEASE_MILLIS)
@@ -82,6 +92,7 @@ final class RedisLockBackend implements LockBackend {
                 .ordered(settings.replicas() == null) // attempts that wait for replicas have connections of their own
                 .expiring(true)
                 .listing(true)
+                .demands(EnumSet.allOf(Demand.Kind.class))
                 .build();
     }
 
@@ -105,7 +116,7 @@ final class RedisLockBackend implements LockBackend {
         if (queue) {
             waiters.expect(owner);
         }
-        long arrival = request.ticket() instanceof RedisTicket ticket ? ticket.arrival() : 0;
+        RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
         String[] args = {
             owner,
             Long.toString(request.leaseMillis()),
@@ -115,33 +126,70 @@ final class RedisLockBackend implements LockBackend {
             recordMillis,
             mode,
             signals.inbox(),
-            Long.toString(arrival),
+            ticket == null ? "0" : Long.toString(ticket.arrival()),
             Long.toString(round)
         };
-        CompletionStage<AcquireResult> answer =
-                answer("attempt", sender.tryAcquire(keys, args, round, request.timeoutMillis()), reply -> {
-                    if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
-                        signals.missed();
-                    }
-                    if (number(reply, 0) == 1) {
-                        forget(owner);
-                        return new AcquireResult.Granted(
-                                new Grant(acquisition, number(reply, 1), request.leaseMillis(), null));
-                    }
-                    long place = number(reply, 2);
-                    if (place > 0) {
-                        signals.wanted(owner, keys);
-                    } else if (queue) {
-                        leftQueue(owner); // the queue is full, or the slot is moving
-                    }
-                    return new AcquireResult.Busy(
-                            Math.max(-1, number(reply, 1)), place > 0 ? new RedisTicket(acquisition, place) : null);
-                });
-        return answer.whenComplete((attempt, failure) -> {
+        RedisAttempt attempt = new RedisAttempt(false, request.demand(), keys, args, round);
+        boolean inLine = !(request.demand() instanceof Demand.Exclusive) || ticket != null && ticket.inLine();
+        CompletableFuture<AcquireResult> answer =
+                inLine ? sendInLine(request, attempt, queue) : send(request, attempt, queue);
+        return answer.whenComplete((result, failure) -> {
             if (failure != null && queue) {
                 leftQueue(owner);
             }
         });
+    }
+
+    private CompletableFuture<AcquireResult> send(AcquireRequest request, RedisAttempt attempt, boolean queue) {
+        return RedisFailures.TRANSLATOR
+                .translate("attempt", sender.tryAcquire(attempt, request.timeoutMillis()))
+                .thenCompose(reply -> number(reply, 0) == MEETS_OTHER_DEMANDS
+                                && !settings.barging()
+                                && !abandoned.has(attempt.owner())
+                        ? sendInLine(request, attempt, queue)
+                        : CompletableFuture.completedFuture(result(request, attempt, queue, reply)));
+    }
+
+    /** Sends an attempt that may stand in line with shares and permits, where who polls has a place too. */
+    private CompletableFuture<AcquireResult> sendInLine(AcquireRequest request, RedisAttempt attempt, boolean queue) {
+        String[] args = attempt.args();
+        if (request.waitMillis() > 0 && !queue) {
+            args[2] = "1";
+            args[7] = pollPatience;
+        }
+        args[4] = args[4].replaceAll("\\p{Cntrl}", " "); // which separate holders
+        RedisAttempt inLine = attempt.ofLine();
+        return answer(
+                "attempt",
+                sender.tryAcquire(inLine, request.timeoutMillis()),
+                reply -> result(request, inLine, queue, reply));
+    }
+
+    private AcquireResult result(AcquireRequest request, RedisAttempt attempt, boolean queue, List<Object> reply) {
+        AcquisitionId acquisition = request.acquisition();
+        String owner = attempt.owner();
+        if (number(reply, 3) == 1 && !waiters.takeHeard(owner)) {
+            signals.missed();
+        }
+        if (number(reply, 0) == 1) {
+            forget(owner);
+            int slot = attempt.inLine() ? (int) number(reply, 4) : 0;
+            return new AcquireResult.Granted(
+                    new Grant(acquisition, number(reply, 1), request.leaseMillis(), slot, null));
+        }
+        if (number(reply, 0) == HAS_ANOTHER_LIMIT) {
+            forget(owner);
+            return new AcquireResult.OtherLimit((int) number(reply, 1));
+        }
+        long place = number(reply, 2);
+        if (place > 0 && queue) {
+            signals.wanted(owner, attempt.keys());
+        } else if (queue) {
+            leftQueue(owner); // the queue is full, or the slot is moving
+        }
+        return new AcquireResult.Busy(
+                Math.max(-1, number(reply, 1)),
+                place > 0 ? new RedisTicket(acquisition, attempt.inLine(), place) : null);
     }
 
     /** A client has one identity; it need not be written anew for each attempt. */
@@ -178,6 +226,7 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        abandoned.add(acquisition.owner().toString());
         forget(acquisition.owner().toString());
         sender.ended(acquisition.owner().toString());
         return answer("abandon", end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
@@ -215,7 +264,8 @@ final class RedisLockBackend implements LockBackend {
     private CompletableFuture<List<Object>> end(
             AcquisitionId acquisition, long token, String what, String which, long timeoutMillis) {
         String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, which};
-        return calls.script(RedisScript.RELEASE, keys(acquisition.name()).all(), args, timeoutMillis);
+        return calls.script(
+                RedisAttempt.release(acquisition.demand()), keys(acquisition.name()).all(), args, timeoutMillis);
     }
 
     @Override
@@ -232,15 +282,20 @@ final class RedisLockBackend implements LockBackend {
         return told;
     }
 
-    /** Splits grants, by their positions, into what one command can carry. */
+    /** Splits grants, by their positions, into what one command can carry: locks held alone, or shares and permits. */
     private List<List<Integer>> parts(List<Grant> grants) {
         Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
         for (int i = 0; i < grants.size(); i++) {
             String lockKey = keys(grants.get(i).acquisition().name()).lock();
             int part = cluster ? SlotHash.getSlot(lockKey) : i / RENEWALS_A_COMMAND;
-            parts.computeIfAbsent(part, key -> new ArrayList<>()).add(i);
+            int script = isAlone(grants.get(i)) ? 0 : 1;
+            parts.computeIfAbsent(2 * part + script, key -> new ArrayList<>()).add(i);
         }
         return List.copyOf(parts.values());
+    }
+
+    private static boolean isAlone(Grant grant) {
+        return grant.demand() instanceof Demand.Exclusive;
     }
 
     private CompletableFuture<Void> renew(
@@ -255,8 +310,9 @@ final class RedisLockBackend implements LockBackend {
             args.add(Long.toString(grant.leaseMillis()));
             args.add(Long.toString(grant.token()));
         }
+        RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
         return calls.script(
-                        RedisScript.RENEW, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
+                        script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
                 .<CompletableFuture<Void>>handle((reply, failure) -> {
                     if (failure != null && part.size() > 1 && RedisFailures.isTryAgain(failure)) {
                         return CompletableFuture.allOf(part.stream()
@@ -285,40 +341,45 @@ final class RedisLockBackend implements LockBackend {
                 LossReason.REVOKED,
                 answer == 0
                         ? "its key is gone: deleted, expired, evicted, or lost with the server's data"
-                        : "its key belongs to another owner");
+                        : answer == NOT_AMONG_THE_HOLDERS
+                                ? "it is no longer among the holders: its lease has ended, or somebody has ended it"
+                                : "its key belongs to another owner");
     }
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+        return holders(name, timeoutMillis).thenApply(holders -> holders.stream().findFirst());
+    }
+
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
         String[] state = {keys(name).lock()};
         return answer(
                 "holder",
-                calls.script(RedisScript.HOLDER, state, new String[0], timeoutMillis),
-                reply -> reply.isEmpty() ? Optional.empty() : holder((String) reply.get(0)));
+                calls.script(RedisDemandScripts.HOLDERS, state, new String[0], timeoutMillis),
+                RedisHolders::of);
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        String[] args = {Integer.toString(from), Integer.toString(to)};
+        return answer(
+                "change of the limit",
+                calls.script(RedisDemandScripts.CHANGE_LIMIT, keys(name).withLimit(), args, timeoutMillis),
+                reply -> (int) number(reply, 0));
     }
 
     @Override
     public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
         return RedisFailures.TRANSLATOR.translate(
                 "listing",
-                new RedisListing(calls, settings.prefix(), RedisLockBackend::holder, prefix, limit, timeoutMillis)
-                        .list());
+                new RedisListing(calls, settings.prefix(), prefix, limit, timeoutMillis).list());
     }
 
     @Override
     public CompletionStage<List<StoreFinding>> examine(long timeoutMillis) {
         return RedisFailures.TRANSLATOR.translate(
                 "examination", RedisExamination.examine(calls, settings.prefix(), timeoutMillis));
-    }
-
-    /** The holder in a state; whatever else the key has is shown as it is. */
-    private static Optional<HolderInfo> holder(String state) {
-        String[] parts = state.split(" ", 8);
-        if (parts.length < 8 || !parts[1].matches("\\d{1,16}") || !parts[6].matches("\\d{1,15}")) {
-            return Optional.of(new Identity(state, "", 0).holderInfo(0, Instant.EPOCH));
-        }
-        Instant since = Instant.ofEpochMilli(Long.parseLong(parts[6]));
-        return Optional.of(Identity.decode(parts[7]).holderInfo(Long.parseLong(parts[1]), since));
     }
 
     @Override

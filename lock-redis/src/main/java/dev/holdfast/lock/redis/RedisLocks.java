@@ -17,6 +17,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -145,7 +146,9 @@ public final class RedisLocks {
      * @return their texts
      */
     public static List<String> scripts() {
-        return RedisScript.ALL.stream().map(RedisScript::body).toList();
+        return Stream.concat(RedisScript.ALL.stream(), RedisDemandScripts.ALL.stream())
+                .map(RedisScript::body)
+                .toList();
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
@@ -309,8 +312,8 @@ public final class RedisLocks {
                     settings.notified() ? factory.signals(settings.prefix(), waiters, calls.link()) : RedisSignals.NONE;
             ReplicaAcknowledgement replicas = settings.replicas();
             AcquireSender sender = replicas == null
-                    ? (keys, args, round, timeoutMillis) ->
-                            calls.script(RedisScript.ATTEMPT, keys.all(), args, timeoutMillis)
+                    ? (attempt, timeoutMillis) ->
+                            calls.script(attempt.script(), attempt.scriptKeys(), attempt.args(), timeoutMillis)
                     : new ReplicaAcquireSender(factory, calls, replicas, settings.recordMillis());
             return new RedisLockBackend(settings, factory.cluster(), calls, sender, waiters, signals, () -> {
                 calls.close();

@@ -12,7 +12,7 @@ import java.util.List;
  * <p><b>State</b>: one key has all that an uncontended lock needs (see {@link RedisKeys}). Its value is
  * {@code owner token memory waiting released round since identity}. The key lives for the lease and then for {@code memory} ms
  * more, so the lock is held as long as more than {@code memory} is left of the key's life, and free after that; a lock
- * that was released has the owner {@code -}. Time is counted by what is left of the key's life only: a key that moves to
+ * that was released has the owner {@code -}, and {@code +} stands for the holders of shares or permits ({@link RedisLine}). Time is counted by what is left of the key's life only: a key that moves to
  * another server of a cluster takes it along, whatever that server's clock says.
  *
  * <p><b>Token</b>: {@code max(last + 1, server time in µs)}. It rises as long as the server keeps either the state or its
@@ -26,10 +26,10 @@ import java.util.List;
  * reply was lost, gets the same answer.
  *
  * <p><b>Queue</b>: a sorted set of waiting acquisitions by arrival, and a hash of their entries {@code deadlineMillis mode
- * inbox}. The state's {@code waiting} says whether there may be any: 0 none, 1 some, 2 some of them {@code fair}. A waiter
- * proves that it lives by trying again, which sets its deadline to 5 s from now. A release (or an attempt that finds the
- * lock free and somebody else first in line) calls the first live waiter and leaves it 700 ms to try; then the next one
- * is first. The server says how many heard a call. If nobody did, although the waiter was subscribed (its mode is in
+ * inbox}. The state's {@code waiting} says whether there may be any: 0 none, 1 some, 2 some of them {@code fair}, 3 some
+ * of them not for the lock alone ({@link RedisLine}). A waiter proves that it lives by trying again, which sets its deadline
+ * to 5 s from now. A release (or an attempt that finds the lock free and somebody else first in line) calls the first live
+ * waiter and leaves it 700 ms to try; then the next one is first. The server says how many heard a call. If nobody did, although the waiter was subscribed (its mode is in
  * upper case), its process is gone: the waiter leaves the queue and the next one is called at once.
  *
  * <p><b>Order</b> is what the waiting side asked for: nobody passes while a {@code fair} waiter is in the queue. Otherwise
@@ -51,21 +51,21 @@ record RedisScript(String name, String body, String digest) {
     /** What a script answers for a lock whose tokens are used up. */
     static final String NO_TOKEN = "NOTOKEN";
 
-    private static final String CLOCK = """
+    static final String CLOCK = """
             local clock = redis.call('TIME')
             local micros = clock[1] * 1000000 + clock[2]
             local millis = math.floor(micros / 1000)
             """;
 
     /** What is left of a lease in ms, at most 0 if it is over; a key without an end, which is not ours, is never over. */
-    private static final String LEFT = """
+    static final String LEFT = """
             local function left(key, memory)
               local life = redis.call('PTTL', key)
               return life == -1 and 1000 or life - memory
             end
             """;
 
-    private static final String QUEUE = """
+    static final String QUEUE = """
             local function leave(id)
               if redis.call('ZREM', KEYS[2], id) == 1 then redis.call('HDEL', KEYS[3], id) end
             end
@@ -98,7 +98,7 @@ record RedisScript(String name, String body, String digest) {
               if not called then
                 waiter.deadline = millis + 700
                 redis.call('HSET', KEYS[3], waiter.id,
-                           string.format('%.0f %s %s', waiter.deadline, waiter.mode, waiter.inbox))
+                           string.format('%.0f %s %s%s', waiter.deadline, waiter.mode, waiter.inbox, waiter.asks or ''))
               end
               return true
             end
@@ -109,7 +109,7 @@ record RedisScript(String name, String body, String digest) {
             local who, last, memory, waiting, released, about = '-', '0', '0', '0', '-', ''
             if text then
               who, last, memory, waiting, released, about =
-                  string.match(text, '^(%S+) (%d+) (%d+) ([012]) (%S+) (.*)$')
+                  string.match(text, '^(%S+) (%d+) (%d+) ([0-3]) (%S+) (.*)$')
             end
             """;
 
@@ -117,7 +117,8 @@ record RedisScript(String name, String body, String digest) {
      * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease ms, 1 to queue or 0, order,
      * identity, memory ms, mode and inbox of a call, arrival of the ticket or 0, round. The order is {@code fair}, {@code young}
      * or {@code any}: the last for votes, where order has no meaning. Answers {1, token, 0, called} or {0, remaining ms,
-     * arrival, called}: called is 1 if a call has gone to the owner since its last attempt, if it has a ticket.
+     * arrival, called}: called is 1 if a call has gone to the owner since its last attempt, if it has a ticket. Or answers {2, …}:
+     * there are shares or permits, held or waited for, so {@link RedisDemandScripts#ATTEMPT} decides.
      *
      * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the queue's functions.
      */
@@ -145,6 +146,7 @@ record RedisScript(String name, String body, String digest) {
               if KEYS[2] then leave(owner) end
               return {1, tonumber(last), 0, 0}
             end
+            if who == '+' and remaining > 0 or waiting == '3' then return {2, remaining, 0, 0} end
             if not KEYS[2] then return {0, remaining, 0, 0} end
             if ARGV[9] ~= '0' then
               local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', '^(%d+) ')
@@ -214,7 +216,13 @@ record RedisScript(String name, String body, String digest) {
             if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
             """ + CLOCK + QUEUE + """
               if what ~= 'grant' and (mine or what ~= 'release') then leave(owner) end
-              if not held and waiting ~= '0' then
+              if waiting == '3' then
+            """ + RedisLine.RECORD + RedisLine.LINE + """
+                local r = read(KEYS[1])
+                if mine then r.kind = '-' end
+                along(r.kind, r.sum, nil, 'x', 0, 0, r.limit)
+                if redis.call('ZCARD', KEYS[2]) == 0 then waiting = '0' end
+              elseif not held and waiting ~= '0' then
                 local head = first()
                 while head and not call(head, true) do head = first() end
                 if not head then waiting = '0' end
@@ -251,32 +259,11 @@ record RedisScript(String name, String body, String digest) {
             return answers
             """);
 
-    /** Key: the state. Answers {state} if the lock is held, else {}. */
-    static final RedisScript HOLDER = of("holder", LEFT + """
-            local text = redis.call('GET', KEYS[1])
-            if not text then return {} end
-            local who, memory = string.match(text, '^(%S+) %d+ (%d+) [012] %S+ ')
-            if who == '-' or memory and left(KEYS[1], memory) <= 0 then return {} end
-            return {text}
-            """);
+    /** All scripts of the mutex. */
+    static final List<RedisScript> ALL = List.of(ATTEMPT, RELEASE, RENEW);
 
-    /** Keys: state, queue and entries. Answers {state or ''} and the arrivals in µs of the first hundred live waiters. */
-    static final RedisScript LISTED = of("listed", CLOCK + LEFT + """
-            local text = redis.call('GET', KEYS[1]) or ''
-            local who, memory = string.match(text, '^(%S+) %d+ (%d+) [012] %S+ ')
-            if who == '-' or memory and left(KEYS[1], memory) <= 0 then text = '' end
-            local answer, queue = {text}, redis.call('ZRANGE', KEYS[2], 0, 99, 'WITHSCORES')
-            for i = 1, #queue, 2 do
-              local deadline = string.match(redis.call('HGET', KEYS[3], queue[i]) or '', '^(%d+) ')
-              if deadline and tonumber(deadline) > millis then answer[#answer + 1] = queue[i + 1] end
-            end
-            return answer
-            """);
-
-    /** All scripts. */
-    static final List<RedisScript> ALL = List.of(ATTEMPT, RELEASE, RENEW, HOLDER, LISTED);
-
-    private static RedisScript of(String name, String body) {
+    /** Makes a script. */
+    static RedisScript of(String name, String body) {
         try {
             byte[] digest = MessageDigest.getInstance("SHA-1").digest(body.getBytes(StandardCharsets.UTF_8));
             return new RedisScript(name, body, HexFormat.of().formatHex(digest));

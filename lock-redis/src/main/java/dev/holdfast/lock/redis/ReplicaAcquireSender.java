@@ -52,9 +52,9 @@ final class ReplicaAcquireSender implements AcquireSender {
     }
 
     @Override
-    public CompletableFuture<List<Object>> tryAcquire(RedisKeys keys, String[] args, long round, long timeoutMillis) {
-        ReplicaJob job = new ReplicaJob(keys, args, round, timeoutMillis);
-        rounds.begin(job.owner(), round);
+    public CompletableFuture<List<Object>> tryAcquire(RedisAttempt attempt, long timeoutMillis) {
+        ReplicaJob job = new ReplicaJob(attempt, timeoutMillis);
+        rounds.begin(job.owner(), job.round());
         CompletableFuture<List<Object>> answer = answer(job);
         ReplicaLane lane;
         boolean more = false;
@@ -135,7 +135,7 @@ final class ReplicaAcquireSender implements AcquireSender {
         if (wanted.policy() == ReplicaPolicy.DEGRADE) {
             LOG.warn(
                     "lock key '{}': {}; granted all the same, a failover now may lose it; look after the replicas",
-                    job.keys().lock(),
+                    job.lockKey(),
                     seen);
             grant(job, grant, answer);
             return;
@@ -170,7 +170,7 @@ final class ReplicaAcquireSender implements AcquireSender {
         String[] release = {
             job.owner(), grant.get(1).toString(), Long.toString(recordMillis), "grant", Long.toString(job.round())
         };
-        main.script(RedisScript.RELEASE, job.keys().all(), release, job.timeoutMillis())
+        main.script(job.attempt().release(), job.attempt().keys().all(), release, job.timeoutMillis())
                 .whenComplete((released, failed) -> answer.completeExceptionally(failure));
     }
 

@@ -6,35 +6,31 @@ import java.util.concurrent.TimeUnit;
 
 /** An attempt whose grant replicas are to acknowledge. Its identity is its own; its futures may be completed by anybody. */
 final class ReplicaJob {
-    private final RedisKeys keys;
-    private final String[] args;
-    private final long round;
+    private final RedisAttempt attempt;
     private final long timeoutMillis;
     private final long askedNanos = System.nanoTime();
     private final CompletableFuture<List<Object>> reply = new CompletableFuture<>();
     private final CompletableFuture<Long> replicas = new CompletableFuture<>();
 
-    ReplicaJob(RedisKeys keys, String[] args, long round, long timeoutMillis) {
-        this.keys = keys;
-        this.args = args;
-        this.round = round;
+    ReplicaJob(RedisAttempt attempt, long timeoutMillis) {
+        this.attempt = attempt;
         this.timeoutMillis = timeoutMillis;
     }
 
-    RedisKeys keys() {
-        return keys;
+    RedisAttempt attempt() {
+        return attempt;
     }
 
-    String[] args() {
-        return args;
+    String lockKey() {
+        return attempt.keys().lock();
     }
 
     String owner() {
-        return args[0];
+        return attempt.owner();
     }
 
     long round() {
-        return round;
+        return attempt.round();
     }
 
     long timeoutMillis() {

@@ -34,7 +34,7 @@ final class ReplicaLane {
         List<CompletableFuture<RedisClusterAsyncCommands<String, String>>> found = new ArrayList<>();
         for (ReplicaJob job : jobs) {
             found.add(link.node()
-                    .apply(job.keys().lock())
+                    .apply(job.lockKey())
                     .<RedisClusterAsyncCommands<String, String>>thenApply(node -> node)
                     .toCompletableFuture());
         }
@@ -78,7 +78,7 @@ final class ReplicaLane {
         }
         CompletableFuture<Long> waited = calls.bounded(
                         link,
-                        jobs.get(0).keys().lock(),
+                        jobs.get(0).lockKey(),
                         node.waitForReplication(replicas, waitMillis),
                         longestMillis + waitMillis)
                 .exceptionally(failure -> -1L);
@@ -100,14 +100,15 @@ final class ReplicaLane {
             RedisClusterAsyncCommands<String, String> node,
             ReplicaJob job,
             boolean inFull) {
-        RedisScript script = RedisScript.ATTEMPT;
-        String[] keys = job.keys().all();
+        RedisScript script = job.attempt().script();
+        String[] keys = job.attempt().scriptKeys();
+        String[] args = job.attempt().args();
         return calls.bounded(
                 link,
                 keys[0],
                 inFull
-                        ? node.<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, job.args())
-                        : node.<List<Object>>evalsha(script.digest(), ScriptOutputType.MULTI, keys, job.args()),
+                        ? node.<List<Object>>eval(script.body(), ScriptOutputType.MULTI, keys, args)
+                        : node.<List<Object>>evalsha(script.digest(), ScriptOutputType.MULTI, keys, args),
                 job.leftMillis(job.timeoutMillis()));
     }
 

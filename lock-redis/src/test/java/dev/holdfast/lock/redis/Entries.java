@@ -7,20 +7,28 @@ import java.io.IOException;
 final class Entries {
     private Entries() {}
 
-    /** One if it is held, and two for each waiter. */
+    /** One for each holder, and two for each waiter. */
     static long of(RedisServer server, RedisKeys keys) throws IOException {
-        return (isHeld(server, keys) ? 1 : 0)
+        return holders(server, keys)
                 + server.number("ZCARD", keys.queue())
                 + server.number("HLEN", keys.waiters());
     }
 
     static boolean isHeld(RedisServer server, RedisKeys keys) throws IOException {
+        return holders(server, keys) > 0;
+    }
+
+    /** Of shares and permits, those too whose lease has ended while that of another one goes on. */
+    private static long holders(RedisServer server, RedisKeys keys) throws IOException {
         long left = server.number("PTTL", keys.lock());
         Object state = server.command("GET", keys.lock());
         if (state == null) {
-            return false;
+            return 0;
         }
         String[] parts = state.toString().split(" ");
-        return !parts[0].equals("-") && left > Long.parseLong(parts[2]);
+        if (parts[0].equals("-") || left <= Long.parseLong(parts[2])) {
+            return 0;
+        }
+        return parts[0].equals("+") ? state.toString().lines().count() - 1 : 1;
     }
 }

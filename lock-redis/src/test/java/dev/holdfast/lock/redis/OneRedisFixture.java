@@ -1,5 +1,6 @@
 package dev.holdfast.lock.redis;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -41,6 +42,11 @@ abstract class OneRedisFixture implements LockFixture {
     @Override
     public Set<Capability> capabilities() {
         return EnumSet.allOf(Capability.class);
+    }
+
+    @Override
+    public Set<Demand.Kind> demands() {
+        return EnumSet.allOf(Demand.Kind.class);
     }
 
     /** As an administrator who does not wait for the holder. */

@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
@@ -126,6 +127,11 @@ final class RedisSentinelFixture implements LockFixture {
     @Override
     public Duration shortLease() {
         return Duration.ofSeconds(1);
+    }
+
+    @Override
+    public Set<Demand.Kind> demands() {
+        return EnumSet.allOf(Demand.Kind.class);
     }
 
     @Override
