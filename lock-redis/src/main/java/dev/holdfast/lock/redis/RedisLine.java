@@ -47,22 +47,22 @@ final class RedisLine {
                          rest = 0, kind = '-', sum = 0}
               local text = redis.call('GET', key)
               if not text then return r end
-              r.who, r.last, r.memory, r.waiting, r.released, r.about =
-                  string.match(text, '^(%S+) (%d+) (%d+) ([0-3]) (%S+) (.*)$')
+              local at
+              r.who, r.last, r.memory, r.waiting, r.released, at =
+                  string.match(text, '^(%S+) (%d+) (%d+) ([0-3]) (%S+) ()')
               if not r.who then return nil end
               r.rest = r.who == '-' and 0 or left(key, r.memory)
               if r.rest <= 0 then
-                r.who, r.about = '-', ''
+                r.who = '-'
               elseif r.who ~= '+' then
-                r.kind = 'x'
+                r.kind, r.about = 'x', string.sub(text, at)
               else
                 local kind, limit, count, sum, bound, latest, free, lines =
-                    string.match(r.about, '^([sp]) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)(.*)$')
+                    string.match(text, '^([sp]) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)()', at)
                 if not kind then return nil end
                 r.kind, r.limit, r.count, r.sum = kind, tonumber(limit), tonumber(count), tonumber(sum)
-                r.bound, r.latest, r.free, r.lines = tonumber(bound), tonumber(latest), tonumber(free), lines
+                r.bound, r.latest, r.free, r.lines = tonumber(bound), tonumber(latest), tonumber(free), string.sub(text, lines)
                 r.now = r.latest - r.rest
-                r.about = ''
                 if r.now >= r.bound then sweep(r) end
               end
               return r
