@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
@@ -18,6 +19,7 @@ import dev.holdfast.lock.spi.Ticket;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -40,6 +42,11 @@ final class ExpiringRowBackend implements LockBackend {
 
     /** Who waits for less is not put off for the sake of others. */
     private static final long LONG_WAIT_MILLIS = 100;
+
+    /** How long somebody who waits holds back those who come later, unless it asks again: longer than its polls are apart. */
+    private static final long MARK_MILLIS = 1_500;
+
+    private static final long CALLED_MARK_MILLIS = 7_500;
 
     private static final BackendInfo INFO = BackendInfo.named("jdbc")
             .blocking(true)
@@ -75,7 +82,7 @@ final class ExpiringRowBackend implements LockBackend {
             LongSupplier nanoTime) {
         this.database = database;
         this.statements = statements;
-        this.listing = new RowListing(database.dialect(), database.table());
+        this.listing = new RowListing(database.dialect(), database.table(), sweeper == null);
         this.orphans = new Orphans(database, statements);
         this.sweeper = sweeper;
         this.wakeups = wakeups;
@@ -94,14 +101,18 @@ final class ExpiringRowBackend implements LockBackend {
         Dialect dialect = database.dialect();
         Tokens tokens =
                 kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
-        ExpiryStatements statements = new ExpiryStatements(dialect, database.table(), tokens);
+        RowShares shares = tokens.rowsGo()
+                ? null
+                : new RowShares(dialect, database.table(), wakeups == null ? MARK_MILLIS : CALLED_MARK_MILLIS);
+        ExpiryStatements statements = new ExpiryStatements(dialect, database.table(), tokens, shares);
         return new ExpiringRowBackend(
                 database, statements, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);
     }
 
     @Override
     public BackendInfo info() {
-        return wakeups == null ? INFO : CALLING;
+        BackendInfo info = wakeups == null ? INFO : CALLING;
+        return sweeper == null ? info.toBuilder().demands(EnumSet.allOf(Demand.Kind.class)).build() : info;
     }
 
     /**
@@ -111,7 +122,7 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         String name = request.acquisition().name();
-        if (request.waitMillis() >= LONG_WAIT_MILLIS && fairness.isOthersTurn(name)) {
+        if (takesTurns(request) && request.waitMillis() >= LONG_WAIT_MILLIS && fairness.isOthersTurn(name)) {
             return CompletableFuture.completedStage(new AcquireResult.Busy(pauseMillis, null));
         }
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
@@ -175,17 +186,26 @@ final class ExpiringRowBackend implements LockBackend {
         }
     }
 
+    /** Those who share a lock need not. */
+    private static boolean takesTurns(AcquireRequest request) {
+        return request.demand() instanceof Demand.Exclusive;
+    }
+
     /** A waiter gets a ticket, by which it is called. */
     private AcquireResult called(AcquireRequest request, AcquireResult answer) {
         String name = request.acquisition().name();
         if (!(answer instanceof AcquireResult.Busy busy)) {
-            fairness.granted(name);
+            if (takesTurns(request) && answer instanceof AcquireResult.Granted) {
+                fairness.granted(name);
+            }
             return answer;
         }
         if (request.waitMillis() == 0) {
             return answer;
         }
-        fairness.busy(name);
+        if (takesTurns(request)) {
+            fairness.busy(name);
+        }
         return wakeups == null
                 ? answer
                 : new AcquireResult.Busy(busy.remainingMillis(), wakeups.busy(name, request.ticket()));
@@ -233,7 +253,10 @@ final class ExpiringRowBackend implements LockBackend {
             ExpiryStatements.Released released =
                     database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
             ended(grant.acquisition());
-            fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
+            if (grant.demand() instanceof Demand.Exclusive) {
+                fairness.released(
+                        grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
+            }
             if (sweeper != null) {
                 sweeper.released();
             }
@@ -245,6 +268,21 @@ final class ExpiringRowBackend implements LockBackend {
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return database.failures()
                 .call("holder", () -> database.run(timeoutMillis, connection -> statements.holder(connection, name)));
+    }
+
+    @Override
+    public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
+        return database.failures()
+                .call("holders", () -> database.run(timeoutMillis, connection -> statements.holders(connection, name)));
+    }
+
+    @Override
+    public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
+        return database.failures()
+                .call(
+                        "change of the limit",
+                        () -> database.run(
+                                timeoutMillis, connection -> statements.changeLimit(connection, name, from, to)));
     }
 
     @Override

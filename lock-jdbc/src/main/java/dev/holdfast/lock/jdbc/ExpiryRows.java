@@ -8,6 +8,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Ticket;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -27,7 +28,15 @@ final class ExpiryRows {
     /** To MariaDB's driver: a statement whose length varies is not to be kept on the server. */
     static final String PASSING = "/*client prepare*/";
 
+    /** Added to the remaining milliseconds of a row that readers have, or some with permits. */
+    static final long BESIDE_SHARES = 1L << 50;
+
     private ExpiryRows() {}
+
+    /** Tells within this package that a mutex found shares or permits; never leaves it. */
+    enum BesideShares implements Ticket {
+        TICKET
+    }
 
     /** Reads token, identity, and since in milliseconds. */
     static Optional<HolderInfo> holder(Connection connection, String sql, String name) throws SQLException {
@@ -49,7 +58,10 @@ final class ExpiryRows {
     }
 
     /** Zero and less mean that the holder is gone or about to: then nothing is known. */
-    static AcquireResult busy(long remainingMillis) {
+    static AcquireResult.Busy busy(long remainingMillis) {
+        if (remainingMillis >= BESIDE_SHARES) {
+            return new AcquireResult.Busy(busy(remainingMillis - BESIDE_SHARES).remainingMillis(), BesideShares.TICKET);
+        }
         return new AcquireResult.Busy(remainingMillis > 0 ? remainingMillis : -1, null);
     }
 
@@ -61,7 +73,7 @@ final class ExpiryRows {
 
     static String[] owners(List<Grant> grants) {
         return grants.stream()
-                .map(grant -> grant.acquisition().owner().toString())
+                .map(grant -> Bind.ownerOf(grant.acquisition()))
                 .toArray(String[]::new);
     }
 
@@ -70,7 +82,7 @@ final class ExpiryRows {
         Map<String, OwnerId> asked = new HashMap<>();
         for (Grant grant : grants) {
             AcquisitionId acquisition = grant.acquisition();
-            asked.put(acquisition.owner().toString(), acquisition.owner());
+            asked.put(Bind.ownerOf(acquisition), acquisition.owner());
         }
         Set<OwnerId> found = new HashSet<>();
         while (rows.next()) {

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -11,7 +12,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -48,7 +51,7 @@ final class ExpiryStatements {
               RETURNING name, awaited)
             SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
 
-    private static final String NOTIFY =
+    static final String NOTIFY =
             "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
 
     private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
@@ -63,10 +66,14 @@ final class ExpiryStatements {
     private final String holder;
     private final @Nullable String lockMine;
 
+    /** Null where there are locks alone. */
+    private final @Nullable RowShares shares;
+
     /** False once the database has refused to notify: whoever waits polls. */
     private volatile boolean notifies;
 
-    ExpiryStatements(Dialect dialect, TableName table, Tokens tokens) {
+    ExpiryStatements(Dialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
+        this.shares = shares;
         statements = VersionStatements.of(dialect, table, tokens);
         String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
         String free = " SET owner = NULL" + ended;
@@ -101,20 +108,58 @@ final class ExpiryStatements {
     }
 
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
-        return statements.tryAcquire(connection, request);
+        if (shares == null) {
+            return statements.tryAcquire(connection, request);
+        }
+        if (request.demand() instanceof Demand.Permits) {
+            return shares.tryAcquire(connection, request);
+        }
+        AcquireResult answer = statements.tryAcquire(connection, request);
+        if (!(answer instanceof AcquireResult.Busy busy) || busy.ticket() != ExpiryRows.BesideShares.TICKET) {
+            shares.noteMutex(request.acquisition());
+            return answer;
+        }
+        return request.demand() instanceof Demand.Exclusive && request.waitMillis() == 0
+                ? ExpiryRows.busy(busy.remainingMillis())
+                : shares.tryAcquire(connection, request);
     }
 
     Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
-        return statements.renew(connection, grants);
+        if (shares == null) {
+            return statements.renew(connection, grants);
+        }
+        List<Grant> ofRows = grants.stream()
+                .filter(grant -> !(grant.demand() instanceof Demand.Permits))
+                .toList();
+        Set<OwnerId> renewed = ofRows.isEmpty() ? new HashSet<>() : statements.renew(connection, ofRows);
+        List<Grant> ofShares = grants.stream()
+                .filter(grant -> !(grant.demand() instanceof Demand.Exclusive)
+                        && !renewed.contains(grant.acquisition().owner()))
+                .toList();
+        if (!ofShares.isEmpty()) {
+            renewed.addAll(shares.renew(connection, ofShares));
+        }
+        return renewed;
     }
 
     void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
         free(connection, abandon, silentAbandon, acquisition);
+        if (shares != null && mayHaveMore(acquisition)) {
+            shares.leave(connection, acquisition);
+        }
+    }
+
+    /** A share, permits, or the mark of one who waited beside some. */
+    private boolean mayHaveMore(AcquisitionId acquisition) {
+        return !(acquisition.demand() instanceof Demand.Exclusive) || Objects.requireNonNull(shares).hasMarked(acquisition);
     }
 
     /** As {@link #abandon}, but it leaves a row that somebody else has locked as it is. H2 has no long waits. */
     void abandonUnlessLocked(Connection connection, AcquisitionId acquisition) throws SQLException {
-        if (lockMine == null || isMineAndUnlocked(connection, lockMine, acquisition)) {
+        if (lockMine == null
+                || acquisition.demand() instanceof Demand.Permits
+                || isMineAndUnlocked(connection, lockMine, acquisition)
+                || acquisition.demand() instanceof Demand.Shared) {
             abandon(connection, acquisition);
         }
     }
@@ -122,7 +167,7 @@ final class ExpiryStatements {
     private static boolean isMineAndUnlocked(Connection connection, String sql, AcquisitionId acquisition)
             throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            new Bind(statement).name(acquisition.name()).owner(acquisition.owner());
+            new Bind(statement).name(acquisition.name()).owner(acquisition);
             try (ResultSet rows = statement.executeQuery()) {
                 return rows.next();
             }
@@ -135,7 +180,13 @@ final class ExpiryStatements {
     }
 
     Released release(Connection connection, Grant grant) throws SQLException {
-        return free(connection, release, silentRelease, grant.acquisition());
+        AcquisitionId held = grant.acquisition();
+        Released released = grant.demand() instanceof Demand.Permits
+                ? Released.NOT_HELD
+                : free(connection, release, silentRelease, held);
+        return shares == null || released != Released.NOT_HELD || grant.demand() instanceof Demand.Exclusive
+                ? released
+                : shares.leave(connection, held);
     }
 
     /** Without the right to notify, the waiters are left to their polls: the session tries again what is in conflict. */
@@ -157,7 +208,7 @@ final class ExpiryStatements {
 
     private Released free(Connection connection, String sql, AcquisitionId held) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            new Bind(statement).name(held.name()).owner(held.owner());
+            new Bind(statement).name(held.name()).owner(held);
             if (!postgres) {
                 return statement.executeUpdate() > 0 ? Released.HELD : Released.NOT_HELD;
             }
@@ -171,7 +222,20 @@ final class ExpiryStatements {
     }
 
     Optional<HolderInfo> holder(Connection connection, String name) throws SQLException {
-        return ExpiryRows.holder(connection, holder, name);
+        return shares == null
+                ? ExpiryRows.holder(connection, holder, name)
+                : shares.holders(connection, name).stream().findFirst();
+    }
+
+    List<HolderInfo> holders(Connection connection, String name) throws SQLException {
+        return shares == null
+                ? holder(connection, name).stream().toList()
+                : shares.holders(connection, name);
+    }
+
+    /** Only called if there are permits. */
+    int changeLimit(Connection connection, String name, int from, int to) throws SQLException {
+        return Objects.requireNonNull(shares).changeLimit(connection, name, from, to);
     }
 
     /** What a release found. */

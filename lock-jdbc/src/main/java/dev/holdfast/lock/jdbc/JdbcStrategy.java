@@ -53,6 +53,7 @@ public enum JdbcStrategy {
             return "name, part, token, session, since, holder";
         }
         return "name, owner, token, lease_millis, expires, since, holder"
+                + (this == VERSION ? ", shares" : "")
                 + (dialect == Dialect.POSTGRESQL ? ", awaited" : "");
     }
 

@@ -46,7 +46,8 @@ final class MySqlVersion implements VersionStatements {
         this.dialect = dialect;
         this.table = table;
         String grantable = "(owner IS NULL OR owner = ? OR expires <= " + dialect.now() + ")";
-        String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + "))";
+        String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + ") + IF(owner LIKE '"
+                + RowStates.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
         String assignments = """
                 token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %6$s)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
                 since = IF(%1$s AND NOT owner <=> ?, %4$s, since),
@@ -75,7 +76,7 @@ final class MySqlVersion implements VersionStatements {
         try (PreparedStatement statement = connection.prepareStatement(insert, Statement.RETURN_GENERATED_KEYS)) {
             Bind bind = new Bind(statement)
                     .name(wanted.name())
-                    .owner(wanted.owner())
+                    .owner(wanted)
                     .number(request.leaseMillis())
                     .number(request.leaseMillis())
                     .identity(request.identity());
@@ -86,7 +87,7 @@ final class MySqlVersion implements VersionStatements {
     }
 
     private static Bind assign(Bind bind, AcquireRequest request) throws SQLException {
-        OwnerId owner = request.acquisition().owner();
+        AcquisitionId owner = request.acquisition();
         return bind.owner(owner)
                 .owner(owner)
                 .owner(owner)
@@ -147,7 +148,7 @@ final class MySqlVersion implements VersionStatements {
             statement.setBytes(++index, LockName.utf8(grant.acquisition().name()));
         }
         for (Grant grant : grants) {
-            statement.setString(++index, grant.acquisition().owner().toString());
+            statement.setString(++index, Bind.ownerOf(grant.acquisition()));
         }
     }
 }

@@ -46,7 +46,8 @@ final class PostgresVersion implements VersionStatements {
                   RETURNING held.token, %9$s)
                 SELECT token, CAST(NULL AS bigint) FROM updated
                 UNION ALL SELECT token, CAST(NULL AS bigint) FROM inserted
-                UNION ALL SELECT CAST(NULL AS bigint), CASE WHEN owner IS NULL THEN -1 ELSE %3$s END FROM %1$s
+                UNION ALL SELECT CAST(NULL AS bigint), CASE WHEN owner IS NULL THEN -1
+                    WHEN pg_catalog.starts_with(owner, '%10$s') THEN GREATEST(%3$s, 0) {+} %11$d ELSE %3$s END FROM %1$s
                   WHERE name {=} ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(
                         table,
                         Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)"),
@@ -56,7 +57,9 @@ final class PostgresVersion implements VersionStatements {
                         tokens.next("held.token"),
                         PostgresSql.TEXT,
                         PostgresSql.NOW,
-                        PostgresSql.DURABLY));
+                        PostgresSql.DURABLY,
+                        RowStates.READER,
+                        ExpiryRows.BESIDE_SHARES));
         renew = PostgresSql.named("""
                 UPDATE %s AS held SET expires = %s
                 FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
@@ -69,20 +72,19 @@ final class PostgresVersion implements VersionStatements {
     public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         AcquisitionId wanted = request.acquisition();
         String name = wanted.name();
-        OwnerId owner = wanted.owner();
         long lease = request.leaseMillis();
         try (PreparedStatement statement = connection.prepareStatement(attempt)) {
             new Bind(statement)
-                    .owner(owner)
-                    .owner(owner)
-                    .owner(owner)
+                    .owner(wanted)
+                    .owner(wanted)
+                    .owner(wanted)
                     .number(lease)
                     .number(lease)
                     .identity(request.identity())
                     .name(name)
-                    .owner(owner)
+                    .owner(wanted)
                     .name(name)
-                    .owner(owner)
+                    .owner(wanted)
                     .number(lease)
                     .number(lease)
                     .identity(request.identity())

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.spi.Identity;
@@ -20,9 +21,17 @@ final class RowListing {
     private static final byte LAST = (byte) 0xff;
 
     private final String sql;
+    private final boolean sharing;
 
-    RowListing(Dialect dialect, TableName table) {
-        sql = "SELECT name, token, holder, " + dialect.epochMillis("since") + " FROM " + table
+    /** With shares and permits if the table has them. */
+    RowListing(Dialect dialect, TableName table, boolean sharing) {
+        this.sharing = sharing;
+        sql = "SELECT name, token, holder, " + dialect.epochMillis("since")
+                + (sharing
+                        ? ", owner, " + dialect.epochMillis("expires") + ", COALESCE(shares, ''), "
+                                + dialect.epochMillis(dialect.now())
+                        : "")
+                + " FROM " + table
                 + " WHERE name " + dialect.operator(">=") + " ? AND name " + dialect.operator("<") + " ?"
                 + " AND owner IS NOT NULL AND expires " + dialect.operator(">") + " " + dialect.now()
                 + " ORDER BY name LIMIT ?";
@@ -37,16 +46,30 @@ final class RowListing {
             new Bind(statement).bytes(from).bytes(to).number(limit + 1L);
             try (ResultSet rows = statement.executeQuery()) {
                 while (rows.next()) {
-                    Identity identity = Identity.decode(rows.getString(3));
-                    locks.add(new ListedLock(
-                            new String(rows.getBytes(1), StandardCharsets.UTF_8),
-                            java.util.Optional.of(
-                                    identity.holderInfo(rows.getLong(2), Instant.ofEpochMilli(rows.getLong(4)))),
-                            List.of()));
+                    String name = new String(rows.getBytes(1), StandardCharsets.UTF_8);
+                    locks.add(new ListedLock(name, holders(name, rows), List.of()));
                 }
             }
         }
         boolean more = locks.size() > limit;
         return new LockListing(more ? locks.subList(0, limit) : locks, more);
+    }
+
+    private List<HolderInfo> holders(String name, ResultSet rows) throws SQLException {
+        if (sharing && rows.getString(5).startsWith(RowStates.READER)) {
+            RowState row = RowState.read(
+                    name,
+                    rows.getString(5),
+                    rows.getLong(2),
+                    rows.getLong(6),
+                    rows.getLong(4),
+                    rows.getString(3),
+                    rows.getString(7),
+                    rows.getLong(8),
+                    true);
+            return row.shared().shares().stream().map(SharedRow.Share::info).toList();
+        }
+        Identity identity = Identity.decode(rows.getString(3));
+        return List.of(identity.holderInfo(rows.getLong(2), Instant.ofEpochMilli(rows.getLong(4))));
     }
 }

@@ -8,5 +8,6 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   expires timestamptz NOT NULL,
   since timestamptz NOT NULL,
   holder text NOT NULL,
-  awaited timestamptz
+  awaited timestamptz,
+  shares text
 ) WITH (fillfactor = 50);

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
@@ -80,6 +81,13 @@ final class JdbcFixture implements LockFixture {
             all.remove(Capability.LATE); // a row lock is held until the server learns that its connection has gone
         }
         return all;
+    }
+
+    @Override
+    public Set<Demand.Kind> demands() {
+        return strategy == JdbcStrategy.VERSION
+                ? EnumSet.allOf(Demand.Kind.class)
+                : EnumSet.of(Demand.Kind.EXCLUSIVE);
     }
 
     @Override
