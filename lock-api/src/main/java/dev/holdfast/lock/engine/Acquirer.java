@@ -84,8 +84,7 @@ final class Acquirer {
     }
 
     /** Acquires for the calling thread; null if somebody else has the lock. */
-    @Nullable Hold obtain(
-            long timeoutNanos, boolean asLease, boolean interruptible, Function<Waiter, LockEntry> entrance)
+    @Nullable Hold obtain(long timeoutNanos, boolean asLease, boolean interruptible, Function<Waiter, LockEntry> entrance)
             throws InterruptedException {
         if (interruptible && Thread.interrupted()) {
             throw new InterruptedException("lock '" + LockName.printable(name) + "': interrupted before acquiring");

@@ -50,9 +50,8 @@ final class Admission {
             terms = waiter.options;
             return true;
         }
-        boolean alike = mayShare(first)
-                && mayShare(waiter.options)
-                && first.lease().equals(waiter.options.lease());
+        boolean alike =
+                mayShare(first) && mayShare(waiter.options) && first.lease().equals(waiter.options.lease());
         return alike && (isOwnReader(waiter) || isOpen());
     }
 

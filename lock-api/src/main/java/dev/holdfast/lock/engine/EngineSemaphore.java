@@ -80,8 +80,7 @@ final class EngineSemaphore implements DistributedSemaphore {
     @Override
     @SuppressWarnings("unchecked")
     public CompletableFuture<Permit> acquireAsync(int permits, Duration timeout) {
-        CompletableFuture<? extends Lease> future =
-                acquirer.acquireAsync(timeout, entrance(permits), this::permit);
+        CompletableFuture<? extends Lease> future = acquirer.acquireAsync(timeout, entrance(permits), this::permit);
         return (CompletableFuture<Permit>) future;
     }
 

@@ -102,8 +102,8 @@ final class Failures {
 
     /** The store has another limit than the one that was asked with. */
     static LockConfigurationException otherLimit(String name, Demand asked, int stored) {
-        return new LockConfigurationException(lock(name) + ": asked for " + asked + ", but the store has a limit of " + stored
-                + " for this name; use the same limit everywhere, or change it with changeLimit()");
+        return new LockConfigurationException(lock(name) + ": asked for " + asked + ", but the store has a limit of "
+                + stored + " for this name; use the same limit everywhere, or change it with changeLimit()");
     }
 
     /** The store's limit is neither the one that was to be changed nor the new one. */

@@ -75,6 +75,7 @@ final class Hold {
     private int holds = 1;
     /** Of a thread that has the lock alone, and reads under it. */
     private int reads;
+
     private @Nullable CompletableFuture<LossReason> lost;
 
     Hold(

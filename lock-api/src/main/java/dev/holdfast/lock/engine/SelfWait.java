@@ -28,8 +28,7 @@ final class SelfWait {
 
     private static boolean isInTheWayOf(Waiter waiter, Hold own) {
         boolean waits = waiter.thread() != null;
-        return !own.selfWaitTold
-                && (waits ? !own.isOfThread() : !own.isAskedForAsync());
+        return !own.selfWaitTold && (waits ? !own.isOfThread() : !own.isAskedForAsync());
     }
 
     private static void warn(EntryContext entry, HeldLock heldLock, Waiter waiter, Hold own) {

@@ -286,9 +286,12 @@ public final class BackendInfo {
         public BackendInfo build() {
             if (name.isBlank()
                     || !demands.contains(Demand.Kind.EXCLUSIVE)
-                    || minLeaseMillis < 1 || pollMinMillis < 1 || pollMaxMillis < pollMinMillis) {
-                throw new IllegalArgumentException("invalid backend info of '" + name + "': shortest lease "
-                        + minLeaseMillis + " ms, poll " + pollMinMillis + ".." + pollMaxMillis + " ms, demands " + demands);
+                    || minLeaseMillis < 1
+                    || pollMinMillis < 1
+                    || pollMaxMillis < pollMinMillis) {
+                throw new IllegalArgumentException(
+                        "invalid backend info of '" + name + "': shortest lease " + minLeaseMillis + " ms, poll "
+                                + pollMinMillis + ".." + pollMaxMillis + " ms, demands " + demands);
             }
             return new BackendInfo(this);
         }

@@ -61,7 +61,8 @@ class EngineSimulationTest {
     }
 
     @Test
-    @DisplayName("keeps them with readers, writers and permits: nobody beside a writer, no more than the limit, no slot twice")
+    @DisplayName(
+            "keeps them with readers, writers and permits: nobody beside a writer, no more than the limit, no slot twice")
     void everySeed_withDemands_keepsThePromises() {
         LongAdder acquisitions = new LongAdder();
         LongAdder shared = new LongAdder();

@@ -230,7 +230,9 @@ class SharesTest {
         assertThat(reader().isValid()).as("a new reader").isTrue();
         assertThatThrownBy(read::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(told.stream().filter("lost"::equals)).hasSize(2);
-        assertThat(told.indexOf("lost")).as("renewals before the loss, told once each").isLessThan(3);
+        assertThat(told.indexOf("lost"))
+                .as("renewals before the loss, told once each")
+                .isLessThan(3);
     }
 
     @Test
@@ -270,7 +272,9 @@ class SharesTest {
         }
         assertThat(client.semaphore("s", SimStore.LIMIT).tryAcquire()).isEmpty();
         assertThat(backend.attempts).hasSize(SimStore.LIMIT + 1);
-        assertThat(client.held()).singleElement().satisfies(usage -> assertThat(usage.holders()).hasSize(SimStore.LIMIT));
+        assertThat(client.held())
+                .singleElement()
+                .satisfies(usage -> assertThat(usage.holders()).hasSize(SimStore.LIMIT));
 
         permits.forEach(Lease::close);
 

@@ -147,7 +147,9 @@ final class SimStore {
             boolean beside = demand.leavesRoomFor(other)
                     || fault == Fault.READER_BESIDE_WRITER && demand instanceof Demand.Shared
                     || fault == Fault.WRITER_BESIDE_READERS && other instanceof Demand.Shared
-                    || fault == Fault.LIMIT_IGNORED && demand instanceof Demand.Permits && other instanceof Demand.Permits;
+                    || fault == Fault.LIMIT_IGNORED
+                            && demand instanceof Demand.Permits
+                            && other instanceof Demand.Permits;
             if (!beside) {
                 return false;
             }
@@ -215,8 +217,7 @@ final class SimStore {
             grants++;
             onGrant.accept(acquisition);
             lock.queue.remove(owner);
-            Grant grant = new Grant(
-                    acquisition, lock.token, request.leaseMillis(), slot(lock, request.demand()), null);
+            Grant grant = new Grant(acquisition, lock.token, request.leaseMillis(), slot(lock, request.demand()), null);
             Held begun = new Held(machine, grant);
             begun.expiresNanos = ends;
             firstEnds(owner, ends);

@@ -131,6 +131,7 @@ final class Simulation {
         final EngineClient engine;
         /** How many holds have a token: readers of one client share it. */
         final Map<Long, Integer> open = new HashMap<>();
+
         final Map<AttemptOutcome, Integer> gaveUp = new EnumMap<>(AttemptOutcome.class);
         int attempted;
         int acquired;
@@ -362,7 +363,8 @@ final class Simulation {
         for (Claim other : earlier) {
             boolean apart = other.slot() != claim.slot()
                     || other.demand() instanceof Demand.Shared && claim.demand() instanceof Demand.Shared;
-            boolean together = !other.demand().equals(Demand.EXCLUSIVE) && !claim.demand().equals(Demand.EXCLUSIVE);
+            boolean together =
+                    !other.demand().equals(Demand.EXCLUSIVE) && !claim.demand().equals(Demand.EXCLUSIVE);
             check(
                     other.hold.token < hold.token
                             || together && apart

@@ -78,15 +78,13 @@ class SpiValuesTest {
     void info_hasExclusiveDemands_alwaysAndAtFirstAlone() {
         BackendInfo info = info("x", 1, 1, 1);
         assertThat(info.demands()).containsExactly(Demand.Kind.EXCLUSIVE);
-        assertThat(info.toBuilder()
-                        .demands(EnumSet.allOf(Demand.Kind.class))
-                        .build()
-                        .toBuilder()
+        assertThat(info.toBuilder().demands(EnumSet.allOf(Demand.Kind.class)).build().toBuilder()
                         .build()
                         .demands())
                 .hasSize(3);
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> info.toBuilder().demands(EnumSet.of(Demand.Kind.SHARED)).build());
+                .isThrownBy(() ->
+                        info.toBuilder().demands(EnumSet.of(Demand.Kind.SHARED)).build());
     }
 
     @ParameterizedTest

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockName;
-import dev.holdfast.lock.spi.AcquisitionId;
 import java.nio.charset.StandardCharsets;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;

@@ -112,7 +112,9 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public BackendInfo info() {
         BackendInfo info = wakeups == null ? INFO : CALLING;
-        return sweeper == null ? info.toBuilder().demands(EnumSet.allOf(Demand.Kind.class)).build() : info;
+        return sweeper == null
+                ? info.toBuilder().demands(EnumSet.allOf(Demand.Kind.class)).build()
+                : info;
     }
 
     /**
@@ -254,8 +256,7 @@ final class ExpiringRowBackend implements LockBackend {
                     database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
             ended(grant.acquisition());
             if (grant.demand() instanceof Demand.Exclusive) {
-                fairness.released(
-                        grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
+                fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
             }
             if (sweeper != null) {
                 sweeper.released();

@@ -72,9 +72,7 @@ final class ExpiryRows {
     }
 
     static String[] owners(List<Grant> grants) {
-        return grants.stream()
-                .map(grant -> Bind.ownerOf(grant.acquisition()))
-                .toArray(String[]::new);
+        return grants.stream().map(grant -> Bind.ownerOf(grant.acquisition())).toArray(String[]::new);
     }
 
     /** Collects the owners in the first column. */

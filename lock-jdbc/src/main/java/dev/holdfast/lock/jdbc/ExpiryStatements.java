@@ -151,7 +151,8 @@ final class ExpiryStatements {
 
     /** A share, permits, or the mark of one who waited beside some. */
     private boolean mayHaveMore(AcquisitionId acquisition) {
-        return !(acquisition.demand() instanceof Demand.Exclusive) || Objects.requireNonNull(shares).hasMarked(acquisition);
+        return !(acquisition.demand() instanceof Demand.Exclusive)
+                || Objects.requireNonNull(shares).hasMarked(acquisition);
     }
 
     /** As {@link #abandon}, but it leaves a row that somebody else has locked as it is. H2 has no long waits. */
@@ -228,9 +229,7 @@ final class ExpiryStatements {
     }
 
     List<HolderInfo> holders(Connection connection, String name) throws SQLException {
-        return shares == null
-                ? holder(connection, name).stream().toList()
-                : shares.holders(connection, name);
+        return shares == null ? holder(connection, name).stream().toList() : shares.holders(connection, name);
     }
 
     /** Only called if there are permits. */

@@ -25,15 +25,21 @@ final class H2Version implements VersionStatements {
 
     H2Version(TableName table, Tokens tokens) {
         Dialect h2 = Dialect.H2;
-        attempt =
-                """
+        attempt = """
                 SELECT token, CAST(NULL AS BIGINT) FROM FINAL TABLE (
                   UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE %5$s END,
                     since = CASE WHEN owner = ?1 THEN since ELSE %2$s END,
                     owner = ?1, lease_millis = ?2, expires = %3$s, holder = ?3
                   WHERE name = ?4 AND (owner IS NULL OR owner = ?1 OR expires <= %2$s))
                 UNION ALL
-                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 WHEN owner LIKE '%6$s%%' THEN GREATEST(%4$s, 0) + %7$d ELSE %4$s END FROM %1$s WHERE name = ?4""".formatted(table, h2.now(), h2.nowPlusMillis("?2"), h2.millisUntil("expires"), tokens.next("token"), RowStates.READER, ExpiryRows.BESIDE_SHARES);
+                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 WHEN owner LIKE '%6$s%%' THEN GREATEST(%4$s, 0) + %7$d ELSE %4$s END FROM %1$s WHERE name = ?4""".formatted(
+                        table,
+                        h2.now(),
+                        h2.nowPlusMillis("?2"),
+                        h2.millisUntil("expires"),
+                        tokens.next("token"),
+                        RowStates.READER,
+                        ExpiryRows.BESIDE_SHARES);
         insert = """
                 SELECT token FROM FINAL TABLE (INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)
                 SELECT ?4, ?1, %4$s, ?2, %2$s, %3$s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4))""".formatted(table, h2.nowPlusMillis("?2"), h2.now(), tokens.first());

@@ -97,7 +97,9 @@ final class RowShares {
         AcquireResult busy = ExpiryRows.busy(row.expiresMillis() - row.nowMillis());
         return new Step(
                 busy,
-                request.waitMillis() > 0 && request.demand() instanceof Demand.Permits asked && row.shared().limit() == 0
+                request.waitMillis() > 0
+                                && request.demand() instanceof Demand.Permits asked
+                                && row.shared().limit() == 0
                         ? row.marked(row.shared().limitedTo(asked.limit()))
                         : null);
     }
@@ -125,14 +127,14 @@ final class RowShares {
         SharedRow limited = request.demand() instanceof Demand.Permits asked ? shared.limitedTo(asked.limit()) : shared;
         if (!room) {
             SharedRow marked = needsMark(row, owner)
-                    ? limited.markedBy(
-                            new Mark(owner, request.demand(), row.nowMillis() + markMillis, row.token()))
+                    ? limited.markedBy(new Mark(owner, request.demand(), row.nowMillis() + markMillis, row.token()))
                     : limited;
             AcquireResult.Busy busy = busy(row);
             return new Step(
                     marked.isMarkedBy(owner)
                             ? new AcquireResult.Busy(
-                                    busy.remainingMillis(), new MarkTicket(request.acquisition().owner()))
+                                    busy.remainingMillis(),
+                                    new MarkTicket(request.acquisition().owner()))
                             : busy,
                     marked.equals(shared) ? null : row.marked(marked));
         }
@@ -149,7 +151,8 @@ final class RowShares {
 
     private boolean needsMark(RowState row, String owner) {
         Mark mark = row.shared().mark();
-        return mark == null || (mark.owner().equals(owner) && mark.untilMillis() - row.nowMillis() < markMillis * 2 / 3);
+        return mark == null
+                || (mark.owner().equals(owner) && mark.untilMillis() - row.nowMillis() < markMillis * 2 / 3);
     }
 
     private static boolean otherLimit(SharedRow shared, AcquireRequest request) {
@@ -205,7 +208,8 @@ final class RowShares {
     private boolean renew(Connection connection, Grant grant) throws SQLException {
         for (int i = 0; i < TRIES; i++) {
             RowState row = rows.read(connection, grant.acquisition().name());
-            Optional<Share> mine = row.shared().share(grant.acquisition().owner().toString());
+            Optional<Share> mine =
+                    row.shared().share(grant.acquisition().owner().toString());
             if (row.isExclusive() || mine.isEmpty()) {
                 return false;
             }

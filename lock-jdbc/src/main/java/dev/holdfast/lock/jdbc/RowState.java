@@ -62,8 +62,7 @@ record RowState(
                     sinceMillis,
                     holder));
         }
-        return new RowState(
-                name, true, owner, token, expiresMillis, sinceMillis, holder, text, nowMillis, live, now);
+        return new RowState(name, true, owner, token, expiresMillis, sinceMillis, holder, text, nowMillis, live, now);
     }
 
     /** One lock owns it. */
@@ -98,16 +97,6 @@ record RowState(
         boolean one = live && owner.startsWith(RowStates.READER) && !owner.equals(RowStates.SHARED);
         SharedRow written = one || isExclusive() ? new SharedRow(next.limit(), next.mark(), List.of()) : next;
         return new RowState(
-                name,
-                exists,
-                owner,
-                token,
-                expiresMillis,
-                sinceMillis,
-                holder,
-                written.text(),
-                nowMillis,
-                live,
-                next);
+                name, exists, owner, token, expiresMillis, sinceMillis, holder, written.text(), nowMillis, live, next);
     }
 }

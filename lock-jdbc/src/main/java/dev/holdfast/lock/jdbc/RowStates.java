@@ -98,8 +98,7 @@ final class RowStates {
 
     /** A name without a row, once in its life. */
     private long now(Connection connection) throws SQLException {
-        try (PreparedStatement statement =
-                        connection.prepareStatement("SELECT " + dialect.epochMillis(dialect.now()));
+        try (PreparedStatement statement = connection.prepareStatement("SELECT " + dialect.epochMillis(dialect.now()));
                 ResultSet rows = statement.executeQuery()) {
             rows.next();
             return rows.getLong(1);
@@ -128,9 +127,8 @@ final class RowStates {
 
     private Changed update(Connection connection, String sql, RowState row, RowState next) throws SQLException {
         // The end is written anew where the holders change, at a later time than that of the reading: never too early.
-        long forMillis = next.expiresMillis() == row.expiresMillis()
-                ? 0
-                : Math.max(1, next.expiresMillis() - row.nowMillis());
+        long forMillis =
+                next.expiresMillis() == row.expiresMillis() ? 0 : Math.max(1, next.expiresMillis() - row.nowMillis());
         boolean sameOwner = next.owner().equals(row.owner());
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             new Bind(statement)

@@ -45,8 +45,7 @@ record SharedRow(int limit, @Nullable Mark mark, List<Share> shares) {
 
         private static Mark of(String text) {
             String[] parts = text.split(",", -1);
-            return new Mark(
-                    parts[0], demandOf(parts[1], parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[4]));
+            return new Mark(parts[0], demandOf(parts[1], parts[2]), Long.parseLong(parts[3]), Long.parseLong(parts[4]));
         }
     }
 

@@ -85,9 +85,7 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public Set<Demand.Kind> demands() {
-        return strategy == JdbcStrategy.VERSION
-                ? EnumSet.allOf(Demand.Kind.class)
-                : EnumSet.of(Demand.Kind.EXCLUSIVE);
+        return strategy == JdbcStrategy.VERSION ? EnumSet.allOf(Demand.Kind.class) : EnumSet.of(Demand.Kind.EXCLUSIVE);
     }
 
     @Override

@@ -62,7 +62,8 @@ final class SharedRowTest {
     void hasRoom_asTheRuleSays(List<Demand> held, Demand waits, Demand asked, boolean room) {
         SharedRow row = new SharedRow(5, waits == null ? null : mark(waits), List.of());
         for (Demand each : held) {
-            row = row.with(share("holder" + row.shares().size(), each, 0, row.shares().size() + 1));
+            row = row.with(
+                    share("holder" + row.shares().size(), each, 0, row.shares().size() + 1));
         }
 
         assertThat(row.hasRoomFor(request(asked))).isEqualTo(room);
@@ -83,7 +84,9 @@ final class SharedRowTest {
         assertThat(row.at(499, 7)).isEqualTo(row);
         assertThat(row.at(500, 7).mark()).as("after its time").isNull();
         assertThat(row.at(499, 8).mark()).as("a lock's after the next grant").isNull();
-        assertThat(row.markedBy(mark(permits(2))).at(499, 8).mark()).as("that for permits").isNotNull();
+        assertThat(row.markedBy(mark(permits(2))).at(499, 8).mark())
+                .as("that for permits")
+                .isNotNull();
         assertThat(row.at(999, 7).shares()).hasSize(1);
         assertThat(row.at(1_000, 7).shares()).isEmpty();
     }

@@ -41,7 +41,10 @@ final class RedisCalls {
      */
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
         CompletableFuture<List<Object>> sent = scriptOnce(script, keys, args, timeoutMillis);
-        if (!factory.cluster() || keys.length == 1 || script == RedisScript.RENEW || script == RedisDemandScripts.RENEW) {
+        if (!factory.cluster()
+                || keys.length == 1
+                || script == RedisScript.RENEW
+                || script == RedisDemandScripts.RENEW) {
             return sent;
         }
         return sent.exceptionallyCompose(failure -> {

@@ -40,8 +40,7 @@ final class RedisHolders {
         for (int i = 3; i + 1 < reply.size(); i += 2) {
             long micros = (long) Double.parseDouble(String.valueOf(reply.get(i)));
             String[] asks = String.valueOf(reply.get(i + 1)).split(" ", -1);
-            Demand demand =
-                    asks.length == 3 ? demand(asks[0], number(asks[1]), number(asks[2])) : Demand.EXCLUSIVE;
+            Demand demand = asks.length == 3 ? demand(asks[0], number(asks[1]), number(asks[2])) : Demand.EXCLUSIVE;
             waiters.add(UNKNOWN.holderInfo(0, Instant.ofEpochMilli(micros / 1000), demand, 0));
         }
         return waiters;

@@ -265,7 +265,10 @@ final class RedisLockBackend implements LockBackend {
             AcquisitionId acquisition, long token, String what, String which, long timeoutMillis) {
         String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, which};
         return calls.script(
-                RedisAttempt.release(acquisition.demand()), keys(acquisition.name()).all(), args, timeoutMillis);
+                RedisAttempt.release(acquisition.demand()),
+                keys(acquisition.name()).all(),
+                args,
+                timeoutMillis);
     }
 
     @Override
@@ -311,8 +314,7 @@ final class RedisLockBackend implements LockBackend {
             args.add(Long.toString(grant.token()));
         }
         RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
-        return calls.script(
-                        script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
+        return calls.script(script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
                 .<CompletableFuture<Void>>handle((reply, failure) -> {
                     if (failure != null && part.size() > 1 && RedisFailures.isTryAgain(failure)) {
                         return CompletableFuture.allOf(part.stream()
@@ -348,7 +350,8 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
-        return holders(name, timeoutMillis).thenApply(holders -> holders.stream().findFirst());
+        return holders(name, timeoutMillis)
+                .thenApply(holders -> holders.stream().findFirst());
     }
 
     @Override
@@ -372,8 +375,7 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
         return RedisFailures.TRANSLATOR.translate(
-                "listing",
-                new RedisListing(calls, settings.prefix(), prefix, limit, timeoutMillis).list());
+                "listing", new RedisListing(calls, settings.prefix(), prefix, limit, timeoutMillis).list());
     }
 
     @Override

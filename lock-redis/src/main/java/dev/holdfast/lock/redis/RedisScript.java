@@ -202,7 +202,8 @@ record RedisScript(String name, String body, String digest) {
      * what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
      * {@code grant}, followed by the last round that it ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      */
-    static final RedisScript RELEASE = of("release", STATE + """
+    static final RedisScript RELEASE =
+            of("release", STATE + """
             local owner, what = ARGV[1], ARGV[4]
             if not who then return {0} end
             local held, mine, ended = who ~= '-' and left(KEYS[1], memory) > 0, false, 0

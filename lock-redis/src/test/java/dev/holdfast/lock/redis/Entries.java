@@ -9,9 +9,7 @@ final class Entries {
 
     /** One for each holder, and two for each waiter. */
     static long of(RedisServer server, RedisKeys keys) throws IOException {
-        return holders(server, keys)
-                + server.number("ZCARD", keys.queue())
-                + server.number("HLEN", keys.waiters());
+        return holders(server, keys) + server.number("ZCARD", keys.queue()) + server.number("HLEN", keys.waiters());
     }
 
     static boolean isHeld(RedisServer server, RedisKeys keys) throws IOException {

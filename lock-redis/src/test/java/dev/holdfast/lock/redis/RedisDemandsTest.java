@@ -54,7 +54,8 @@ final class RedisDemandsTest extends TwoBackends {
         for (Demand demand : List.of(Demand.SHARED, permits(2, 3))) {
             release(a, driver(a, demand).acquire()); // the server knows the scripts
             List<Grant> grants = new ArrayList<>();
-            assertThat(commandsOf(() -> grants.add(driver(a, demand).acquire()))).isEqualTo(1);
+            assertThat(commandsOf(() -> grants.add(driver(a, demand).acquire())))
+                    .isEqualTo(1);
             assertThat(commandsOf(() -> renew(a, grants.get(0)))).isBetween(1L, 2L); // the script in full, once
             assertThat(commandsOf(() -> renew(a, grants.get(0)))).isEqualTo(1);
             assertThat(commandsOf(() -> release(a, grants.get(0)))).isEqualTo(1);
@@ -80,7 +81,8 @@ final class RedisDemandsTest extends TwoBackends {
     void mutex_afterShares_isOneCommandEachAgain() throws Exception {
         knowTheScripts();
         List<Grant> grants = new ArrayList<>();
-        assertThat(commandsOf(() -> grants.add(driver(a, Demand.EXCLUSIVE).acquire()))).isEqualTo(1);
+        assertThat(commandsOf(() -> grants.add(driver(a, Demand.EXCLUSIVE).acquire())))
+                .isEqualTo(1);
         assertThat(commandsOf(() -> release(a, grants.get(0)))).isEqualTo(1);
         assertThat(fixture.server().command("GET", keys().lock()).toString()).startsWith("- ");
     }
@@ -153,7 +155,11 @@ final class RedisDemandsTest extends TwoBackends {
         for (int i = 0; i < 25; i++) {
             grants.add(driver(i % 2 == 0 ? a : b, permits(1, 25)).acquire());
         }
-        assertThat(grants).extracting(Grant::slot).isSorted().doesNotHaveDuplicates().endsWith(25);
+        assertThat(grants)
+                .extracting(Grant::slot)
+                .isSorted()
+                .doesNotHaveDuplicates()
+                .endsWith(25);
         driver(b, permits(1, 25)).assertBusy();
         release(a, grants.get(16));
         release(a, grants.get(2));
@@ -196,10 +202,9 @@ final class RedisDemandsTest extends TwoBackends {
         driver(b, permits(2, 3)).queueUp();
         driver(b, Demand.SHARED).queueUp();
         driver(b, Demand.EXCLUSIVE).queueUp();
-        ListedLock listed = answer(a.list(name, 10, BackendDriver.TIMEOUT_MILLIS)).locks().get(0);
-        assertThat(listed.holders())
-                .extracting(HolderInfo::demand)
-                .containsExactly(permits(2, 3), permits(1, 3));
+        ListedLock listed =
+                answer(a.list(name, 10, BackendDriver.TIMEOUT_MILLIS)).locks().get(0);
+        assertThat(listed.holders()).extracting(HolderInfo::demand).containsExactly(permits(2, 3), permits(1, 3));
         assertThat(listed.waiters())
                 .extracting(HolderInfo::demand)
                 .containsExactly(permits(2, 3), Demand.SHARED, Demand.EXCLUSIVE);

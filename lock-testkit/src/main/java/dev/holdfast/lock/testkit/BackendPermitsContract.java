@@ -11,8 +11,8 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import org.assertj.core.groups.Tuple;
@@ -112,7 +112,9 @@ abstract class BackendPermitsContract extends BackendGroup {
 
         Grant next = driver(first(), name, permits(1, 2)).await(PATIENCE);
         driver(second(), name, permits(1, 2)).assertBusy();
-        assertThat(release(second(), grant)).as("a release after the next grant").isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(release(second(), grant))
+                .as("a release after the next grant")
+                .isEqualTo(ReleaseResult.NOT_HELD);
         driver(second(), name, permits(1, 2)).assertBusy();
         assertHeld(first(), next);
     }
@@ -153,11 +155,15 @@ abstract class BackendPermitsContract extends BackendGroup {
         waits.queueUp();
 
         assertThat(changeLimit(second(), name, 1, 3)).isEqualTo(3);
-        assertThat(changeLimit(second(), name, 1, 3)).as("the same change again").isEqualTo(3);
+        assertThat(changeLimit(second(), name, 1, 3))
+                .as("the same change again")
+                .isEqualTo(3);
 
         assertOtherLimit(waits.tryAcquire(BackendDriver.WAIT_MILLIS), 3);
         assertHeld(first(), held);
-        assertThat(before.acquire().token()).as("the repetition of what is granted").isEqualTo(held.token());
+        assertThat(before.acquire().token())
+                .as("the repetition of what is granted")
+                .isEqualTo(held.token());
         assertThat(granted(second(), name, permits(2, 3)).slot()).isEqualTo(2);
         driver(first(), name, permits(1, 3)).assertBusy();
     }
@@ -177,7 +183,9 @@ abstract class BackendPermitsContract extends BackendGroup {
         release(first(), one);
         next.assertBusy();
         release(first(), two);
-        assertThat(next.await(PATIENCE).slot()).as("a slot within the lower limit").isBetween(1, 2);
+        assertThat(next.await(PATIENCE).slot())
+                .as("a slot within the lower limit")
+                .isBetween(1, 2);
         assertHeld(second(), three);
     }
 
@@ -366,6 +374,7 @@ abstract class BackendPermitsContract extends BackendGroup {
 
         assertThat(load.violations()).as("grants beyond the limit").isEmpty();
         assertThat(load.tokens()).as("tokens").doesNotHaveDuplicates();
-        await().atMost(PATIENCE).until(() -> BackendDriver.holders(first(), name).isEmpty());
+        await().atMost(PATIENCE)
+                .until(() -> BackendDriver.holders(first(), name).isEmpty());
     }
 }

@@ -26,7 +26,9 @@ abstract class BackendSharesContract extends BackendGroup {
     @Test
     @DisplayName("is announced by the backend as by its fixture, like every demand")
     void demands_areAsTheFixtureSays() {
-        assertThat(first().info().demands()).as("demands of the backend").isEqualTo(fixture().demands());
+        assertThat(first().info().demands())
+                .as("demands of the backend")
+                .isEqualTo(fixture().demands());
     }
 
     @TestIf(Need.SHARED)
@@ -127,7 +129,8 @@ abstract class BackendSharesContract extends BackendGroup {
         String name = newName();
         driver(first(), name, SHARED, shortLeaseMillis()).acquire();
         Grant alive = granted(second(), name, SHARED);
-        await().atMost(PATIENCE).until(() -> BackendDriver.holders(second(), name).size() == 1);
+        await().atMost(PATIENCE)
+                .until(() -> BackendDriver.holders(second(), name).size() == 1);
         assertHeld(second(), alive);
         BackendDriver writer = driver(first(), name);
         writer.assertBusy();

@@ -49,7 +49,8 @@ final class DemandsUnderLoad {
                 Random random = new Random(seed + i);
                 tasks.add(() -> acquire(backend, random, demands));
             }
-            for (Future<Boolean> task : threads.invokeAll(tasks, ContractGroup.PATIENCE.toSeconds() * 4, TimeUnit.SECONDS)) {
+            for (Future<Boolean> task :
+                    threads.invokeAll(tasks, ContractGroup.PATIENCE.toSeconds() * 4, TimeUnit.SECONDS)) {
                 task.get();
             }
         } finally {
@@ -59,8 +60,7 @@ final class DemandsUnderLoad {
 
     private boolean acquire(LockBackend backend, Random random, Function<Random, Demand> demands) {
         for (int i = 0; i < GRANTS; i++) {
-            BackendDriver driver =
-                    BackendDriver.of(backend, name, demands.apply(random), BackendDriver.LEASE_MILLIS);
+            BackendDriver driver = BackendDriver.of(backend, name, demands.apply(random), BackendDriver.LEASE_MILLIS);
             Grant grant = driver.await(ContractGroup.PATIENCE.multipliedBy(2));
             note(grant, true);
             Thread.yield();

@@ -62,9 +62,13 @@ abstract class ReadWriteContract extends ClientGroup {
         two.readLock().lock();
         Actor other = actor();
 
-        assertThat((boolean) other.call(() -> two.writeLock().tryLock())).as("a writer beside readers").isFalse();
+        assertThat((boolean) other.call(() -> two.writeLock().tryLock()))
+                .as("a writer beside readers")
+                .isFalse();
         one.readLock().unlock();
-        assertThat((boolean) other.call(() -> two.writeLock().tryLock())).as("a writer beside a reader").isFalse();
+        assertThat((boolean) other.call(() -> two.writeLock().tryLock()))
+                .as("a writer beside a reader")
+                .isFalse();
         two.readLock().unlock();
 
         assertThat((boolean) other.call(() -> two.writeLock().tryLock(PATIENCE.toMillis(), TimeUnit.MILLISECONDS)))
@@ -79,7 +83,8 @@ abstract class ReadWriteContract extends ClientGroup {
         String name = newName();
         first().lock(name).lock();
 
-        assertThat(first().readWriteLock(name).writeLock().isHeldByCurrentThread()).isTrue();
+        assertThat(first().readWriteLock(name).writeLock().isHeldByCurrentThread())
+                .isTrue();
         assertThat(reading(second(), name).tryAcquire()).isEmpty();
         first().readWriteLock(name).writeLock().unlock();
 
@@ -90,21 +95,30 @@ abstract class ReadWriteContract extends ClientGroup {
     }
 
     @TestIf(Need.SHARED)
-    @DisplayName("costs a reader one request to acquire and one to release, and every further reader of its client none")
+    @DisplayName(
+            "costs a reader one request to acquire and one to release, and every further reader of its client none")
     void readers_ofOneClient_shareAGrant() throws Exception {
         String name = newName();
         CountedClient own = client(ContractContext.clientOptions().build());
-        LockOptions longLease = LockOptions.builder().lease(Duration.ofMinutes(10)).build();
+        LockOptions longLease =
+                LockOptions.builder().lease(Duration.ofMinutes(10)).build();
         DistributedLock read = own.client().readWriteLock(name, longLease).readLock();
 
         read.lock();
         read.lock();
         read.unlock();
-        List<Lease> more = List.of(read.acquire(), actor().call(() -> read.acquire()), read.tryAcquire().orElseThrow());
+        List<Lease> more = List.of(
+                read.acquire(),
+                actor().call(() -> read.acquire()),
+                read.tryAcquire().orElseThrow());
 
-        assertThat(more).extracting(Lease::token).containsOnly(read.held().orElseThrow().token());
+        assertThat(more)
+                .extracting(Lease::token)
+                .containsOnly(read.held().orElseThrow().token());
         more.forEach(Lease::close);
-        assertThat(own.counts().count(Request.RELEASE, name)).as("releases while one reads").isZero();
+        assertThat(own.counts().count(Request.RELEASE, name))
+                .as("releases while one reads")
+                .isZero();
         read.unlock();
         assertThat(own.counts().count(Request.ATTEMPT, name)).as("attempts").isOne();
         assertThat(own.counts().count(Request.RELEASE, name)).as("releases").isOne();
@@ -172,7 +186,9 @@ abstract class ReadWriteContract extends ClientGroup {
         assertThatIllegalStateException().isThrownBy(() -> lock.writeLock().tryLock(1, TimeUnit.MINUTES));
         assertThatIllegalStateException().isThrownBy(() -> first().lock(name).acquire());
         assertThat(firstCounts().count(Request.ATTEMPT, name)).as("attempts").isEqualTo(attempts);
-        assertThat(lock.writeLock().tryLock()).as("tryLock() to write while reading").isFalse();
+        assertThat(lock.writeLock().tryLock())
+                .as("tryLock() to write while reading")
+                .isFalse();
         assertThat(lock.readLock().isHeldByCurrentThread()).isTrue();
         assertThat(lock.writeLock().isHeldByCurrentThread()).isFalse();
         lock.readLock().unlock();
@@ -284,10 +300,15 @@ abstract class ReadWriteContract extends ClientGroup {
             Actor dying = actor();
             dying.run(read::lock);
             dying.end();
-            Waits.until("the dead reader is dropped", () -> holders(first(), name).size() == 1);
+            Waits.until(
+                    "the dead reader is dropped", () -> holders(first(), name).size() == 1);
             assertThat(alive.isValid()).isTrue();
         }
-        assertThat(second().lock(name).tryAcquire(PATIENCE)).as("a writer").isPresent().get().satisfies(Lease::close);
+        assertThat(second().lock(name).tryAcquire(PATIENCE))
+                .as("a writer")
+                .isPresent()
+                .get()
+                .satisfies(Lease::close);
     }
 
     private static List<LockUsage.Holder> holders(LockClient client, String name) {
@@ -404,7 +425,9 @@ abstract class ReadWriteContract extends ClientGroup {
         read.lock();
         Lease other = reading(second(), name).acquire();
 
-        assertThat(holders(first(), name)).hasSize(2).allMatch(holder -> holder.demand().equals(Demand.SHARED));
+        assertThat(holders(first(), name))
+                .hasSize(2)
+                .allMatch(holder -> holder.demand().equals(Demand.SHARED));
         assertThat(first().holders(name))
                 .extracting(HolderInfo::token, HolderInfo::demand)
                 .containsExactly(

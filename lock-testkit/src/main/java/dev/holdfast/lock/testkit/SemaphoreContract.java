@@ -46,7 +46,8 @@ abstract class SemaphoreContract extends ClientGroup {
     }
 
     @TestIf(Need.PERMITS)
-    @DisplayName("gives permits up to the limit to all clients, each with a slot of its own, and again when one is closed")
+    @DisplayName(
+            "gives permits up to the limit to all clients, each with a slot of its own, and again when one is closed")
     void permits_upToLimit() throws Exception {
         String name = newName();
         DistributedSemaphore one = first().semaphore(name, 3);
@@ -116,11 +117,12 @@ abstract class SemaphoreContract extends ClientGroup {
         List<Throwable> failures = List.of(
                 failure(other::acquire), failure(other::tryAcquire), failure(() -> other.tryAcquire(2, PATIENCE)));
 
-        assertThat(failures).allSatisfy(failure -> assertThat(failure)
-                .isInstanceOf(LockConfigurationException.class)
-                .hasMessageContaining(name)
-                .hasMessageContaining("7")
-                .hasMessageContaining("3"));
+        assertThat(failures)
+                .allSatisfy(failure -> assertThat(failure)
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageContaining(name)
+                        .hasMessageContaining("7")
+                        .hasMessageContaining("3"));
         assertThat(Actor.failure(other.acquireAsync(1, PATIENCE))).isInstanceOf(LockConfigurationException.class);
         held.close();
     }

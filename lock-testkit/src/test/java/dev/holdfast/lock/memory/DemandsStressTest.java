@@ -39,8 +39,8 @@ class DemandsStressTest {
     private static final int LIMIT = 3;
 
     private final MemoryStore store = MemoryStore.create();
-    private final List<LockClient> clients = List.of(
-            store.newClient(LockClientOptions.defaults()), store.newClient(LockClientOptions.defaults()));
+    private final List<LockClient> clients =
+            List.of(store.newClient(LockClientOptions.defaults()), store.newClient(LockClientOptions.defaults()));
     private final ConcurrentLinkedQueue<String> violations = new ConcurrentLinkedQueue<>();
     private final AtomicInteger readers = new AtomicInteger();
     private final AtomicInteger writers = new AtomicInteger();
@@ -147,9 +147,10 @@ class DemandsStressTest {
         int count = 1 + random.nextInt(LIMIT);
         switch (random.nextInt(4)) {
             case 0 -> semaphore.tryAcquire(count).ifPresent(this::useAndClose);
-            case 1 -> semaphore
-                    .tryAcquire(count, Duration.ofNanos(random.nextInt(1_000_000)))
-                    .ifPresent(this::useAndClose);
+            case 1 ->
+                semaphore
+                        .tryAcquire(count, Duration.ofNanos(random.nextInt(1_000_000)))
+                        .ifPresent(this::useAndClose);
             case 2 -> {
                 CompletableFuture<Permit> future = semaphore.acquireAsync(count, Duration.ofSeconds(30));
                 future.thenAccept(this::useAndClose);

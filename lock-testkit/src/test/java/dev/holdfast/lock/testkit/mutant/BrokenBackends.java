@@ -394,13 +394,8 @@ final class BrokenBackends {
             return super.tryAcquire(request).thenApply(attempt -> {
                 if (attempt instanceof AcquireResult.Granted granted) {
                     Grant grant = granted.grant();
-                    return new AcquireResult.Granted(
-                            new Grant(
-                                    grant.acquisition(),
-                                    token(grant),
-                                    grant.leaseMillis(),
-                                    grant.slot(),
-                                    grant.handle()));
+                    return new AcquireResult.Granted(new Grant(
+                            grant.acquisition(), token(grant), grant.leaseMillis(), grant.slot(), grant.handle()));
                 }
                 return attempt;
             });
@@ -433,13 +428,8 @@ final class BrokenBackends {
             return super.tryAcquire(renamed).thenApply(attempt -> {
                 if (attempt instanceof AcquireResult.Granted granted) {
                     Grant grant = granted.grant();
-                    return new AcquireResult.Granted(
-                            new Grant(
-                                    request.acquisition(),
-                                    grant.token(),
-                                    grant.leaseMillis(),
-                                    grant.slot(),
-                                    grant.handle()));
+                    return new AcquireResult.Granted(new Grant(
+                            request.acquisition(), grant.token(), grant.leaseMillis(), grant.slot(), grant.handle()));
                 }
                 return attempt;
             });

@@ -32,8 +32,7 @@ final class BrokenDemands {
 
     static LockBackend oneReader(MemoryStore store, LockBackend backend) {
         return asking(
-                backend,
-                id -> id.demand() instanceof Demand.Shared ? new AcquisitionId(id.name(), id.owner()) : id);
+                backend, id -> id.demand() instanceof Demand.Shared ? new AcquisitionId(id.name(), id.owner()) : id);
     }
 
     static LockBackend noLimit(MemoryStore store, LockBackend backend) {
@@ -92,7 +91,10 @@ final class BrokenDemands {
             public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
                 if (!held.remove(grant)) {
                     for (Grant other : held) {
-                        if (other.acquisition().name().equals(grant.acquisition().name()) && held.remove(other)) {
+                        if (other.acquisition()
+                                        .name()
+                                        .equals(grant.acquisition().name())
+                                && held.remove(other)) {
                             return super.release(other, timeoutMillis);
                         }
                     }
@@ -110,8 +112,8 @@ final class BrokenDemands {
                     if (answer instanceof AcquireResult.Granted granted
                             && granted.grant().slot() > 1) {
                         Grant grant = granted.grant();
-                        return new AcquireResult.Granted(new Grant(
-                                grant.acquisition(), grant.token(), grant.leaseMillis(), 1, grant.handle()));
+                        return new AcquireResult.Granted(
+                                new Grant(grant.acquisition(), grant.token(), grant.leaseMillis(), 1, grant.handle()));
                     }
                     return answer;
                 });
@@ -164,8 +166,7 @@ final class BrokenDemands {
             }
 
             @Override
-            public CompletionStage<List<RenewResult>> renew(
-                    List<Grant> grants, long timeoutMillis) {
+            public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
                 return super.renew(grants.stream().map(this::onServer).toList(), timeoutMillis);
             }
 
