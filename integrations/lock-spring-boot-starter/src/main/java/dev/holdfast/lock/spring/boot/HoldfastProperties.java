@@ -52,7 +52,28 @@ public record HoldfastProperties(
         Annotation annotation,
         Metrics metrics) {
 
-    /** Fills in the groups of which nothing is set, so that Spring need not bind their defaults, which costs time at each start. */
+    /**
+     * Fills in the groups of which nothing is set, so that Spring need not bind their defaults,
+     * which costs time at each start.
+     *
+     * @param enabled as above
+     * @param uri as above
+     * @param backend as above
+     * @param who as above
+     * @param requestTimeout as above
+     * @param unavailableTimeout as above
+     * @param handOffLimit as above
+     * @param handOffTime as above
+     * @param leakTracing as above
+     * @param lock as above
+     * @param locks as above
+     * @param jdbc as above
+     * @param redis as above
+     * @param etcd as above
+     * @param zookeeper as above
+     * @param annotation as above
+     * @param metrics as above
+     */
     public HoldfastProperties {
         lock = lock == null ? Lock.NOT_SET : lock;
         locks = locks == null ? Map.of() : locks;
