@@ -80,7 +80,10 @@ class EngineSimulationTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = SimStore.Fault.class, mode = EnumSource.Mode.EXCLUDE, names = {"NONE", "FORGETS_TOKENS", "TOKEN_IS_PLACE"})
+    @EnumSource(
+            value = SimStore.Fault.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"NONE", "FORGETS_TOKENS", "TOKEN_IS_PLACE"})
     @DisplayName("is caught with a broken store")
     void brokenStore_isCaught(SimStore.Fault fault) {
         assertThat(firstSeedThatFails(SimKind.ANY, fault, 1))
@@ -139,7 +142,9 @@ class EngineSimulationTest {
             return simulation;
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError(
-                    "seed " + seed + " (" + kind + ") fails: " + e.getMessage() + "; replay it with -Dholdfast.sim.seed=" + seed, e);
+                    "seed " + seed + " (" + kind + ") fails: " + e.getMessage()
+                            + "; replay it with -Dholdfast.sim.seed=" + seed,
+                    e);
         }
     }
 }

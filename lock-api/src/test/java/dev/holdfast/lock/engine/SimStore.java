@@ -90,6 +90,7 @@ final class SimStore {
     int grants;
     /** How often it did what only its kind does: what is forgotten, sessions that end, signals without a reason, calls of all. */
     int ofItsKind;
+
     private long requests;
     /** Of the whole store. */
     private long number;
@@ -105,7 +106,8 @@ final class SimStore {
 
     private Lock lock(String name) {
         Lock lock = locks.computeIfAbsent(name, key -> new Lock());
-        boolean timeIsUp = world.now() >= (kind == SimKind.ZOOKEEPER ? sessionEnds(lock.holderMachine) : lock.expiresNanos);
+        boolean timeIsUp =
+                world.now() >= (kind == SimKind.ZOOKEEPER ? sessionEnds(lock.holderMachine) : lock.expiresNanos);
         boolean ends = sticky ? lock.holderMachine != null && lock.holderMachine.dead && timeIsUp : timeIsUp;
         if (lock.holder != null && ends) {
             SimWorld.Machine machine = lock.holderMachine;
@@ -115,7 +117,11 @@ final class SimStore {
             }
         }
         lock.queue.values().removeIf(entry -> entry.machine.dead || entry.endsNanos <= world.now());
-        if (kind == SimKind.REDIS && lock.holder == null && lock.queue.isEmpty() && lock.token > 0 && world.chance(0.1)) {
+        if (kind == SimKind.REDIS
+                && lock.holder == null
+                && lock.queue.isEmpty()
+                && lock.token > 0
+                && world.chance(0.1)) {
             ofItsKind++;
             lock.token = 0;
         }
