@@ -29,6 +29,9 @@
 #ifndef IN_ORDER
 #define IN_ORDER false /* whether the clients begin in their order */
 #endif
+#ifndef MAY_POLL
+#define MAY_POLL false /* whether something has happened of which the store tells nobody */
+#endif
 #ifndef WRITES
 #define WRITES true
 #endif
@@ -120,7 +123,7 @@ end:
   /* faults */
   :: d_step { faults > 0 && HITS(i) && OTHERS && pc[i] == waiting -> faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
   :: d_step { faults > 0 && HITS(i) && OTHERS && !gone(i) -> faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
-       pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false; died(i) }
+       died(i); pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false }
   :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> fault(); rq[i] = 0; age[i] = 0 } /* the request is lost */
   :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> fault(); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 } /* its answer */
   :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i); rq[i] = 0; age[i] = 0 } /* given up, and on its way */
@@ -158,7 +161,7 @@ end:
 #define needs(i) (pc[i] == waiting && !polled[i])
 inline poll(i)
 {
-  assert(disturbed || WAKE); /* undisturbed, nobody has to poll */
+  assert(disturbed || MAY_POLL || WAKE); /* undisturbed, nobody has to poll */
   polled[i] = true; called[i] = true
 }
 

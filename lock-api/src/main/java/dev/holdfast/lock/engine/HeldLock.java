@@ -172,9 +172,17 @@ final class HeldLock implements RenewalListener {
         }
     }
 
+    /**
+     * A lease that has ended is not extended, though nobody has noticed its end: others may have held the lock since, and a late
+     * attempt may have given it to this owner again, with a higher token than the hold has.
+     */
     @Override
     public void renewed(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
         mutex.run(() -> {
+            if (heldGrant == current && current.remainingNanos(engine.ticker()) <= 0) {
+                expire(current);
+                return;
+            }
             current.confirm(sent, engine.nanos(), leaseMillis, extend);
             if (heldGrant == current && isHeld()) {
                 events.renewed(holds.get(0)); // once a grant, as all of them have its token

@@ -35,7 +35,7 @@ final class DirectBackend implements LockBackend {
     DirectBackend(SimWorld world, SimWorld.Machine machine) {
         this.world = world;
         this.machine = machine;
-        this.store = new SimStore(world, true, false, SimStore.Fault.NONE);
+        this.store = new SimStore(world, SimKind.ANY, true, false, false, SimStore.Fault.NONE);
     }
 
     @Override

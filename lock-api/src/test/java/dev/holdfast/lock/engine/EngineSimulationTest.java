@@ -8,6 +8,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
@@ -34,7 +35,7 @@ class EngineSimulationTest {
         LongAdder late = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
-            Simulation simulation = run(seed, SimStore.Fault.NONE, 1, false);
+            Simulation simulation = run(seed, SimKind.ANY, SimStore.Fault.NONE, 1, false);
             acquisitions.add(simulation.acquisitions);
             losses.add(simulation.losses);
             handOffs.add(simulation.handOffs);
@@ -68,7 +69,7 @@ class EngineSimulationTest {
         LongAdder shared = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS / 4).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
-            Simulation simulation = run(seed, SimStore.Fault.NONE, 1, true);
+            Simulation simulation = run(seed, SimKind.ANY, SimStore.Fault.NONE, 1, true);
             acquisitions.add(simulation.acquisitions);
             shared.add(simulation.handOffs);
         });
@@ -79,25 +80,72 @@ class EngineSimulationTest {
     }
 
     @ParameterizedTest
-    @EnumSource(value = SimStore.Fault.class, mode = EnumSource.Mode.EXCLUDE, names = "NONE")
+    @EnumSource(value = SimKind.class, mode = EnumSource.Mode.EXCLUDE, names = "ANY")
+    @DisplayName("keeps every promise on what each store may answer")
+    void everyStore_keepsThePromises(SimKind kind) {
+        LongAdder acquisitions = new LongAdder();
+        LongAdder injected = new LongAdder();
+        LongAdder own = new LongAdder();
+        LongStream.rangeClosed(1, SEEDS / 100).parallel().forEach(seed -> {
+            Simulation simulation = run(seed, kind, SimStore.Fault.NONE, 1, seed % 4 == 0);
+            acquisitions.add(simulation.acquisitions);
+            injected.add(simulation.injected);
+            own.add(simulation.ofItsKind());
+        });
+        assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS / 100 * 5);
+        assertThat(injected.sum()).as("faults injected").isGreaterThan(SEEDS / 100 * 5);
+        assertThat(own.sum()).as("what only " + kind + " does").isPositive();
+    }
+
+    @ParameterizedTest
+    @EnumSource(
+            value = SimStore.Fault.class,
+            mode = EnumSource.Mode.EXCLUDE,
+            names = {"NONE", "FORGETS_TOKENS", "TOKEN_IS_PLACE"})
     @DisplayName("is caught with a broken store")
     void brokenStore_isCaught(SimStore.Fault fault) {
-        assertThat(firstSeedThatFails(fault, 1))
+        assertThat(firstSeedThatFails(SimKind.ANY, fault, 1))
                 .as("first of 3,000 seeds that finds " + fault)
+                .isPositive();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "TABLE,GRANTS_WHILE_HELD",
+        "TABLE,RELEASES_FOR_ANYBODY",
+        "TABLE,RENEWS_WHAT_IS_GONE",
+        "TABLE,RESETS_TOKENS",
+        "REDIS,GRANTS_WHILE_HELD",
+        "REDIS,RELEASES_FOR_ANYBODY",
+        "REDIS,RENEWS_WHAT_IS_GONE",
+        "REDIS,FORGETS_TOKENS",
+        "ETCD,GRANTS_WHILE_HELD",
+        "ETCD,RELEASES_FOR_ANYBODY",
+        "ETCD,IGNORES_ABANDON",
+        "ETCD,TOKEN_IS_PLACE",
+        "ZOOKEEPER,GRANTS_WHILE_HELD",
+        "ZOOKEEPER,RELEASES_FOR_ANYBODY",
+        "ZOOKEEPER,LATE_ATTEMPT_PUTS_BACK",
+        "ZOOKEEPER,TOKEN_IS_PLACE"
+    })
+    @DisplayName("is caught on the model of each store")
+    void brokenModelOfAStore_isCaught(SimKind kind, SimStore.Fault fault) {
+        assertThat(firstSeedThatFails(kind, fault, 1))
+                .as("first of 3,000 seeds that finds " + fault + " of " + kind)
                 .isPositive();
     }
 
     @Test
     @DisplayName("is caught with clocks that run slower than the safety margin allows")
     void slowClock_isCaught() {
-        assertThat(firstSeedThatFails(SimStore.Fault.NONE, 0.8)).isPositive();
+        assertThat(firstSeedThatFails(SimKind.ANY, SimStore.Fault.NONE, 0.8)).isPositive();
     }
 
-    private static long firstSeedThatFails(SimStore.Fault fault, double slowClock) {
+    private static long firstSeedThatFails(SimKind kind, SimStore.Fault fault, double slowClock) {
         AtomicLong found = new AtomicLong(-1);
         LongStream.rangeClosed(1, 3000).takeWhile(seed -> found.get() < 0).forEach(seed -> {
             try {
-                new Simulation(seed, fault, slowClock, fault.isOfDemands()).run();
+                new Simulation(seed, kind, fault, slowClock, fault.isOfDemands()).run();
             } catch (AssertionError | RuntimeException caught) {
                 found.set(seed);
             }
@@ -105,14 +153,16 @@ class EngineSimulationTest {
         return found.get();
     }
 
-    private static Simulation run(long seed, SimStore.Fault fault, double slowClock, boolean mixed) {
-        Simulation simulation = new Simulation(seed, fault, slowClock, mixed);
+    private static Simulation run(long seed, SimKind kind, SimStore.Fault fault, double slowClock, boolean mixed) {
+        Simulation simulation = new Simulation(seed, kind, fault, slowClock, mixed);
         try {
             simulation.run();
             return simulation;
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError(
-                    "seed " + seed + " fails: " + e.getMessage() + "; replay it with -Dholdfast.sim.seed=" + seed, e);
+                    "seed " + seed + " (" + kind + ") fails: " + e.getMessage()
+                            + "; replay it with -Dholdfast.sim.seed=" + seed,
+                    e);
         }
     }
 }

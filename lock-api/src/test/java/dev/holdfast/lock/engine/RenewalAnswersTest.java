@@ -96,6 +96,26 @@ class RenewalAnswersTest {
         assertThat(held.heldGrant.failedRenewals).hasValue(0);
     }
 
+    /**
+     * The process stood still until its lease had ended: others may have held the lock since, and a late attempt may have put it on
+     * this owner again, with a new token, which that renewal then found (models/engine.pml).
+     */
+    @Test
+    void confirmation_afterTheEndOfTheLease_doesNotReviveIt() {
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        Hold held = hold("n");
+        virtual.pass(6 * Virtual.SECOND);
+        virtual.machine.pause(20 * Virtual.SECOND);
+        virtual.pass(9 * Virtual.SECOND);
+        assertThat(held.state).as("nobody has looked yet").isEqualTo(Hold.State.HELD);
+        assertThat(virtual.remainingMillis(held)).isNotPositive();
+
+        answer.complete(List.of(new RenewResult.Renewed(15_000)));
+
+        assertThat(held.state).isEqualTo(Hold.State.LOST);
+        assertThat(held.lossReason).isEqualTo(LossReason.EXPIRED);
+    }
+
     @Test
     void failure_afterItsStall_isNotCountedTwice() {
         CompletableFuture<List<RenewResult>> answer = backend.renewLate();

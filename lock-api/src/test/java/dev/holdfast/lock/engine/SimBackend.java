@@ -55,29 +55,13 @@ final class SimBackend implements LockBackend {
     /** Requests that arrived after their failure was told. */
     int late;
 
-    SimBackend(
-            SimWorld world,
-            SimWorld.Machine machine,
-            SimStore store,
-            boolean queues,
-            boolean blocking,
-            boolean expiring,
-            double faults) {
+    SimBackend(SimWorld world, SimWorld.Machine machine, SimStore store, BackendInfo info, double faults) {
         this.world = world;
         this.machine = machine;
         this.store = store;
         this.faults = faults;
         this.keptShare = world.chance(0.2) ? 0.3 + 0.7 * world.random.nextDouble() : 1;
-        this.info = BackendInfo.named("sim")
-                .blocking(blocking)
-                .fifo(queues)
-                .minLeaseMillis(1)
-                .pollMinMillis(queues ? 1000 : 10)
-                .pollMaxMillis(1000)
-                .ordered(world.chance(0.5))
-                .expiring(expiring)
-                .demands(EnumSet.allOf(Demand.Kind.class))
-                .build();
+        this.info = info;
     }
 
     @Override

@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The simulated server. With {@code queues} it keeps a FIFO queue and signals its head; with {@code sticky} a grant does
- * not end by itself, as with stores that bind it to a session that lives on. A {@link Fault} breaks it on purpose.
+ * not end by itself, as with stores that bind it to a session that lives on. A {@link SimKind} says what is a store's own. A
+ * {@link Fault} breaks it on purpose.
  */
 final class SimStore {
     /** What the checks must be able to find. */
@@ -36,6 +37,10 @@ final class SimStore {
         /** A holder's attempt that comes late puts the lock back on the lease of its first grant. */
         LATE_ATTEMPT_PUTS_BACK,
         IGNORES_ABANDON,
+        /** What was forgotten begins with the first token again, whatever the clock says. */
+        FORGETS_TOKENS,
+        /** A token is the place in the queue, which begins anew when the queue is empty. */
+        TOKEN_IS_PLACE,
         READER_BESIDE_WRITER,
         WRITER_BESIDE_READERS,
         LIMIT_IGNORED,
@@ -53,10 +58,31 @@ final class SimStore {
 
     record SimTicket(String name, OwnerId owner) implements Ticket {}
 
+    private static final long PASSED_NANOS = 30_000_000;
+    private static final long CALLED_NANOS = 700_000_000;
+    private static final long ENTRY_NANOS = 5_000_000_000L;
+
+    /** A place in the queue; of a store that has none but notifies, a caller that listens, which is nothing on the server. */
+    private static final class Entry {
+        final SimWorld.Machine machine;
+        final Demand demand;
+        final long sinceNanos;
+        final long number;
+        long endsNanos = Long.MAX_VALUE;
+        boolean called;
+
+        Entry(SimWorld.Machine machine, Demand demand, long sinceNanos, long number) {
+            this.machine = machine;
+            this.demand = demand;
+            this.sinceNanos = sinceNanos;
+            this.number = number;
+        }
+    }
+
     private static final class Lock {
         final Map<OwnerId, Held> holders = new LinkedHashMap<>();
         long token;
-        final Map<OwnerId, Waiting> queue = new LinkedHashMap<>();
+        final Map<OwnerId, Entry> queue = new LinkedHashMap<>();
     }
 
     private static final class Held {
@@ -70,9 +96,9 @@ final class SimStore {
         }
     }
 
-    private record Waiting(SimWorld.Machine machine, Demand demand) {}
-
     private final SimWorld world;
+    private final SimKind kind;
+    private final boolean notifies;
     private final boolean queues;
     private final boolean sticky;
     private final Fault fault;
@@ -87,10 +113,17 @@ final class SimStore {
     private final Map<OwnerId, Runnable> listeners = new HashMap<>();
     Consumer<AcquisitionId> onGrant = acquisition -> {};
     int grants;
-    private long requests;
+    /** How often it did what only its kind does: what is forgotten, sessions that end, signals without a reason, calls of all. */
+    int ofItsKind;
 
-    SimStore(SimWorld world, boolean queues, boolean sticky, Fault fault) {
+    private long requests;
+    /** Of the whole store. */
+    private long number;
+
+    SimStore(SimWorld world, SimKind kind, boolean queues, boolean notifies, boolean sticky, Fault fault) {
         this.world = world;
+        this.kind = kind;
+        this.notifies = notifies;
         this.queues = queues;
         this.sticky = sticky;
         this.fault = fault;
@@ -100,14 +133,57 @@ final class SimStore {
         Lock lock = locks.computeIfAbsent(name, key -> new Lock());
         List<OwnerId> ended = new ArrayList<>();
         lock.holders.forEach((owner, held) -> {
-            boolean timeIsUp = world.now() >= held.expiresNanos;
+            boolean timeIsUp =
+                    world.now() >= (kind == SimKind.ZOOKEEPER ? sessionEnds(held.machine) : held.expiresNanos);
             if (sticky ? held.machine.dead && timeIsUp : timeIsUp) {
                 ended.add(owner);
             }
         });
-        lock.queue.values().removeIf(waiting -> waiting.machine().dead);
-        ended.forEach(owner -> end(lock, owner));
+        lock.queue.values().removeIf(entry -> entry.machine.dead || entry.endsNanos <= world.now());
+        for (OwnerId owner : ended) {
+            Held held = lock.holders.get(owner);
+            if (held != null) {
+                end(lock, owner);
+                if (kind == SimKind.ZOOKEEPER) {
+                    endSession(held.machine);
+                }
+            }
+        }
+        if (kind == SimKind.REDIS
+                && lock.holders.isEmpty()
+                && lock.queue.isEmpty()
+                && lock.token > 0
+                && world.chance(0.1)) {
+            ofItsKind++;
+            lock.token = 0;
+        }
         return lock;
+    }
+
+    /** A session lives as long as the longest that any of its grants was confirmed for. */
+    private long sessionEnds(SimWorld.Machine machine) {
+        return locks.values().stream()
+                .flatMap(lock -> lock.holders.values().stream())
+                .filter(held -> held.machine == machine)
+                .mapToLong(held -> held.expiresNanos)
+                .max()
+                .orElse(0);
+    }
+
+    /** All its nodes go. */
+    private void endSession(SimWorld.Machine machine) {
+        ofItsKind++;
+        for (Lock lock : locks.values()) {
+            boolean some = lock.queue.values().removeIf(entry -> entry.machine == machine);
+            List<OwnerId> theirs = lock.holders.entrySet().stream()
+                    .filter(held -> held.getValue().machine == machine)
+                    .map(Map.Entry::getKey)
+                    .toList();
+            theirs.forEach(owner -> end(lock, owner));
+            if (some && theirs.isEmpty()) {
+                signal(lock);
+            }
+        }
     }
 
     private void end(Lock lock, OwnerId owner) {
@@ -121,18 +197,56 @@ final class SimStore {
         signal(lock);
     }
 
-    /** Calls all for whom there is room. */
+    /** An entry's number is above the tokens of those that were made before it, but not of those who passed it. */
+    private long nextToken(Lock lock, OwnerId owner) {
+        if (kind == SimKind.REDIS && fault != Fault.FORGETS_TOKENS) {
+            return Math.max(lock.token + 1, world.now() / 1000);
+        }
+        if (!kind.numbersEntries()) {
+            return lock.token + 1;
+        }
+        Entry entry = lock.queue.get(owner);
+        return Math.max(lock.token + 1, entry == null ? nextNumber() : entry.number);
+    }
+
+    /** Others write as well. */
+    private long nextNumber() {
+        number += 1 + world.random.nextInt(3);
+        return number;
+    }
+
+    /** Calls all for whom there is room, or all. */
     private void signal(Lock lock) {
-        List<Demand> ahead = new ArrayList<>(demands(lock));
-        for (Map.Entry<OwnerId, Waiting> waiter : List.copyOf(lock.queue.entrySet())) {
-            if (!hasRoom(ahead, waiter.getValue().demand())) {
-                return;
+        if (notifies) {
+            ofItsKind += lock.queue.isEmpty() ? 0 : 1;
+            List.copyOf(lock.queue.keySet()).forEach(this::call);
+        } else {
+            List<Demand> ahead = new ArrayList<>(demands(lock));
+            for (Map.Entry<OwnerId, Entry> waiter : List.copyOf(lock.queue.entrySet())) {
+                Entry entry = waiter.getValue();
+                if (!hasRoom(ahead, entry.demand)) {
+                    break;
+                }
+                ahead.add(entry.demand);
+                call(waiter.getKey());
+                if (kind == SimKind.REDIS) {
+                    entry.called = true;
+                    entry.endsNanos = Math.min(entry.endsNanos, world.now() + CALLED_NANOS);
+                }
             }
-            ahead.add(waiter.getValue().demand());
-            Runnable listener = listeners.get(waiter.getKey());
-            if (listener != null) {
-                listener.run();
-            }
+        }
+        if (kind == SimKind.ETCD && world.chance(0.1)) { // a signal without a reason
+            lock.queue.keySet().stream().skip(1).findFirst().ifPresent(second -> {
+                ofItsKind++;
+                call(second);
+            });
+        }
+    }
+
+    private void call(OwnerId owner) {
+        Runnable listener = listeners.get(owner);
+        if (listener != null) {
+            listener.run();
         }
     }
 
@@ -160,17 +274,36 @@ final class SimStore {
                 || fault == Fault.LIMIT_IGNORED;
     }
 
-    private boolean hasRoom(Lock lock, OwnerId owner, Demand demand) {
+    /** Whether what is held leaves room, and what is ahead in line, or may be passed. */
+    private boolean isNext(Lock lock, OwnerId owner, Demand demand) {
         List<Demand> ahead = new ArrayList<>(demands(lock));
+        if (!hasRoom(ahead, demand)) {
+            return false;
+        }
+        Entry head = null;
         if (queues) {
-            for (Map.Entry<OwnerId, Waiting> waiter : lock.queue.entrySet()) {
+            for (Map.Entry<OwnerId, Entry> waiter : lock.queue.entrySet()) {
                 if (waiter.getKey().equals(owner)) {
                     break;
                 }
-                ahead.add(waiter.getValue().demand());
+                head = head == null ? waiter.getValue() : head;
+                ahead.add(waiter.getValue().demand);
             }
         }
-        return hasRoom(ahead, demand);
+        if (head == null || hasRoom(ahead, demand)) {
+            return true;
+        }
+        if (kind != SimKind.REDIS) {
+            return false;
+        }
+        if (world.now() - head.sinceNanos < PASSED_NANOS) {
+            ofItsKind++;
+            return true;
+        }
+        if (!head.called) {
+            signal(lock);
+        }
+        return false;
     }
 
     private int slot(Lock lock, Demand demand) {
@@ -197,7 +330,7 @@ final class SimStore {
         AcquisitionId acquisition = request.acquisition();
         OwnerId owner = acquisition.owner();
         Lock lock = lock(acquisition.name());
-        if (abandoned.getOrDefault(owner, 0L) > sent && fault != Fault.IGNORES_ABANDON) {
+        if (abandoned.getOrDefault(owner, 0L) > sent && !kind.grantsLate() && fault != Fault.IGNORES_ABANDON) {
             return new AcquireResult.Busy(-1, null);
         }
         Held held = fault == Fault.FORGETS_OWNER_ON_RETRY ? null : lock.holders.get(owner);
@@ -212,8 +345,8 @@ final class SimStore {
         if (fault == Fault.GRANTS_WHILE_HELD) {
             lock.holders.clear();
         }
-        if (fault == Fault.GRANTS_WHILE_HELD || hasRoom(lock, owner, request.demand())) {
-            lock.token++;
+        if (fault == Fault.GRANTS_WHILE_HELD || isNext(lock, owner, request.demand())) {
+            lock.token = fault == Fault.TOKEN_IS_PLACE ? lock.queue.size() + 1 : nextToken(lock, owner);
             grants++;
             onGrant.accept(acquisition);
             lock.queue.remove(owner);
@@ -224,9 +357,17 @@ final class SimStore {
             lock.holders.put(owner, begun);
             return new AcquireResult.Granted(grant);
         }
-        boolean queued = queues && request.waitMillis() > 0;
+        boolean queued = (queues || notifies) && request.waitMillis() > 0;
         if (queued) {
-            lock.queue.putIfAbsent(owner, new Waiting(machine, request.demand()));
+            Entry entry = lock.queue.get(owner);
+            if (entry == null) {
+                entry = new Entry(machine, request.demand(), world.now(), kind.numbersEntries() ? nextNumber() : 0);
+                lock.queue.put(owner, entry);
+            }
+            if (kind == SimKind.REDIS || kind == SimKind.TABLE) {
+                entry.called = false;
+                entry.endsNanos = world.now() + (kind == SimKind.REDIS ? ENTRY_NANOS : 2 * ENTRY_NANOS);
+            }
         }
         long remaining = sticky
                 ? -1
@@ -249,8 +390,8 @@ final class SimStore {
         }
         listeners.put(ticket.owner(), listener);
         Lock lock = lock(ticket.name());
-        Waiting waiting = lock.queue.get(ticket.owner());
-        return waiting == null || hasRoom(lock, ticket.owner(), waiting.demand());
+        Entry waiting = lock.queue.get(ticket.owner());
+        return waiting == null || hasRoom(demands(lock), waiting.demand);
     }
 
     boolean abandon(AcquisitionId acquisition, long sent) {
@@ -308,12 +449,12 @@ final class SimStore {
         return locks.keySet().stream()
                 .map(this::lock)
                 .anyMatch(lock -> lock.holders.values().stream().anyMatch(held -> held.machine == machine)
-                        || lock.queue.values().stream().anyMatch(waiting -> waiting.machine() == machine));
+                        || queues && lock.queue.values().stream().anyMatch(entry -> entry.machine == machine));
     }
 
     boolean isHeldOrAwaited(String name) {
         Lock lock = lock(name);
-        return !lock.holders.isEmpty() || !lock.queue.isEmpty();
+        return !lock.holders.isEmpty() || queues && !lock.queue.isEmpty();
     }
 
     @Override

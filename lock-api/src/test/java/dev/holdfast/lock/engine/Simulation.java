@@ -10,10 +10,12 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -147,15 +149,17 @@ final class Simulation {
         }
     }
 
-    Simulation(long seed, SimStore.Fault fault, double slowClock, boolean mixed) {
+    Simulation(long seed, SimKind kind, SimStore.Fault fault, double slowClock, boolean mixed) {
         this.seed = seed;
         this.mixed = mixed;
         this.world = new SimWorld(seed);
-        boolean queues = world.chance(0.5);
-        boolean blocking = world.chance(0.2);
+        boolean drawnQueues = world.chance(0.5);
+        boolean queues = kind.queues(drawnQueues);
+        boolean blocking = kind.blocking(world.chance(0.2));
         minHolds = world.chance(0.3);
-        boolean sticky = world.chance(0.3);
-        store = new SimStore(world, queues, sticky, fault);
+        boolean sticky = kind.sticky(world.chance(0.3));
+        boolean notifies = kind == SimKind.TABLE && drawnQueues;
+        store = new SimStore(world, kind, queues, notifies, sticky, fault);
         store.onGrant = this::checkExclusion;
         double faults = world.chance(0.2) ? 0 : world.random.nextDouble() * 0.4;
         LockClientOptions options = LockClientOptions.builder()
@@ -166,10 +170,17 @@ final class Simulation {
                 .build();
         for (int i = 0; i < 3; i++) {
             SimWorld.Machine machine = world.new Machine(slowClock * (1 + (world.random.nextDouble() - 0.5) * 0.009));
-            clients.add(new Client(
-                    machine,
-                    new SimBackend(world, machine, store, queues, blocking, !sticky && !queues, faults),
-                    options));
+            BackendInfo info = BackendInfo.named("sim")
+                    .blocking(blocking)
+                    .fifo(queues)
+                    .minLeaseMillis(1)
+                    .pollMinMillis(kind.pollMinMillis(queues, notifies))
+                    .pollMaxMillis(kind.pollMaxMillis(notifies))
+                    .ordered(kind.ordered(world.chance(0.5)))
+                    .expiring(kind.expiring(!sticky && !queues))
+                    .demands(EnumSet.allOf(Demand.Kind.class))
+                    .build();
+            clients.add(new Client(machine, new SimBackend(world, machine, store, info, faults), options));
         }
         clients.forEach(client -> client.engine.addListener(listener(client)));
     }
@@ -445,6 +456,11 @@ final class Simulation {
         if (!holds && failure == null) {
             failure = new AssertionError(otherwise);
         }
+    }
+
+    /** How often the store did what only its kind does. */
+    int ofItsKind() {
+        return store.ofItsKind;
     }
 
     @Override

@@ -1,21 +1,25 @@
 package dev.holdfast.lock.engine;
 
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 
 /**
  * What {@code bin/simulate} runs: {@link Simulation}s of one seed after the other until there were so many acquisitions, or the time
- * is over. Arguments: acquisitions, first seed, minutes. Ends with 0 if there were enough of them and no violation, with 1 at the
- * first violation, with 3 if the time was over before.
+ * is over. Each seed is run on the next of the {@link SimKind}s in turn. Arguments: acquisitions, first seed, minutes. Ends with 0 if
+ * there were enough of them and no violation, with 1 at the first violation, with 3 if the time was over before.
  */
 final class SimulationMain {
     private static final String COUNTS =
             "simulate: %s: %,d acquisitions in %,d histories (%,d with faults), %,d faults, %,d losses, %,d hand-offs,"
                     + " %,d threads stopped before a send, %,d late requests; seeds %d to %d; %d violations; %d s, %,d acquisitions/s%n";
+    private static final SimKind[] KINDS = SimKind.values();
 
     private final long wanted;
     private final long firstSeed;
@@ -31,6 +35,8 @@ final class SimulationMain {
     private final AtomicLong stops = new AtomicLong();
     private final AtomicLong late = new AtomicLong();
     private final AtomicBoolean failed = new AtomicBoolean();
+    private final Map<SimKind, LongAdder> acquisitionsOn = new EnumMap<>(SimKind.class);
+    private final Map<SimKind, LongAdder> faultyOn = new EnumMap<>(SimKind.class);
     private final ConcurrentLinkedQueue<String> violations = new ConcurrentLinkedQueue<>();
 
     private SimulationMain(long wanted, long firstSeed, long minutes) {
@@ -38,6 +44,10 @@ final class SimulationMain {
         this.firstSeed = firstSeed;
         this.nextSeed = new AtomicLong(firstSeed);
         this.endNanos = startNanos + minutes * 60_000_000_000L;
+        for (SimKind kind : KINDS) {
+            acquisitionsOn.put(kind, new LongAdder());
+            faultyOn.put(kind, new LongAdder());
+        }
     }
 
     public static void main(String[] args) throws InterruptedException {
@@ -60,6 +70,14 @@ final class SimulationMain {
                 }
             } while (worker.isAlive());
         }
+        for (SimKind kind : KINDS) {
+            System.out.printf(
+                    Locale.ROOT,
+                    "simulate: store %-9s %,12d acquisitions, %,10d histories with faults%n",
+                    kind.name().toLowerCase(Locale.ROOT),
+                    acquisitionsOn.get(kind).sum(),
+                    faultyOn.get(kind).sum());
+        }
         violations.forEach(System.out::println);
         boolean enough = acquisitions.get() >= wanted;
         print(!violations.isEmpty() ? "VIOLATED" : enough ? "done" : "the time was over before");
@@ -69,17 +87,20 @@ final class SimulationMain {
     private void work() {
         while (acquisitions.get() < wanted && System.nanoTime() - endNanos < 0 && !failed.get()) {
             long seed = nextSeed.getAndIncrement();
-            Simulation simulation = new Simulation(seed, SimStore.Fault.NONE, 1, seed % 4 == 0);
+            SimKind kind = KINDS[(int) (seed % KINDS.length)];
+            Simulation simulation = new Simulation(seed, kind, SimStore.Fault.NONE, 1, seed / KINDS.length % 4 == 0);
             try {
                 simulation.run();
             } catch (AssertionError | RuntimeException e) {
                 failed.set(true);
-                violations.add("seed " + seed + " fails: " + e.getMessage()
+                violations.add("seed " + seed + " (" + kind + ") fails: " + e.getMessage()
                         + "; replay it with bin/simulate --acquisitions 1 --seed " + seed);
             }
             histories.incrementAndGet();
             acquisitions.addAndGet(simulation.acquisitions);
+            acquisitionsOn.get(kind).add(simulation.acquisitions);
             faulty.addAndGet(simulation.injected > 0 ? 1 : 0);
+            faultyOn.get(kind).add(simulation.injected > 0 ? 1 : 0);
             injected.addAndGet(simulation.injected);
             losses.addAndGet(simulation.losses);
             handOffs.addAndGet(simulation.handOffs);
