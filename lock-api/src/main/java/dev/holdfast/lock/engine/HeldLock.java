@@ -16,11 +16,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class HeldLock implements RenewalListener {
     private final EntryContext entry;
-    private final EngineContext engine;
-    private final StateMutex mutex;
-    private final HoldEvents events;
     private final LossesByThread losses;
-    private final Runnable nextAcquisition;
+    private final EntryCallbacks callbacks;
 
     private @Nullable HeldGrant heldGrant;
     /** Null if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
@@ -29,15 +26,24 @@ final class HeldLock implements RenewalListener {
     /**
      * Creates the state of a lock that is not here.
      *
-     * @param nextAcquisition starts the next acquisition, if there is a waiter and the lock is free
+     * @param callbacks starts the next acquisition
      */
-    HeldLock(EntryContext entry, HoldEvents events, LossesByThread losses, Runnable nextAcquisition) {
+    HeldLock(EntryContext entry, LossesByThread losses, EntryCallbacks callbacks) {
         this.entry = entry;
-        this.engine = entry.engine();
-        this.mutex = entry.mutex();
-        this.events = events;
         this.losses = losses;
-        this.nextAcquisition = nextAcquisition;
+        this.callbacks = callbacks;
+    }
+
+    private EngineContext engine() {
+        return entry.engine();
+    }
+
+    private StateMutex mutex() {
+        return entry.mutex();
+    }
+
+    private HoldEvents events() {
+        return engine().holdEvents();
     }
 
     @Nullable HeldGrant grant() {
@@ -73,7 +79,7 @@ final class HeldLock implements RenewalListener {
     void leave(HeldGrant current) {
         heldGrant = null;
         hold = null;
-        engine.renewals().remove(current);
+        engine().renewals().remove(current);
     }
 
     /** Releases what nobody waits for. */
@@ -81,7 +87,7 @@ final class HeldLock implements RenewalListener {
         if (ended.uncertain) {
             entry.abandon(ended.grant.acquisition(), ended.leaseMillis());
         } else {
-            mutex.afterUnlock(engine.releaser().release(ended.grant, false, ignored -> {}));
+            mutex().afterUnlock(engine().releaser().release(ended.grant, false, ignored -> {}));
         }
     }
 
@@ -91,24 +97,24 @@ final class HeldLock implements RenewalListener {
         if (held == null) {
             return Optional.empty();
         }
-        long remaining = held.heldGrant.isDoubted() ? 0 : held.heldGrant.remainingNanos(engine.ticker());
+        long remaining = held.heldGrant.isDoubted() ? 0 : held.heldGrant.remainingNanos(engine().ticker());
         return Optional.of(new LockUsage.Holder(
                 held.token,
                 held.requesterName(),
                 !held.isOfThread(),
-                engine.wallTimeOf(held.acquiredNanos),
+                engine().wallTimeOf(held.acquiredNanos),
                 Duration.ofNanos(Math.max(0, remaining))));
     }
 
     /** A transition: whether a thread holds the lock by {@code lock}, and may rely on it. */
     boolean isHeldBy(Thread thread) {
-        return mutex.test(() -> {
+        return mutex().test(() -> {
             HeldGrant current = heldGrant;
             return current != null
                     && hold != null
                     && hold.isOwnedBy(thread)
                     && !current.isDoubted()
-                    && current.remainingNanos(engine.ticker()) > 0;
+                    && current.remainingNanos(engine().ticker()) > 0;
         });
     }
 
@@ -116,7 +122,7 @@ final class HeldLock implements RenewalListener {
 
     @Override
     public boolean mayRenew(HeldGrant current) {
-        return mutex.test(() -> {
+        return mutex().test(() -> {
             if (heldGrant == current && hold != null && hold.isOrphaned()) {
                 current.abandonedBecause = LossReason.OWNER_DIED;
             }
@@ -130,14 +136,14 @@ final class HeldLock implements RenewalListener {
      */
     @Override
     public void renewed(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
-        mutex.run(() -> {
-            if (heldGrant == current && current.remainingNanos(engine.ticker()) <= 0) {
+        mutex().run(() -> {
+            if (heldGrant == current && current.remainingNanos(engine().ticker()) <= 0) {
                 expire(current);
                 return;
             }
-            current.confirm(sent, engine.nanos(), leaseMillis, extend);
+            current.confirm(sent, engine().nanos(), leaseMillis, extend);
             if (heldGrant == current && hold != null) {
-                events.renewed(hold);
+                events().renewed(hold);
             }
         });
     }
@@ -145,7 +151,7 @@ final class HeldLock implements RenewalListener {
     /** The holder is told, and keeps the lease while it is valid. */
     @Override
     public void suspected(HeldGrant current, String detail) {
-        mutex.run(() -> tellSuspect(current, detail));
+        mutex().run(() -> tellSuspect(current, detail));
     }
 
     /** The backend doubts a grant; false if it is not the one that is held. */
@@ -157,14 +163,14 @@ final class HeldLock implements RenewalListener {
         if (!current.isDoubted()) {
             tellSuspect(current, detail);
         }
-        current.doubt(engine.nanos());
-        mutex.afterUnlock(engine.renewals()::soon);
+        current.doubt(engine().nanos());
+        mutex().afterUnlock(engine().renewals()::soon);
         return true;
     }
 
     private void tellSuspect(HeldGrant current, String detail) {
         if (heldGrant == current && hold != null) {
-            events.suspect(hold, detail);
+            events().suspect(hold, detail);
         }
     }
 
@@ -172,8 +178,8 @@ final class HeldLock implements RenewalListener {
 
     @Override
     public void expireIfDue(HeldGrant current) {
-        mutex.run(() -> {
-            if (current.remainingNanos(engine.ticker()) <= 0) {
+        mutex().run(() -> {
+            if (current.remainingNanos(engine().ticker()) <= 0) {
                 expire(current);
             }
         });
@@ -181,7 +187,7 @@ final class HeldLock implements RenewalListener {
 
     @Override
     public void ended(HeldGrant current, LossReason reason, String detail) {
-        mutex.run(() -> end(current, reason, detail));
+        mutex().run(() -> end(current, reason, detail));
     }
 
     /** The backend says that a grant has ended; false if it is not the one that is held. */
@@ -195,7 +201,7 @@ final class HeldLock implements RenewalListener {
     }
 
     void expire(HeldGrant current) {
-        long now = engine.nanos();
+        long now = engine().nanos();
         end(current, current.reasonOfEnd(now), current.lastConfirmed(now));
     }
 
@@ -207,7 +213,7 @@ final class HeldLock implements RenewalListener {
         Hold ended = hold;
         leave(current);
         if (ended != null) {
-            events.lost(ended, reason, detail);
+            events().lost(mutex(), ended, reason, detail);
             Thread owner = ended.ownerThread();
             if (owner != null) {
                 losses.add(ended);
@@ -218,14 +224,14 @@ final class HeldLock implements RenewalListener {
             }
         }
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
-        long minHoldLeft = current.minHoldLeftNanos(engine.nanos());
+        long minHoldLeft = current.minHoldLeftNanos(engine().nanos());
         boolean toGiveBack = !isGone || current.uncertain;
         if (toGiveBack && minHoldLeft <= 0) {
             giveBack(current);
         } else if (toGiveBack && reason != LossReason.CLIENT_CLOSED) {
-            engine.timer().after(minHoldLeft, () -> mutex.run(() -> giveBack(current)));
+            engine().timer().after(minHoldLeft, () -> mutex().run(() -> giveBack(current)));
         }
-        nextAcquisition.run();
+        callbacks.startNext();
     }
 
     /** The client closes: what is held is lost and released, what lingers is left to its lease. */
