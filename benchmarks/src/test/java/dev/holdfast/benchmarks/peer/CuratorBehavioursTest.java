@@ -20,7 +20,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -99,7 +99,7 @@ class CuratorBehavioursTest {
                 .connectString(server.connectString())
                 .namespace(namespace)
                 .sessionTimeoutMs(SESSION_MILLIS)
-                .retryPolicy(new ExponentialBackoffRetry(100, 5))
+                .retryPolicy(new RetryForever(200))
                 .build();
         framework.start();
         open.add(framework);

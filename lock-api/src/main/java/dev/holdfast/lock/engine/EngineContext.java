@@ -23,6 +23,7 @@ import java.util.random.RandomGenerator;
  * @param leakDetector finds leases that were dropped
  * @param events tells the listeners
  * @param losses sums up the warnings of lost leases
+ * @param holdEvents tells what becomes of holds
  */
 record EngineContext(
         LockBackend backend,
@@ -36,7 +37,8 @@ record EngineContext(
         DeadOwners deadOwners,
         LeakDetector leakDetector,
         Events events,
-        LossWarnings losses) {
+        LossWarnings losses,
+        HoldEvents holdEvents) {
 
     /**
      * Creates the parts of a client.
@@ -49,6 +51,8 @@ record EngineContext(
         long timeoutNanos = Durations.nanos(options.requestTimeout());
         Housekeeper housekeeper = new Housekeeper(runtime.ticker(), runtime.timer(), housekeeping);
         InFlightRequests requests = new InFlightRequests(runtime.ticker(), housekeeper);
+        Events events = new Events(runtime.events());
+        LossWarnings losses = new LossWarnings(info.name(), runtime.timer());
         return new EngineContext(
                 backend,
                 info,
@@ -60,8 +64,9 @@ record EngineContext(
                 new Releaser(backend, runtime, requests, timeoutNanos),
                 new DeadOwners(housekeeper, runtime.ticker().nanos()),
                 new LeakDetector(options.leakTracing()),
-                new Events(runtime.events()),
-                new LossWarnings(info.name(), runtime.timer()));
+                events,
+                losses,
+                new HoldEvents(events, losses, runtime));
     }
 
     Ticker ticker() {

@@ -2,7 +2,7 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockException;
 
-/** What a {@link PendingAcquisition} needs of its lock entry, within transitions. */
+/** What a {@link PendingAcquisition}, a {@link HeldLock} and {@link LocalHolds} need of their lock entry, within transitions. */
 interface EntryCallbacks {
 
     /** Starts an acquisition if there is a waiter and nothing else. */

@@ -7,6 +7,7 @@ import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,28 +18,34 @@ import org.jspecify.annotations.Nullable;
  */
 final class HeldLock implements RenewalListener {
     private final EntryContext entry;
-    private final EngineContext engine;
-    private final StateMutex mutex;
-    private final HoldEvents events;
     private final LossesByThread losses;
-    private final Runnable nextAcquisition;
+    private final EntryCallbacks callbacks;
 
     private @Nullable HeldGrant heldGrant;
     /** Empty if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
-    private final List<Hold> holds = new ArrayList<>(1);
+    private List<Hold> holds = List.of();
 
     /**
      * Creates the state of a lock that is not here.
      *
-     * @param nextAcquisition starts the next acquisition, if there is a waiter and the lock is free
+     * @param callbacks starts the next acquisition
      */
-    HeldLock(EntryContext entry, HoldEvents events, LossesByThread losses, Runnable nextAcquisition) {
+    HeldLock(EntryContext entry, LossesByThread losses, EntryCallbacks callbacks) {
         this.entry = entry;
-        this.engine = entry.engine();
-        this.mutex = entry.mutex();
-        this.events = events;
         this.losses = losses;
-        this.nextAcquisition = nextAcquisition;
+        this.callbacks = callbacks;
+    }
+
+    private EngineContext engine() {
+        return entry.engine();
+    }
+
+    private StateMutex mutex() {
+        return entry.mutex();
+    }
+
+    private HoldEvents events() {
+        return engine().holdEvents();
     }
 
     @Nullable HeldGrant grant() {
@@ -92,19 +99,36 @@ final class HeldLock implements RenewalListener {
     /** The server's grant, or what is left of it after a hand-off, has a hold now, or one more. */
     void begin(HeldGrant granted, Hold begun) {
         heldGrant = granted;
-        holds.add(begun);
+        holds = with(begun);
     }
 
     /** The hold has ended. If it was the last one, the grant lingers. */
     void end(Hold ended) {
-        holds.remove(ended);
+        holds = without(ended::equals);
+    }
+
+    /** Nearly always the only one, which such a list keeps in a few bytes. */
+    private List<Hold> with(Hold begun) {
+        if (holds.isEmpty()) {
+            return List.of(begun);
+        }
+        List<Hold> all = new ArrayList<>(holds);
+        all.add(begun);
+        return List.copyOf(all);
+    }
+
+    private List<Hold> without(Predicate<Hold> ended) {
+        if (holds.size() == 1) {
+            return ended.test(holds.get(0)) ? List.of() : holds;
+        }
+        return holds.stream().filter(ended.negate()).toList();
     }
 
     /** The grant is not held any more, and not renewed. */
     void leave(HeldGrant current) {
         heldGrant = null;
-        holds.clear();
-        engine.renewals().remove(current);
+        holds = List.of();
+        engine().renewals().remove(current);
     }
 
     /** Releases what nobody waits for. */
@@ -112,7 +136,7 @@ final class HeldLock implements RenewalListener {
         if (ended.uncertain) {
             entry.abandon(ended.grant.acquisition(), ended.leaseMillis());
         } else {
-            mutex.afterUnlock(engine.releaser().release(ended.grant, false, ignored -> {}));
+            mutex().afterUnlock(engine().releaser().release(ended.grant, false, ignored -> {}));
         }
     }
 
@@ -122,12 +146,12 @@ final class HeldLock implements RenewalListener {
     }
 
     private LockUsage.Holder usage(Hold held) {
-        long remaining = held.heldGrant.isDoubted() ? 0 : held.heldGrant.remainingNanos(engine.ticker());
+        long remaining = held.heldGrant.isDoubted() ? 0 : held.heldGrant.remainingNanos(engine().ticker());
         return new LockUsage.Holder(
                 held.token,
                 held.requesterName(),
                 !held.isOfThread(),
-                engine.wallTimeOf(held.acquiredNanos),
+                engine().wallTimeOf(held.acquiredNanos),
                 Duration.ofNanos(Math.max(0, remaining)),
                 held.heldGrant.grant.demand());
     }
@@ -138,14 +162,14 @@ final class HeldLock implements RenewalListener {
      * @param reading whether to read, under a lock that it has alone
      */
     boolean isHeldBy(Thread thread, boolean reading) {
-        return mutex.test(() -> {
+        return mutex().test(() -> {
             HeldGrant current = heldGrant;
             Hold mine = holdOf(thread);
             return current != null
                     && mine != null
                     && mine.hasHolds(reading)
                     && !current.isDoubted()
-                    && current.remainingNanos(engine.ticker()) > 0;
+                    && current.remainingNanos(engine().ticker()) > 0;
         });
     }
 
@@ -153,7 +177,7 @@ final class HeldLock implements RenewalListener {
 
     @Override
     public boolean mayRenew(HeldGrant current) {
-        return mutex.test(() -> {
+        return mutex().test(() -> {
             if (heldGrant == current) {
                 dropOrphans(current);
             }
@@ -167,8 +191,8 @@ final class HeldLock implements RenewalListener {
         if (!orphans.isEmpty() && orphans.size() == holds.size()) {
             current.abandonedBecause = LossReason.OWNER_DIED;
         } else {
-            holds.removeAll(orphans);
-            orphans.forEach(hold -> events.lost(hold, LossReason.OWNER_DIED, "its thread has died"));
+            holds = without(orphans::contains);
+            orphans.forEach(hold -> events().lost(mutex(), hold, LossReason.OWNER_DIED, "its thread has died"));
         }
     }
 
@@ -178,14 +202,14 @@ final class HeldLock implements RenewalListener {
      */
     @Override
     public void renewed(HeldGrant current, RequestTime sent, long leaseMillis, boolean extend) {
-        mutex.run(() -> {
-            if (heldGrant == current && current.remainingNanos(engine.ticker()) <= 0) {
+        mutex().run(() -> {
+            if (heldGrant == current && current.remainingNanos(engine().ticker()) <= 0) {
                 expire(current);
                 return;
             }
-            current.confirm(sent, engine.nanos(), leaseMillis, extend);
+            current.confirm(sent, engine().nanos(), leaseMillis, extend);
             if (heldGrant == current && isHeld()) {
-                events.renewed(holds.get(0)); // once a grant, as all of them have its token
+                events().renewed(holds.get(0)); // once a grant, as all of them have its token
             }
         });
     }
@@ -193,7 +217,7 @@ final class HeldLock implements RenewalListener {
     /** The holder is told, and keeps the lease while it is valid. */
     @Override
     public void suspected(HeldGrant current, String detail) {
-        mutex.run(() -> tellSuspect(current, detail));
+        mutex().run(() -> tellSuspect(current, detail));
     }
 
     /** The backend doubts a grant; false if it is not the one that is held. */
@@ -205,14 +229,14 @@ final class HeldLock implements RenewalListener {
         if (!current.isDoubted()) {
             tellSuspect(current, detail);
         }
-        current.doubt(engine.nanos());
-        mutex.afterUnlock(engine.renewals()::soon);
+        current.doubt(engine().nanos());
+        mutex().afterUnlock(engine().renewals()::soon);
         return true;
     }
 
     private void tellSuspect(HeldGrant current, String detail) {
         if (heldGrant == current && isHeld()) {
-            events.suspect(holds.get(0), detail);
+            events().suspect(holds.get(0), detail);
         }
     }
 
@@ -220,8 +244,8 @@ final class HeldLock implements RenewalListener {
 
     @Override
     public void expireIfDue(HeldGrant current) {
-        mutex.run(() -> {
-            if (current.remainingNanos(engine.ticker()) <= 0) {
+        mutex().run(() -> {
+            if (current.remainingNanos(engine().ticker()) <= 0) {
                 expire(current);
             }
         });
@@ -229,7 +253,7 @@ final class HeldLock implements RenewalListener {
 
     @Override
     public void ended(HeldGrant current, LossReason reason, String detail) {
-        mutex.run(() -> end(current, reason, detail));
+        mutex().run(() -> end(current, reason, detail));
     }
 
     /** The backend says that a grant has ended; false if it is not the one that is held. */
@@ -243,7 +267,7 @@ final class HeldLock implements RenewalListener {
     }
 
     void expire(HeldGrant current) {
-        long now = engine.nanos();
+        long now = engine().nanos();
         end(current, current.reasonOfEnd(now), current.lastConfirmed(now));
     }
 
@@ -256,18 +280,18 @@ final class HeldLock implements RenewalListener {
         leave(current);
         ended.forEach(hold -> lose(hold, reason, detail));
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;
-        long minHoldLeft = current.minHoldLeftNanos(engine.nanos());
+        long minHoldLeft = current.minHoldLeftNanos(engine().nanos());
         boolean toGiveBack = !isGone || current.uncertain;
         if (toGiveBack && minHoldLeft <= 0) {
             giveBack(current);
         } else if (toGiveBack && reason != LossReason.CLIENT_CLOSED) {
-            engine.timer().after(minHoldLeft, () -> mutex.run(() -> giveBack(current)));
+            engine().timer().after(minHoldLeft, () -> mutex().run(() -> giveBack(current)));
         }
-        nextAcquisition.run();
+        callbacks.startNext();
     }
 
     private void lose(Hold hold, LossReason reason, String detail) {
-        events.lost(hold, reason, detail);
+        events().lost(mutex(), hold, reason, detail);
         Thread owner = hold.ownerThread();
         if (owner != null) {
             losses.add(hold);

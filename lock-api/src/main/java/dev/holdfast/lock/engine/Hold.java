@@ -2,10 +2,9 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
+import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -47,12 +46,17 @@ final class Hold {
         CompletableFuture<LossReason> lossOf(Hold hold);
     }
 
+    private record Loss(LossReason reason, String detail) {
+        /** Of a hold that nobody has called lost. */
+        static final Loss UNKNOWN = new Loss(LossReason.EXPIRED, "for an unknown reason");
+    }
+
     final HeldGrant heldGrant;
     final Lock lock;
     final long token;
     final long acquiredNanos;
-    /** Finds leases that were dropped without being closed; a member stays here until then. */
-    final Set<LeakDetector.Trace> openLeases = ConcurrentHashMap.newKeySet();
+    /** Finds out that its lease, of which there is one at most, was dropped without being closed; stays here until then. */
+    volatile LeakDetector.@Nullable Trace openLease;
 
     /** The thread that asked for it. */
     private final OwnerThread requester;
@@ -63,8 +67,7 @@ final class Hold {
     private final boolean askedForAsync;
 
     volatile State state = State.HELD;
-    volatile @Nullable LossReason lossReason;
-    private volatile String lossDetail = "";
+    private volatile @Nullable Loss loss;
     /** Its thread was interrupted to be told of the loss, and has not ended the hold since. */
     boolean interruptedByLoss;
     /** Its thread asked to be interrupted when the lease is lost. */
@@ -92,6 +95,10 @@ final class Hold {
         this.requester = new OwnerThread(requester);
         this.ofThread = ofThread;
         this.askedForAsync = askedForAsync;
+    }
+
+    String name() {
+        return heldGrant.name();
     }
 
     boolean isOwnedBy(@Nullable Thread thread) {
@@ -166,16 +173,13 @@ final class Hold {
 
     /** Where its lease was acquired, if that is traced. */
     @Nullable Throwable acquiredAt() {
-        for (LeakDetector.Trace trace : openLeases) {
-            return trace.acquiredAt();
-        }
-        return null;
+        LeakDetector.Trace trace = openLease;
+        return trace == null ? null : trace.acquiredAt();
     }
 
     /** Becomes lost, or takes back a release that turned out to have come too late. */
     @Nullable CompletableFuture<LossReason> lose(LossReason reason, String detail) {
-        lossDetail = detail;
-        lossReason = reason;
+        loss = new Loss(reason, detail);
         state = State.LOST;
         return lost;
     }
@@ -186,20 +190,26 @@ final class Hold {
         if (future == null) {
             future = new CompletableFuture<>();
             lost = future;
-            LossReason reason = lossReason;
-            if (reason != null) {
-                future.complete(reason);
+            Loss known = loss;
+            if (known != null) {
+                future.complete(known.reason);
             }
         }
         return future;
     }
 
+    /** Why it was lost; null if it was not. */
+    @Nullable LossReason lossReason() {
+        Loss known = loss;
+        return known == null ? null : known.reason;
+    }
+
     LeaseLostException lostException() {
-        LossReason reason = lossReason;
+        Loss known = Objects.requireNonNullElse(loss, Loss.UNKNOWN);
         return new LeaseLostException(
-                "lock '" + heldGrant.name() + "' (token " + token + "): lease lost (" + reason + "), " + lossDetail
+                "lock '" + name() + "' (token " + token + "): lease lost (" + known.reason + "), " + known.detail
                         + "; stop writing, or check the token",
-                reason == null ? LossReason.EXPIRED : reason,
+                known.reason,
                 token,
                 null);
     }

@@ -4,47 +4,44 @@ import dev.holdfast.lock.LossReason;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** Tells what becomes of the holds of one lock entry: to the listeners, the log, and whoever waits for a loss. Within transitions. */
-final class HoldEvents {
-    private final EntryContext entry;
-    private final Events events;
-
-    HoldEvents(EntryContext entry) {
-        this.entry = entry;
-        this.events = entry.engine().events();
-    }
+/**
+ * Tells what becomes of holds: to the listeners, the log, and whoever waits for a loss. Called within transitions.
+ *
+ * @param events tells the listeners
+ * @param losses logs
+ * @param runtime clocks and threads
+ */
+record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
 
     void acquired(Hold hold, long waitedNanos, boolean handedOff) {
         Duration waited = Duration.ofNanos(waitedNanos);
-        events.tell(listener -> listener.acquired(entry.name(), hold.token, waited, handedOff));
+        events.tell(listener -> listener.acquired(hold.name(), hold.token, waited, handedOff));
     }
 
     void renewed(Hold hold) {
-        events.tell(listener -> listener.renewed(entry.name(), hold.token));
+        events.tell(listener -> listener.renewed(hold.name(), hold.token));
     }
 
     void suspect(Hold hold, String detail) {
-        events.tell(listener -> listener.suspect(entry.name(), hold.token, detail));
+        events.tell(listener -> listener.suspect(hold.name(), hold.token, detail));
     }
 
     void released(Hold hold, long nowNanos) {
         Duration held = Duration.ofNanos(nowNanos - hold.acquiredNanos);
-        events.tell(listener -> listener.released(entry.name(), hold.token, held));
+        events.tell(listener -> listener.released(hold.name(), hold.token, held));
     }
 
-    /** Makes the hold a lost one. */
-    void lost(Hold hold, LossReason reason, String detail) {
-        EngineContext engine = entry.engine();
+    /** Makes the hold a lost one; the mutex is that of its entry. */
+    void lost(StateMutex mutex, Hold hold, LossReason reason, String detail) {
         CompletableFuture<LossReason> told = hold.lose(reason, detail);
         if (told != null) {
-            entry.mutex().afterUnlock(() -> engine.runtime().callbacks().execute(() -> told.complete(reason)));
+            mutex.afterUnlock(() -> runtime.callbacks().execute(() -> told.complete(reason)));
         }
         if (reason != LossReason.CLIENT_CLOSED) {
-            entry.mutex()
-                    .afterUnlock(() -> engine.losses()
-                            .warn(entry.name(), hold.lostException().getMessage()));
+            mutex.afterUnlock(
+                    () -> losses.warn(hold.name(), hold.lostException().getMessage()));
         }
-        Duration held = Duration.ofNanos(engine.nanos() - hold.acquiredNanos);
-        events.tell(listener -> listener.lost(entry.name(), hold.token, held, reason));
+        Duration held = Duration.ofNanos(runtime.ticker().nanos() - hold.acquiredNanos);
+        events.tell(listener -> listener.lost(hold.name(), hold.token, held, reason));
     }
 }

@@ -41,13 +41,13 @@ final class LeakDetector {
         /** The lease was closed. */
         void end() {
             clear();
-            hold.openLeases.remove(this);
+            hold.openLease = null;
         }
     }
 
     Trace trace(Lease lease, Hold hold) {
         Trace trace = new Trace(lease, hold, this);
-        hold.openLeases.add(trace);
+        hold.openLease = trace;
         return trace;
     }
 
@@ -56,7 +56,8 @@ final class LeakDetector {
         Reference<? extends Lease> reference;
         while ((reference = dropped.poll()) != null) {
             Trace trace = (Trace) reference;
-            if (trace.hold.openLeases.remove(trace)) {
+            if (trace.hold.openLease == trace) {
+                trace.hold.openLease = null;
                 LOG.warn(
                         "lock '{}' (token {}): a lease was dropped without being closed; its hold is ended now. Close"
                                 + " leases with try-with-resources{}",

@@ -23,13 +23,10 @@ final class LocalHolds implements Hold.Lock {
     private static final Logger LOG = LoggerFactory.getLogger(LocalHolds.class);
 
     private final EntryContext entry;
-    private final EngineContext engine;
-    private final StateMutex mutex;
     private final HeldLock heldLock;
-    private final HoldEvents events;
     private final LossesByThread losses;
     private final Admission admission;
-    private final Runnable nextAcquisition;
+    private final EntryCallbacks callbacks;
     /**
      * What is being released. The next acquisition is begun when the server has answered, or did not in time; on an
      * ordered store as soon as the release has been sent.
@@ -39,23 +36,31 @@ final class LocalHolds implements Hold.Lock {
     /**
      * Creates it without holds.
      *
-     * @param nextAcquisition starts the next acquisition, if there is a waiter and the lock is free
+     * @param callbacks starts the next acquisition
      */
     LocalHolds(
             EntryContext entry,
             HeldLock heldLock,
-            HoldEvents events,
             LossesByThread losses,
             Admission admission,
-            Runnable nextAcquisition) {
+            EntryCallbacks callbacks) {
         this.entry = entry;
-        this.engine = entry.engine();
-        this.mutex = entry.mutex();
         this.heldLock = heldLock;
-        this.events = events;
         this.losses = losses;
         this.admission = admission;
-        this.nextAcquisition = nextAcquisition;
+        this.callbacks = callbacks;
+    }
+
+    private EngineContext engine() {
+        return entry.engine();
+    }
+
+    private StateMutex mutex() {
+        return entry.mutex();
+    }
+
+    private HoldEvents events() {
+        return engine().holdEvents();
     }
 
     boolean isBusy() {
@@ -85,7 +90,7 @@ final class LocalHolds implements Hold.Lock {
     boolean reenter(Waiter waiter, boolean reading) {
         Hold mine = heldLock.holdOf(waiter.thread());
         if (mine != null) {
-            if (mine.heldGrant.remainingNanos(engine.ticker()) > 0) {
+            if (mine.heldGrant.remainingNanos(engine().ticker()) > 0) {
                 if (waiter.asLease || !reading && !mine.hasHolds(false)) {
                     refuseToWaitForItself(waiter, mine);
                     return false;
@@ -121,7 +126,7 @@ final class LocalHolds implements Hold.Lock {
         while (next != null && join(next)) { // they have come with the same terms
             next = entry.queue().head();
         }
-        engine.renewals().add(granted);
+        engine().renewals().add(granted);
     }
 
     /** Lets a reader share the grant, if there is one here that may be shared. */
@@ -136,14 +141,14 @@ final class LocalHolds implements Hold.Lock {
 
     private void give(HeldGrant current, Waiter waiter, boolean handedOff) {
         entry.queue().remove(waiter);
-        long now = engine.nanos();
+        long now = engine().nanos();
         Hold hold = new Hold(current, this, now, waiter.requester, !waiter.asLease, waiter.thread() == null);
         hold.interruptOnLoss = waiter.options.interruptOnLoss();
         current.beginHold(waiter.options, now);
         heldLock.begin(current, hold);
         waiter.hold = hold;
         entry.queue().decide(waiter, Waiter.State.GRANTED);
-        events.acquired(hold, now - waiter.sinceNanos, handedOff);
+        events().acquired(hold, now - waiter.sinceNanos, handedOff);
     }
 
     // ---- ending
@@ -157,7 +162,7 @@ final class LocalHolds implements Hold.Lock {
      * @throws LeaseLostException if the lease was lost
      */
     @Nullable Release unlock(Thread thread, boolean reading) {
-        return mutex.<@Nullable Release>get(() -> {
+        return mutex().<@Nullable Release>get(() -> {
             Hold mine = holdOf(thread);
             if (mine == null || !mine.hasHolds(reading)) {
                 throw Failures.notHeld(entry.name(), thread);
@@ -168,7 +173,7 @@ final class LocalHolds implements Hold.Lock {
 
     /** A transition: whether a thread that is interrupted and ends its last hold was interrupted to be told of a loss; once. */
     boolean takeInterruptOfLoss(Thread thread) {
-        return mutex.test(() -> {
+        return mutex().test(() -> {
             Hold unnoticed = losses.find(thread);
             return unnoticed != null && unnoticed.isLastHold() && unnoticed.takeInterruptOfLoss();
         });
@@ -176,7 +181,7 @@ final class LocalHolds implements Hold.Lock {
 
     @Override
     public boolean takeInterruptOfLoss(Hold hold) {
-        return mutex.test(() -> hold.isLastHold() && hold.takeInterruptOfLoss());
+        return mutex().test(() -> hold.isLastHold() && hold.takeInterruptOfLoss());
     }
 
     /** What a thread holds by {@code lock}, or held when it was lost; null if nothing. */
@@ -191,7 +196,7 @@ final class LocalHolds implements Hold.Lock {
      * @param reading whether to read, under a lock that it has alone
      */
     @Nullable Hold heldBy(Thread thread, boolean reading) {
-        return mutex.<@Nullable Hold>get(() -> {
+        return mutex().<@Nullable Hold>get(() -> {
             Hold mine = holdOf(thread);
             return mine != null && mine.hasHolds(reading) ? mine : null;
         });
@@ -199,12 +204,12 @@ final class LocalHolds implements Hold.Lock {
 
     @Override
     public @Nullable Release end(Hold hold, boolean reading) {
-        return mutex.<@Nullable Release>get(() -> endHold(hold, reading, true));
+        return mutex().<@Nullable Release>get(() -> endHold(hold, reading, true));
     }
 
     @Override
     public void endDropped(Hold hold) {
-        mutex.run(() -> {
+        mutex().run(() -> {
             try {
                 endHold(hold, false, false);
             } catch (LeaseLostException alreadyReported) {
@@ -215,12 +220,12 @@ final class LocalHolds implements Hold.Lock {
 
     @Override
     public CompletableFuture<LossReason> lossOf(Hold hold) {
-        return mutex.get(hold::lost);
+        return mutex().get(hold::lost);
     }
 
     private @Nullable Release endHold(Hold hold, boolean reading, boolean here) {
         HeldGrant current = hold.heldGrant;
-        if (hold.state == Hold.State.HELD && current.remainingNanos(engine.ticker()) <= 0) {
+        if (hold.state == Hold.State.HELD && current.remainingNanos(engine().ticker()) <= 0) {
             heldLock.expire(current);
         }
         hold.endHold(reading);
@@ -237,22 +242,22 @@ final class LocalHolds implements Hold.Lock {
             return null;
         }
         hold.state = Hold.State.RELEASED;
-        long now = engine.nanos();
+        long now = engine().nanos();
         heldLock.end(hold);
         if (heldLock.isHeld()) { // by other readers
-            events.released(hold, now);
+            events().released(hold, now);
             return null;
         }
         Waiter next = entry.queue().head();
         if (current.minHoldLeftNanos(now) > 0) {
-            events.released(hold, now);
-            engine.timer().after(current.minHoldLeftNanos(now), () -> endLinger(current));
+            events().released(hold, now);
+            engine().timer().after(current.minHoldLeftNanos(now), () -> endLinger(current));
             return null;
         }
         if (next != null
                 && !admission.isShared()
-                && current.mayBeHandedOff(next.options, engine.options(), engine.ticker())) {
-            events.released(hold, now);
+                && current.mayBeHandedOff(next.options, engine().options(), engine().ticker())) {
+            events().released(hold, now);
             current.handOffs++;
             give(current, next, true);
             return null;
@@ -262,11 +267,11 @@ final class LocalHolds implements Hold.Lock {
 
     /** A transition: the lock was released early, and its {@code minHold} is over now. */
     private void endLinger(HeldGrant lingering) {
-        mutex.run(() -> {
+        mutex().run(() -> {
             if (heldLock.grant() == lingering) {
                 heldLock.leave(lingering);
                 heldLock.giveBack(lingering);
-                nextAcquisition.run();
+                callbacks.startNext();
             }
         });
     }
@@ -275,14 +280,14 @@ final class LocalHolds implements Hold.Lock {
 
     private Release release(HeldGrant current, Hold hold, boolean here) {
         heldLock.leave(current);
-        Release release = new Release(hold, engine.nanos());
+        Release release = new Release(hold, engine().nanos());
         releasing = release;
-        mutex.afterUnlock(engine.releaser().release(current.grant, here, result -> {
-            mutex.run(() -> released(release, result));
+        mutex().afterUnlock(engine().releaser().release(current.grant, here, result -> {
+            mutex().run(() -> released(release, result));
             release.outcome.complete(result);
         }));
-        if (engine.info().ordered()) {
-            mutex.afterUnlock(() -> sent(release)); // effects run in order: the release has been sent by then
+        if (engine().info().ordered()) {
+            mutex().afterUnlock(() -> sent(release)); // effects run in order: the release has been sent by then
         }
         return release;
     }
@@ -292,9 +297,9 @@ final class LocalHolds implements Hold.Lock {
      * store has been silent for long, and for as long as it waited.
      */
     @Nullable LockException unavailability(Waiter waiter) {
-        long now = engine.nanos();
-        long waitedNanos = Math.min(now - waiter.sinceNanos, engine.requestTimeoutNanos());
-        long silentNanos = Math.max(waitedNanos, engine.requestTimeoutNanos() / 4);
+        long now = engine().nanos();
+        long waitedNanos = Math.min(now - waiter.sinceNanos, engine().requestTimeoutNanos());
+        long silentNanos = Math.max(waitedNanos, engine().requestTimeoutNanos() / 4);
         long openNanos = releasing == null ? 0 : now - releasing.begunNanos;
         boolean leftOpen = releasing != null && openNanos >= silentNanos;
         return entry.availability().unavailability(now - silentNanos, null, leftOpen, openNanos);
@@ -302,10 +307,10 @@ final class LocalHolds implements Hold.Lock {
 
     /** A transition: a release has been sent; on an ordered store the next attempt may go right behind it. */
     private void sent(Release release) {
-        mutex.run(() -> {
+        mutex().run(() -> {
             if (releasing == release) {
                 release.sent = true;
-                nextAcquisition.run();
+                callbacks.startNext();
             }
         });
     }
@@ -316,9 +321,9 @@ final class LocalHolds implements Hold.Lock {
         }
         Hold hold = release.hold;
         if (result == ReleaseResult.NOT_HELD) {
-            events.lost(hold, LossReason.REVOKED, "the store did not have it any more at release");
+            events().lost(mutex(), hold, LossReason.REVOKED, "the store did not have it any more at release");
         } else {
-            events.released(hold, engine.nanos());
+            events().released(hold, engine().nanos());
         }
         if (result != null) {
             entry.availability().noteAnswer();
@@ -326,6 +331,6 @@ final class LocalHolds implements Hold.Lock {
         if (hold.heldGrant.uncertain) {
             entry.abandon(release.acquisition(), hold.heldGrant.leaseMillis());
         }
-        nextAcquisition.run();
+        callbacks.startNext();
     }
 }

@@ -6,6 +6,7 @@ import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -35,16 +36,14 @@ final class LockEntry implements EntryCallbacks {
     }
 
     private final Registry registry;
-    private final EngineContext engine;
     private final StateMutex mutex = new StateMutex(this::retireIfIdle);
     private final EntryContext context;
-    private final WaitQueue queue;
     private final LossesByThread losses;
     private final HeldLock heldLock;
     private final Admission admission;
     private final LocalHolds holds;
     /** Waiters whose threads are in calls of a blocking backend that do not return. Rarely any. */
-    private final List<Waiter> absent = new ArrayList<>(0);
+    private List<Waiter> absent = Collections.emptyList();
 
     private @Nullable PendingAcquisition pending;
     private boolean retired;
@@ -55,14 +54,11 @@ final class LockEntry implements EntryCallbacks {
 
     LockEntry(String name, Demand demand, EngineContext engine, Registry registry) {
         this.registry = registry;
-        this.engine = engine;
         this.context = EntryContext.of(name, demand, engine, mutex);
-        this.queue = context.queue();
         this.losses = new LossesByThread(mutex, engine.deadOwners());
-        HoldEvents events = new HoldEvents(context);
-        this.heldLock = new HeldLock(context, events, losses, this::startNext);
+        this.heldLock = new HeldLock(context, losses, this);
         this.admission = new Admission(context, heldLock);
-        this.holds = new LocalHolds(context, heldLock, events, losses, admission, this::startNext);
+        this.holds = new LocalHolds(context, heldLock, losses, admission, this);
     }
 
     String name() {
@@ -71,6 +67,14 @@ final class LockEntry implements EntryCallbacks {
 
     Demand demand() {
         return context.demand();
+    }
+
+    private EngineContext engine() {
+        return context.engine();
+    }
+
+    private WaitQueue queue() {
+        return context.queue();
     }
 
     StateMutex mutex() {
@@ -97,20 +101,20 @@ final class LockEntry implements EntryCallbacks {
                 return false;
             }
             if (registry.isClosed()) {
-                queue.fail(waiter, Failures.closed(name()));
+                queue().fail(waiter, Failures.closed(name()));
             } else if (!holds.reenter(waiter, false)) {
                 if (!admission.admits(waiter)) {
                     return false;
                 }
                 waiter.announced = true;
-                engine.events().tell(listener -> listener.attempted(name()));
+                engine().events().tell(listener -> listener.attempted(name()));
                 if (holds.join(waiter)) {
                     return true;
                 }
                 if (waiter.triesOnce() && isKnownBusy()) {
-                    queue.decide(waiter, Waiter.State.BUSY);
+                    queue().decide(waiter, Waiter.State.BUSY);
                 } else {
-                    queue.add(waiter);
+                    queue().add(waiter);
                     SelfWait.watch(context, heldLock, waiter);
                     startNext();
                 }
@@ -124,7 +128,7 @@ final class LockEntry implements EntryCallbacks {
         if (admission.isShared() && !holds.isBusy()) {
             return pending != null && !pending.isAsking();
         }
-        return holds.isBusy() || !queue.isEmpty();
+        return holds.isBusy() || !queue().isEmpty();
     }
 
     /** Lets a thread that has the lock alone read under it; false if it has not. */
@@ -159,11 +163,11 @@ final class LockEntry implements EntryCallbacks {
             }
             PendingAcquisition current = pending;
             LockException failure = current == null ? holds.unavailability(waiter) : current.unavailability(waiter);
-            long leftNanos = engine.requestTimeoutNanos() - (engine.nanos() - waiter.sinceNanos);
+            long leftNanos = engine().requestTimeoutNanos() - (engine().nanos() - waiter.sinceNanos);
             if (failure != null && current != null && current.isFirstAnswerOut() && leftNanos > 0) {
-                waiter.awaitOneAnswer(engine.requestTimeoutNanos());
+                waiter.awaitOneAnswer(engine().requestTimeoutNanos());
                 if (waiter instanceof AsyncWaiter async) {
-                    mutex.afterUnlock(() -> async.timeout(engine.timer().after(leftNanos, () -> timeOut(waiter))));
+                    mutex.afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOut(waiter))));
                 }
                 return;
             }
@@ -177,12 +181,12 @@ final class LockEntry implements EntryCallbacks {
             return false;
         }
         forgetAbsence(waiter);
-        leaveQueue(waiter, () -> queue.decide(waiter, state));
+        leaveQueue(waiter, () -> queue().decide(waiter, state));
         return true;
     }
 
     private void leaveQueue(Waiter waiter, Runnable then) {
-        queue.remove(waiter);
+        queue().remove(waiter);
         then.run();
         boolean undoneAttempt = waiter.takeTask() != null;
         PendingAcquisition current = pending;
@@ -203,7 +207,12 @@ final class LockEntry implements EntryCallbacks {
             waiter.failure = failure;
             leave(waiter, Waiter.State.FAILED);
         } else {
-            leaveQueue(waiter, () -> absent.add(waiter));
+            leaveQueue(waiter, () -> {
+                if (absent.isEmpty()) {
+                    absent = new ArrayList<>(1);
+                }
+                absent.add(waiter);
+            });
         }
     }
 
@@ -217,19 +226,19 @@ final class LockEntry implements EntryCallbacks {
             if (waiter.state != Waiter.State.WAITING) {
                 return;
             }
-            long now = engine.nanos();
-            long patience = engine.unavailableTimeoutNanos();
+            long now = engine().nanos();
+            long patience = engine().unavailableTimeoutNanos();
             long waited = now - waiter.sinceNanos;
             boolean answered = context.availability().wasAnsweredSince(now - patience);
             if (waiter.waitsForever() && waited >= patience && !answered) {
-                queue.fail(waiter, Failures.stalled(name(), waited));
+                queue().fail(waiter, Failures.stalled(name(), waited));
             } else if (!waiter.waitsForever() && waiter.remainingNanos(now) == 0) {
                 // It would be given the next attempt, and the next, before it looks at its deadline.
-                long recentNanos = Math.min(waited, engine.requestTimeoutNanos());
+                long recentNanos = Math.min(waited, engine().requestTimeoutNanos());
                 waiter.failure = context.availability().unavailability(now - recentNanos, null, true, waited);
-                queue.decide(waiter, waiter.failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
+                queue().decide(waiter, waiter.failure == null ? Waiter.State.BUSY : Waiter.State.FAILED);
             } else if (!holds.join(waiter)) {
-                queue.add(waiter);
+                queue().add(waiter);
                 startNext();
             }
         });
@@ -246,7 +255,7 @@ final class LockEntry implements EntryCallbacks {
 
     @Override
     public void startNext() {
-        Waiter head = queue.head();
+        Waiter head = queue().head();
         if (head != null && pending == null && holds.isFree()) {
             PendingAcquisition begun = new PendingAcquisition(context, this, heldLock, holds, head.options);
             pending = begun;
@@ -260,7 +269,12 @@ final class LockEntry implements EntryCallbacks {
     }
 
     private void retireIfIdle() {
-        if (!retired && pending == null && !holds.isBusy() && queue.isEmpty() && absent.isEmpty() && losses.isEmpty()) {
+        if (!retired
+                && pending == null
+                && !holds.isBusy()
+                && queue().isEmpty()
+                && absent.isEmpty()
+                && losses.isEmpty()) {
             retired = true;
             registry.forget(this);
         }
@@ -294,14 +308,14 @@ final class LockEntry implements EntryCallbacks {
     /** The client closes: waiters fail, what is held is lost and released. */
     void close() {
         mutex.run(() -> {
-            for (Waiter waiter = queue.head(); waiter != null; waiter = queue.head()) {
-                queue.remove(waiter);
+            for (Waiter waiter = queue().head(); waiter != null; waiter = queue().head()) {
+                queue().remove(waiter);
                 waiter.takeTask();
-                queue.fail(waiter, Failures.closed(name()));
+                queue().fail(waiter, Failures.closed(name()));
             }
             for (Waiter waiter : absent) {
                 waiter.absent = false;
-                queue.fail(waiter, Failures.closed(name()));
+                queue().fail(waiter, Failures.closed(name()));
             }
             absent.clear();
             if (pending != null) {

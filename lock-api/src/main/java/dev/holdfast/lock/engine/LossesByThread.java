@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 final class LossesByThread implements DeadOwners.Losses {
     private final StateMutex mutex;
     private final DeadOwners deadOwners;
-    private final List<Hold> lost = new ArrayList<>(0);
+    /** No list of its own while there is nothing to tell. */
+    private List<Hold> lost = Collections.emptyList();
 
     LossesByThread(StateMutex mutex, DeadOwners deadOwners) {
         this.mutex = mutex;
@@ -20,6 +22,9 @@ final class LossesByThread implements DeadOwners.Losses {
     }
 
     void add(Hold hold) {
+        if (lost.isEmpty()) {
+            lost = new ArrayList<>(1);
+        }
         lost.add(hold);
         deadOwners.watch(this);
     }

@@ -62,7 +62,7 @@ final class InlineBackend implements LockBackend {
                 "n", LockOptions.defaults(), timeoutNanos, System.nanoTime(), Runnable::run, Simulation.SimLease::new);
     }
 
-    static EngineClient client(InlineBackend backend, LockClientOptions options) {
+    static EngineClient client(LockBackend backend, LockClientOptions options) {
         EngineRuntime runtime = new EngineRuntime(
                 Ticker.SYSTEM,
                 ThreadLocalRandom::current,

@@ -129,10 +129,10 @@ class LossAndReleaseTest {
                 Objects.requireNonNull(virtual.client.entries().find("n"))
                         .heldLock()
                         .hold());
-        assertThat(held.openLeases).hasSize(1);
+        assertThat(held.openLease).isNotNull();
         assertThat(lease.isValid()).isTrue();
         lease.close();
-        assertThat(held.openLeases).isEmpty();
+        assertThat(held.openLease).isNull();
         assertThat(lease.isValid()).isFalse();
     }
 

@@ -78,7 +78,7 @@ class RenewalAnswersTest {
         assertThat(held.state).isEqualTo(Hold.State.HELD);
         virtual.pass(2_000_000);
         assertThat(held.state).isEqualTo(Hold.State.LOST);
-        assertThat(held.lossReason).isEqualTo(LossReason.EXPIRED);
+        assertThat(held.lossReason()).isEqualTo(LossReason.EXPIRED);
         assertThat(backend.renewals).isZero();
     }
 
@@ -113,7 +113,7 @@ class RenewalAnswersTest {
         answer.complete(List.of(new RenewResult.Renewed(15_000)));
 
         assertThat(held.state).isEqualTo(Hold.State.LOST);
-        assertThat(held.lossReason).isEqualTo(LossReason.EXPIRED);
+        assertThat(held.lossReason()).isEqualTo(LossReason.EXPIRED);
     }
 
     @Test
@@ -139,7 +139,7 @@ class RenewalAnswersTest {
         virtual.pass(6 * Virtual.SECOND);
         answer.complete(List.of(new RenewResult.Lost(LossReason.REVOKED, "on purpose")));
         assertThat(held.state).isEqualTo(Hold.State.LOST);
-        assertThat(held.lossReason).isEqualTo(LossReason.REVOKED);
+        assertThat(held.lossReason()).isEqualTo(LossReason.REVOKED);
     }
 
     @Test
@@ -178,7 +178,7 @@ class RenewalAnswersTest {
         assertThat(virtual.remainingMillis(kept)).isGreaterThan(14_000);
         assertThat(unclear.state).isEqualTo(Hold.State.HELD);
         assertThat(unclear.heldGrant.failedRenewals).hasValue(1);
-        assertThat(gone.lossReason).isEqualTo(LossReason.SESSION_LOST);
+        assertThat(gone.lossReason()).isEqualTo(LossReason.SESSION_LOST);
     }
 
     @Test

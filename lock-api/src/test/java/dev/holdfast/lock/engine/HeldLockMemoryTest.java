@@ -1,0 +1,51 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.LockClientOptions;
+import java.lang.ref.Reference;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What a held lock keeps in memory: a client may hold many thousands. */
+class HeldLockMemoryTest {
+    private static final int LOCKS = 20_000;
+    /** Name, entry, grant, hold and the user's object; 64-bit JVM with compressed references, as below 32 GB. */
+    private static final long MOST_BYTES = 900;
+
+    @Test
+    void heldLock_keepsLittle() {
+        long least = Long.MAX_VALUE;
+        for (int i = 0; i < 3 && least > MOST_BYTES; i++) { // what else the JVM does can only add to it for long
+            least = Math.min(least, bytesPerLock());
+        }
+        assertThat(least).as("bytes a held lock").isBetween(200L, MOST_BYTES);
+    }
+
+    private static long bytesPerLock() {
+        OutageBackend backend = new OutageBackend(false, false, System::nanoTime);
+        EngineClient client = InlineBackend.client(backend, LockClientOptions.defaults());
+        List<DistributedLock> held = new ArrayList<>(LOCKS);
+        long before = usedBytes();
+        for (int i = 0; i < LOCKS; i++) {
+            DistributedLock lock = client.lock("held-" + i);
+            lock.lock();
+            held.add(lock);
+        }
+        backend.holders.clear();
+        long used = usedBytes() - before;
+        Reference.reachabilityFence(held);
+        Reference.reachabilityFence(client);
+        return used / LOCKS;
+    }
+
+    private static long usedBytes() {
+        for (int i = 0; i < 3; i++) {
+            System.gc();
+        }
+        Runtime runtime = Runtime.getRuntime();
+        return runtime.totalMemory() - runtime.freeMemory();
+    }
+}
