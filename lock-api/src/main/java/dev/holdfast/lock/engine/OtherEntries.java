@@ -102,11 +102,11 @@ final class OtherEntries {
             return;
         }
         for (LockEntry entry : of(name)) {
-            if (entry.heldLock().isHeldBy(waiter.requester, false)) {
-                Hold own = entry.holds().heldBy(waiter.requester, false);
-                if (own != null) {
-                    throw Failures.readsAlready(name, own.token, waiter.requester);
-                }
+            Hold own = entry.holds().heldBy(waiter.requester, false);
+            if (own != null
+                    && own.state == Hold.State.HELD // in doubt or not, it is in the way
+                    && own.heldGrant.remainingNanos(engine.ticker()) > 0) {
+                throw Failures.readsAlready(name, own.token, waiter.requester);
             }
         }
     }

@@ -172,6 +172,15 @@ class SharesTest {
     }
 
     @Test
+    void thread_thatReadsInDoubt_mayNotWriteEither() {
+        read.lock();
+        client.entries().suspect(LockEngine.grant(read.held().orElseThrow()), "in doubt");
+        assertThat(read.isHeldByCurrentThread()).isFalse();
+
+        assertThatIllegalStateException().isThrownBy(lock.writeLock()::lock);
+    }
+
+    @Test
     void thread_thatWrites_readsUnderIt() {
         lock.writeLock().lock();
         read.lock();
