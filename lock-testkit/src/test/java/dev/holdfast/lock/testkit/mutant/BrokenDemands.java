@@ -12,6 +12,7 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.fault.ForwardingBackend;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -20,6 +21,9 @@ import java.util.function.UnaryOperator;
 
 /** Backends that get shares or permits wrong. */
 final class BrokenDemands {
+    /** What was granted of each store, by whichever backend. */
+    private static final Map<MemoryStore, Set<Grant>> HELD = new ConcurrentHashMap<>();
+
     private BrokenDemands() {}
 
     static LockBackend readersBesideWriters(MemoryStore store, LockBackend backend) {
@@ -75,7 +79,7 @@ final class BrokenDemands {
 
     /** What is released a second time takes another holder's permits with it. */
     static LockBackend freedTwice(MemoryStore store, LockBackend backend) {
-        Set<Grant> held = ConcurrentHashMap.newKeySet();
+        Set<Grant> held = HELD.computeIfAbsent(store, any -> ConcurrentHashMap.newKeySet());
         return new ForwardingBackend(backend) {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
