@@ -78,7 +78,9 @@ final class VersionModelTest {
 
         trace.assertEachStepIsOfTheModel();
         assertThat(trace.rowsNotMet()).isEmpty();
-        assertThat(trace.assertChangedStepsAreRefused()).as("changed steps, all refused").isPositive();
+        assertThat(trace.assertChangedStepsAreRefused())
+                .as("changed steps, all refused")
+                .isPositive();
     }
 
     private static ModelTrace.Step step(String event, String asking, Seen before, Seen after, String answer) {
@@ -92,8 +94,16 @@ final class VersionModelTest {
                 answer,
                 Map.of(
                         "owner", owner,
-                        "lease", Set.of(after.expires().equals(before.expires()) ? "same" : after.runs() ? "full" : "over"),
-                        "token", Set.of(after.token() == before.token() ? "same" : after.token() > before.token() ? "next" : "less")));
+                        "lease",
+                                Set.of(
+                                        after.expires().equals(before.expires())
+                                                ? "same"
+                                                : after.runs() ? "full" : "over"),
+                        "token",
+                                Set.of(
+                                        after.token() == before.token()
+                                                ? "same"
+                                                : after.token() > before.token() ? "next" : "less")));
     }
 
     private static Seen look(Connection reader, String table) throws SQLException {
@@ -110,9 +120,11 @@ final class VersionModelTest {
         Grant grant = new Grant(asking, 1, LEASE_MILLIS, null);
         switch (event) {
             case "attempt" -> {
-                AcquireRequest request =
-                        new AcquireRequest(asking, LEASE_MILLIS, 0, false, null, TIMEOUT_MILLIS, BackendDriver.IDENTITY);
-                return BackendDriver.answer(backend.tryAcquire(request)) instanceof AcquireResult.Granted ? "granted" : "busy";
+                AcquireRequest request = new AcquireRequest(
+                        asking, LEASE_MILLIS, 0, false, null, TIMEOUT_MILLIS, BackendDriver.IDENTITY);
+                return BackendDriver.answer(backend.tryAcquire(request)) instanceof AcquireResult.Granted
+                        ? "granted"
+                        : "busy";
             }
             case "renew" -> {
                 return BackendDriver.renew(backend, grant) instanceof RenewResult.Renewed ? "renewed" : "lost";

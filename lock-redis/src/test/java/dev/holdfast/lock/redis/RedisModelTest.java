@@ -239,7 +239,8 @@ final class RedisModelTest extends TwoBackends {
         if (others(before, owner, after.millis()).equals(others(after, owner, after.millis()))) {
             next.add("same");
         }
-        if (!after.held() && (isFirstCalled(after.live(), after) || isFirstCalled(others(after, owner, after.millis()), after))) {
+        if (!after.held()
+                && (isFirstCalled(after.live(), after) || isFirstCalled(others(after, owner, after.millis()), after))) {
             next.add("called"); // an attempt calls before it takes its own place
         }
         boolean repeat = event.equals("repeat");
