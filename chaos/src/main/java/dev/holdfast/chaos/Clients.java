@@ -16,6 +16,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -121,6 +122,11 @@ final class Clients implements AutoCloseable {
                         })
                         .patience(PATIENCE)
                         .start());
+    }
+
+    /** Who of these gets a lock keeps it until that time from now is over, or it is lost. */
+    void stay(Collection<Integer> who, long millis) {
+        register.stay(who, millis);
     }
 
     void pause(int client) {

@@ -7,7 +7,6 @@ import dev.holdfast.chaos.fault.Fault;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
-import dev.holdfast.lock.testkit.server.LateBytes;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,14 +25,13 @@ import java.util.function.Consumer;
  * is left out.
  */
 final class Injector {
-    private static final Duration DELIVERY = Duration.ofSeconds(1);
-    private static final int TORN = 4;
     private static final long REPLACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Cluster cluster;
     private final Clients clients;
     private final RunPlan plan;
     private final long originNanos;
+    private final LateFaults late;
     private final Map<String, ReentrantLock> suffering = new ConcurrentHashMap<>();
     private final ConcurrentLinkedQueue<Injection> injections = new ConcurrentLinkedQueue<>();
     private final ConcurrentLinkedQueue<String> problems = new ConcurrentLinkedQueue<>();
@@ -44,6 +42,8 @@ final class Injector {
         this.clients = clients;
         this.plan = plan;
         this.originNanos = originNanos;
+        this.late = new LateFaults(
+                cluster, clients, plan.profile().leaseMillis(), millis -> ended.await(millis, TimeUnit.MILLISECONDS));
     }
 
     /** Does all faults, or stops early; returns when the last one is undone. */
@@ -99,6 +99,7 @@ final class Injector {
                 }
                 case SLOT_MOVE -> move(fault);
                 case NET_LATE -> late(fault);
+                case NET_LATE_CUT -> lateAndCutOff(fault);
                 default -> network(fault);
             }
         } catch (IOException | RuntimeException e) {
@@ -225,33 +226,19 @@ final class Injector {
         });
     }
 
-    /** Keeps back, lets the clients go on, delivers, and ends the old connections. */
     private void late(Fault fault) throws IOException, InterruptedException {
         Connections whose = connections(fault);
-        Direction direction = fault.direction().orElse(Direction.TO_SERVER);
-        boolean torn = fault.amount() % TORN == 0;
-        boolean alive = direction == Direction.TO_CLIENT && fault.amount() % 2 == 1;
         alone("network", () -> {
             long start = now();
-            List<LateBytes> late = whose.proxies().stream()
-                    .map(proxy -> proxy.keepBack(direction))
-                    .toList();
-            try {
-                ended.await(fault.amount(), TimeUnit.MILLISECONDS);
-                if (!alive) {
-                    late.forEach(LateBytes::cutOff);
-                    late.forEach(LateBytes::dropClients);
-                }
-                ended.await(fault.durationMillis() - fault.amount(), TimeUnit.MILLISECONDS);
-                late.forEach(torn ? LateBytes::deliverTorn : LateBytes::deliver);
-                for (LateBytes bytes : late) {
-                    bytes.awaitDelivered(DELIVERY);
-                }
-            } finally {
-                late.forEach(LateBytes::end);
-            }
-            String what = direction == Direction.TO_SERVER ? ", requests" : ", replies";
-            note(fault, whose.name() + what + (torn ? ", torn" : ""), whose.client(), start);
+            String how = late.keepBack(fault, whose.proxies());
+            note(fault, whose.name() + how, whose.client(), start);
+        });
+    }
+
+    private void lateAndCutOff(Fault fault) throws IOException, InterruptedException {
+        alone("network", () -> {
+            long start = now();
+            note(fault, late.keepBackAndCutOff(fault), -1, start);
         });
     }
 

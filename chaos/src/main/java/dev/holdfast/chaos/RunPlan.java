@@ -59,6 +59,8 @@ public record RunPlan(
                         ? ""
                         : " --long-holds " + profile.longPercent())
                 + (faults.equals(Profile.ALL) ? "" : " --faults " + faults)
-                + (mutant.equals(Mutants.NONE) ? "" : " --mutant " + mutant);
+                + (mutant.equals(Mutants.NONE)
+                        ? ""
+                        : (backend.equals("memory") ? " --mutant '" : " --broken '") + mutant + "'");
     }
 }

@@ -52,7 +52,10 @@ public record Evidence(
         for (Injection injection : injections) {
             boolean kill = injection.fault().kind() == FaultKind.CLIENT_KILL;
             // The locks of a dead client are free when their leases have ended.
-            long recovery = kill ? 2 * lease : lease + injection.end() - injection.start();
+            // Most of the time of what is late and cut off, only its holders are at work for long.
+            long disturbed =
+                    injection.fault().kind() == FaultKind.NET_LATE_CUT ? lease : injection.end() - injection.start();
+            long recovery = lease + (kill ? lease : disturbed);
             if (!kill || !exceptKills) {
                 faults.add(new Interval(
                         injection.fault().kind() + " " + injection.target(),

@@ -12,8 +12,8 @@ import java.net.Socket;
 /** A connection to the {@link Register}. For one thread at a time. */
 final class RegisterClient implements AutoCloseable {
 
-    /** What a holder saw. */
-    record Seen(boolean allowed, long guarded, long unguarded) {}
+    /** What a holder saw, and for how long it is to stay at least. */
+    record Seen(boolean allowed, long guarded, long unguarded, long stayMillis) {}
 
     private final Socket socket;
     private final DataInputStream in;
@@ -43,7 +43,7 @@ final class RegisterClient implements AutoCloseable {
     Seen read(int name, long token, long holder) throws IOException {
         send(Register.READ, name, token, holder);
         out.flush();
-        return new Seen(in.readBoolean(), in.readLong(), in.readLong());
+        return new Seen(in.readBoolean(), in.readLong(), in.readLong(), in.readLong());
     }
 
     /** Writes both values, each as one more than what was read. Returns whether the guarded write was accepted. */

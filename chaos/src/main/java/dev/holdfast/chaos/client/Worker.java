@@ -3,6 +3,7 @@ package dev.holdfast.chaos.client;
 import dev.holdfast.chaos.history.EventLog;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.chaos.register.Register;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
@@ -216,13 +217,14 @@ final class Worker implements Runnable {
             int name,
             Hold hold,
             Lease lease,
-            long millis,
+            long plannedMillis,
             boolean careless)
             throws IOException, InterruptedException {
-        long holder = ((long) config.process().client() << 48)
+        long holder = ((long) config.process().client() << Register.CLIENT_SHIFT)
                 | ((long) config.process().incarnation() << 32)
                 | hold.operation;
         RegisterClient.Seen seen = register.read(name, lease.token(), holder);
+        long millis = Math.max(plannedMillis, seen.stayMillis());
         boolean again = random.nextInt(10) == 0 && lock != null && reenter(lock, hold);
         try {
             long start = System.nanoTime();

@@ -39,6 +39,13 @@ public interface Cluster extends AutoCloseable {
     }
 
     /**
+     * Has another node lead, if this store can do that while all nodes work; tries once.
+     *
+     * @throws InterruptedException if interrupted
+     */
+    default void changeLeader() throws InterruptedException {}
+
+    /**
      * Tells whether nodes may be killed.
      *
      * @return false if what they hold would be gone

@@ -32,7 +32,11 @@ public final class Clusters {
      */
     public static Profile profile(String name, long leaseMillis) {
         Profile full = Profile.full(leaseMillis);
-        return name.equals("redis-cluster") ? full.withMoves() : full;
+        return switch (name) {
+            case "redis-cluster" -> full.withMoves();
+            case "etcd" -> full.withLateAndCutOff();
+            default -> full;
+        };
     }
 
     /**

@@ -2,10 +2,14 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.EtcdServer;
+import io.etcd.jetcd.Client;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
 
 /**
@@ -13,6 +17,8 @@ import java.util.stream.Collectors;
  * revokes renewed leases when a paused leader wakes up (etcd#15247).
  */
 final class EtcdCluster implements Cluster {
+    private static final long SECONDS = 2;
+
     private static final Path NEXT =
             Path.of(System.getProperty("user.home"), ".cache", "holdfast", "etcd-next", "usr", "bin", "etcd");
 
@@ -52,6 +58,23 @@ final class EtcdCluster implements Cluster {
             }
         }
         return 0;
+    }
+
+    @Override
+    public void changeLeader() throws InterruptedException {
+        int leader = leader();
+        EtcdNode from = server.nodes().get(leader);
+        EtcdNode to = server.nodes().get((leader + 1) % server.nodes().size());
+        try (Client client = Client.builder().endpoints(from.endpoint()).build()) {
+            long next = client.getClusterClient().listMember().get(SECONDS, TimeUnit.SECONDS).getMembers().stream()
+                    .filter(member -> member.getClientURIs().stream().anyMatch(uri -> uri.getPort() == to.port()))
+                    .findFirst()
+                    .orElseThrow()
+                    .getId();
+            client.getMaintenanceClient().moveLeader(next).get(SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            // Another fault has changed it, or there is none: a change of leaders as well.
+        }
     }
 
     @Override

@@ -12,7 +12,8 @@ import java.util.Optional;
  * @param target a number that chooses the client, the server or the connections
  * @param direction which way, for faults of the network; empty for both
  * @param amount milliseconds of added latency, or until clients lose the connections of what is late; or requests that are
- *     still answered
+ *     still answered. What is late and cut off arrives in the two and a half
+ *     leases before the last
  */
 public record Fault(
         FaultKind kind, long atMillis, long durationMillis, int target, Optional<Direction> direction, int amount) {}

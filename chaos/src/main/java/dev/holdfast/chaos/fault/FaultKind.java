@@ -31,6 +31,11 @@ public enum FaultKind {
      * torn. Of replies, some come late over a connection that lives.
      */
     NET_LATE(Where.NETWORK),
+    /**
+     * Requests of half of the clients are kept back; these go on over other connections, under another leader if the store can
+     * change it. When the requests arrive, their clients are cut off, so that none of them repairs what they do.
+     */
+    NET_LATE_CUT(Where.NETWORK),
     /** What belongs to a lock is moved to another server while it is used: in a Redis Cluster, a slot. */
     SLOT_MOVE(Where.PLACE);
 

@@ -52,6 +52,7 @@ public record Profile(
             weights.put(kind, 2);
         }
         weights.remove(FaultKind.SLOT_MOVE);
+        weights.remove(FaultKind.NET_LATE_CUT);
         weights.put(FaultKind.CLIENT_STOP, 4);
         weights.put(FaultKind.CLIENT_KILL, 2);
         weights.put(FaultKind.NET_BLACK_HOLE, 3);
@@ -104,6 +105,17 @@ public record Profile(
      */
     public Profile withLongHolds(int percent) {
         return weighted(weights, percent);
+    }
+
+    /**
+     * The same on a store whose leader can be changed: then locks move, and what is late may find them elsewhere.
+     *
+     * @return with late requests of clients that are cut off, a third of all faults
+     */
+    public Profile withLateAndCutOff() {
+        Map<FaultKind, Integer> more = new EnumMap<>(weights);
+        more.put(FaultKind.NET_LATE_CUT, 16);
+        return weighted(more, longPercent);
     }
 
     private Profile weighted(Map<FaultKind, Integer> chosen, int holds) {

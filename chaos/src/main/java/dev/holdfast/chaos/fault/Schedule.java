@@ -66,6 +66,7 @@ public final class Schedule {
                 random.nextBoolean()
                         ? random.nextLong(lease / 4, 5 * lease / 2)
                         : random.nextLong(lease / 2, 5 * lease / 4); // when old leases end
+            case NET_LATE_CUT -> random.nextLong(23 * lease / 5, 49 * lease / 10);
             case NET_DROP_REPLIES -> random.nextLong(200, lease);
             case SLOT_MOVE -> random.nextLong(500, 2 * lease);
         };
@@ -77,6 +78,7 @@ public final class Schedule {
         int amount = switch (kind) {
             case NET_LATENCY -> (int) Math.round(10 * Math.pow(200, random.nextDouble()));
             case NET_LATE -> reconnectMillis(random, (int) duration);
+            case NET_LATE_CUT -> random.nextInt((int) lease / 8, (int) lease * 2 / 5);
             default -> random.nextInt(20);
         };
         return new Fault(kind, at, duration, random.nextInt(1 << 20), direction, amount);

@@ -9,10 +9,13 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -23,6 +26,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * end here as well. Thread-safe.
  */
 public final class Register implements AutoCloseable {
+    /** The client's number in a holder's. */
+    public static final int CLIENT_SHIFT = 48;
+
     /** A client says which process it is. */
     public static final int HELLO = 1;
 
@@ -48,6 +54,15 @@ public final class Register implements AutoCloseable {
      */
     public record Access(int name, long token, long holder, boolean write, boolean accepted, long base, long before) {}
 
+    /** Who is to stay in its critical section until when. */
+    private record Stay(Set<Integer> clients, long untilNanos) {
+        long millis(int client) {
+            return clients.contains(client)
+                    ? Math.max(0, TimeUnit.NANOSECONDS.toMillis(untilNanos - System.nanoTime()))
+                    : 0;
+        }
+    }
+
     private static final class Counter {
         final ReentrantLock lock = new ReentrantLock();
         final List<Access> accesses = new ArrayList<>();
@@ -64,6 +79,7 @@ public final class Register implements AutoCloseable {
     private final Map<Integer, Integer> incarnations = new ConcurrentHashMap<>();
     private final AtomicLong reads = new AtomicLong();
     private final ReentrantLock stopping = new ReentrantLock();
+    private volatile Stay stay = new Stay(Set.of(), 0);
 
     /** Starts to listen. */
     public Register() throws IOException {
@@ -90,6 +106,11 @@ public final class Register implements AutoCloseable {
     /** The process of a client that said hello last; -1 if none did. */
     public int incarnation(int client) {
         return incarnations.getOrDefault(client, -1);
+    }
+
+    /** Tells who enters a critical section from now on, if it is of one of these clients, to stay for so long from now. */
+    public void stay(Collection<Integer> who, long millis) {
+        stay = new Stay(Set.copyOf(who), System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis));
     }
 
     /** Tells all clients to stop. */
@@ -168,6 +189,7 @@ public final class Register implements AutoCloseable {
                 reads.incrementAndGet();
                 out.writeLong(counter.guarded);
                 out.writeLong(counter.unguarded);
+                out.writeLong(stay.millis((int) (holder >>> CLIENT_SHIFT)));
             }
         } finally {
             counter.lock.unlock();
