@@ -20,7 +20,8 @@ final class ScheduleTest {
 
     @Test
     void fiveMinutes_haveFaultsOfAllKinds() {
-        List<Fault> faults = Schedule.draw(7, 1_800_000, Profile.full(2_000).withMoves().withLateAndCutOff());
+        List<Fault> faults =
+                Schedule.draw(7, 1_800_000, Profile.full(2_000).withMoves().withLateAndCutOff());
         assertThat(faults.stream().map(Fault::kind).distinct()).containsExactlyInAnyOrder(FaultKind.values());
         assertThat(faults).allMatch(fault -> fault.atMillis() + fault.durationMillis() <= 1_800_000);
     }
