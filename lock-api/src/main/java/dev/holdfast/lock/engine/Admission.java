@@ -12,19 +12,28 @@ import org.jspecify.annotations.Nullable;
  * Within transitions.
  */
 final class Admission {
-    private final boolean shared;
-    private final HeldLock heldLock;
-    private final Ticker ticker;
+    /** Takes in all; it keeps nothing, and serves all such entries. */
+    private static final Admission ALL = new Admission(null, null);
+
+    /** Null if the lock is held alone. */
+    private final @Nullable HeldLock heldLock;
+
+    private final @Nullable Ticker ticker;
     /** What the first reader asked with. */
     private @Nullable LockOptions terms;
 
     private boolean granted;
     private boolean over;
 
-    Admission(EntryContext entry, HeldLock heldLock) {
-        this.shared = entry.demand() instanceof Demand.Shared;
+    private Admission(@Nullable HeldLock heldLock, @Nullable Ticker ticker) {
         this.heldLock = heldLock;
-        this.ticker = entry.engine().ticker();
+        this.ticker = ticker;
+    }
+
+    static Admission of(EntryContext entry, HeldLock heldLock) {
+        return entry.demand() instanceof Demand.Shared
+                ? new Admission(heldLock, entry.engine().ticker())
+                : ALL;
     }
 
     /** Whether a reader with those options may share a grant with others who have the same lease. */
@@ -37,12 +46,14 @@ final class Admission {
 
     /** Whether a grant may have several holds at once. */
     boolean isShared() {
-        return shared;
+        return heldLock != null;
     }
 
     /** Lets a waiter in, or does not: then it belongs to another generation. */
     boolean admits(Waiter waiter) {
-        if (!shared) {
+        HeldLock mine = heldLock;
+        Ticker now = ticker;
+        if (mine == null || now == null) {
             return true;
         }
         LockOptions first = terms;
@@ -52,16 +63,16 @@ final class Admission {
         }
         boolean alike =
                 mayShare(first) && mayShare(waiter.options) && first.lease().equals(waiter.options.lease());
-        return alike && (isOwnReader(waiter) || isOpen());
+        return alike && (isOwnReader(waiter, mine, now) || isOpen(mine, now));
     }
 
     /** It reads by {@code lock} here and asks for a lease: behind a writer in line it would wait for itself. */
-    private boolean isOwnReader(Waiter waiter) {
+    private static boolean isOwnReader(Waiter waiter, HeldLock heldLock, Ticker ticker) {
         Hold own = heldLock.holdOf(waiter.thread());
         return own != null && own.heldGrant.remainingNanos(ticker) > 0;
     }
 
-    private boolean isOpen() {
+    private boolean isOpen(HeldLock heldLock, Ticker ticker) {
         HeldGrant grant = heldLock.grant();
         over |= granted && (grant == null || !grant.mayBeJoined(ticker));
         return !over;
@@ -69,11 +80,11 @@ final class Admission {
 
     /** The grant has come. */
     void granted() {
-        granted = true;
+        granted |= isShared();
     }
 
     /** Nobody else is taken in: a writer waits. */
     void end() {
-        over = true;
+        over |= isShared();
     }
 }

@@ -7,7 +7,7 @@ import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Predicate;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,8 +22,8 @@ final class HeldLock implements RenewalListener {
     private final EntryCallbacks callbacks;
 
     private @Nullable HeldGrant heldGrant;
-    /** Empty if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
-    private List<Hold> holds = List.of();
+    /** Null if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
+    private @Nullable Hold first;
 
     /**
      * Creates the state of a lock that is not here.
@@ -54,17 +54,17 @@ final class HeldLock implements RenewalListener {
 
     /** Whether anybody holds the lock; not so while a released one lingers. */
     boolean isHeld() {
-        return !holds.isEmpty();
+        return first != null;
     }
 
     /** Who holds the lock, or began first to read; null if nobody. */
     @Nullable Hold hold() {
-        return holds.isEmpty() ? null : holds.get(0);
+        return first;
     }
 
     /** What a thread holds by {@code lock}; null if nothing. */
     @Nullable Hold holdOf(@Nullable Thread thread) {
-        for (Hold hold : holds) {
+        for (Hold hold = first; hold != null; hold = hold.next) {
             if (hold.isOwnedBy(thread)) {
                 return hold;
             }
@@ -74,7 +74,7 @@ final class HeldLock implements RenewalListener {
 
     /** What a thread has asked for, if only for others; null if nothing. */
     @Nullable Hold askedForBy(Thread thread) {
-        for (Hold hold : holds) {
+        for (Hold hold = first; hold != null; hold = hold.next) {
             if (hold.isAskedForBy(thread)) {
                 return hold;
             }
@@ -84,7 +84,7 @@ final class HeldLock implements RenewalListener {
 
     /** Whether that hold has not ended. */
     boolean has(Hold hold) {
-        return holds.contains(hold);
+        return all().contains(hold);
     }
 
     /** Whether that acquisition is the one that is held. */
@@ -99,35 +99,44 @@ final class HeldLock implements RenewalListener {
     /** The server's grant, or what is left of it after a hand-off, has a hold now, or one more. */
     void begin(HeldGrant granted, Hold begun) {
         heldGrant = granted;
-        holds = with(begun);
+        Hold last = first;
+        if (last == null) {
+            first = begun;
+            return;
+        }
+        while (last.next != null) {
+            last = last.next;
+        }
+        last.next = begun;
     }
 
     /** The hold has ended. If it was the last one, the grant lingers. */
     void end(Hold ended) {
-        holds = without(ended::equals);
+        if (first == ended) {
+            first = ended.next;
+            return;
+        }
+        for (Hold hold = first; hold != null; hold = hold.next) {
+            if (hold.next == ended) {
+                hold.next = ended.next;
+                return;
+            }
+        }
     }
 
-    /** Nearly always the only one, which such a list keeps in a few bytes. */
-    private List<Hold> with(Hold begun) {
-        if (holds.isEmpty()) {
-            return List.of(begun);
+    /** The first one, and those who share the grant with it. */
+    private List<Hold> all() {
+        List<Hold> all = new ArrayList<>(1);
+        for (Hold hold = first; hold != null; hold = hold.next) {
+            all.add(hold);
         }
-        List<Hold> all = new ArrayList<>(holds);
-        all.add(begun);
-        return List.copyOf(all);
-    }
-
-    private List<Hold> without(Predicate<Hold> ended) {
-        if (holds.size() == 1) {
-            return ended.test(holds.get(0)) ? List.of() : holds;
-        }
-        return holds.stream().filter(ended.negate()).toList();
+        return all;
     }
 
     /** The grant is not held any more, and not renewed. */
     void leave(HeldGrant current) {
         heldGrant = null;
-        holds = List.of();
+        first = null;
         engine().renewals().remove(current);
     }
 
@@ -142,7 +151,7 @@ final class HeldLock implements RenewalListener {
 
     /** For {@link LockEntry#usage}. */
     List<LockUsage.Holder> usage() {
-        return holds.stream().map(this::usage).toList();
+        return all().stream().map(this::usage).toList();
     }
 
     private LockUsage.Holder usage(Hold held) {
@@ -187,11 +196,12 @@ final class HeldLock implements RenewalListener {
 
     /** Readers whose threads have died do not keep the others' grant, and a grant that only the dead have is not renewed. */
     private void dropOrphans(HeldGrant current) {
-        List<Hold> orphans = holds.stream().filter(Hold::isOrphaned).toList();
-        if (!orphans.isEmpty() && orphans.size() == holds.size()) {
+        List<Hold> all = all();
+        List<Hold> orphans = all.stream().filter(Hold::isOrphaned).toList();
+        if (!orphans.isEmpty() && orphans.size() == all.size()) {
             current.abandonedBecause = LossReason.OWNER_DIED;
         } else {
-            holds = without(orphans::contains);
+            orphans.forEach(this::end);
             orphans.forEach(hold -> events().lost(mutex(), hold, LossReason.OWNER_DIED, "its thread has died"));
         }
     }
@@ -209,7 +219,7 @@ final class HeldLock implements RenewalListener {
             }
             current.confirm(sent, engine().nanos(), leaseMillis, extend);
             if (heldGrant == current && isHeld()) {
-                events().renewed(holds.get(0)); // once a grant, as all of them have its token
+                events().renewed(Objects.requireNonNull(first)); // once a grant, as all of them have its token
             }
         });
     }
@@ -236,7 +246,7 @@ final class HeldLock implements RenewalListener {
 
     private void tellSuspect(HeldGrant current, String detail) {
         if (heldGrant == current && isHeld()) {
-            events().suspect(holds.get(0), detail);
+            events().suspect(Objects.requireNonNull(first), detail);
         }
     }
 
@@ -276,7 +286,7 @@ final class HeldLock implements RenewalListener {
         if (heldGrant != current) {
             return;
         }
-        List<Hold> ended = List.copyOf(holds);
+        List<Hold> ended = all();
         leave(current);
         ended.forEach(hold -> lose(hold, reason, detail));
         boolean isGone = reason == LossReason.REVOKED || reason == LossReason.SESSION_LOST;

@@ -79,6 +79,9 @@ final class Hold {
     /** Of a thread that has the lock alone, and reads under it. */
     private int reads;
 
+    /** The next one of those who share the grant, as {@link HeldLock} keeps them. */
+    @Nullable Hold next;
+
     private @Nullable CompletableFuture<LossReason> lost;
 
     Hold(

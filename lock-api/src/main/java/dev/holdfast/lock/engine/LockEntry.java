@@ -57,7 +57,7 @@ final class LockEntry implements EntryCallbacks {
         this.context = EntryContext.of(name, demand, engine, mutex);
         this.losses = new LossesByThread(mutex, engine.deadOwners());
         this.heldLock = new HeldLock(context, losses, this);
-        this.admission = new Admission(context, heldLock);
+        this.admission = Admission.of(context, heldLock);
         this.holds = new LocalHolds(context, heldLock, losses, admission, this);
     }
 
