@@ -59,9 +59,12 @@ final class OtherEntries {
 
     /** Brings a waiter to an entry that it has for itself. */
     LockEntry submitAlone(String name, Demand demand, Waiter waiter) {
-        LockEntry entry = newEntry(name, demand);
-        entry.submit(waiter);
-        return entry;
+        while (true) {
+            LockEntry entry = newEntry(name, demand);
+            if (entry.submit(waiter)) { // else it has retired: somebody looked at it before its waiter came
+                return entry;
+            }
+        }
     }
 
     private LockEntry newEntry(String name, Demand demand) {

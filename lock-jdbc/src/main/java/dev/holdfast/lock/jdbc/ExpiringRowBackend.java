@@ -22,7 +22,6 @@ import java.sql.SQLTransientConnectionException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -234,14 +233,20 @@ final class ExpiringRowBackend implements LockBackend {
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
         return database.failures().call("renewal of " + grants.size() + " leases", () -> {
-            Set<OwnerId> renewed =
+            ExpiryStatements.Renewed renewed =
                     database.runForHold(timeoutMillis, connection -> statements.renew(connection, grants));
             return grants.stream().map(grant -> result(grant, renewed)).toList();
         });
     }
 
-    private static RenewResult result(Grant grant, Set<OwnerId> renewed) {
-        return renewed.contains(grant.acquisition().owner()) ? new RenewResult.Renewed(grant.leaseMillis()) : LOST;
+    private static RenewResult result(Grant grant, ExpiryStatements.Renewed renewed) {
+        OwnerId owner = grant.acquisition().owner();
+        if (renewed.renewed().contains(owner)) {
+            return new RenewResult.Renewed(grant.leaseMillis());
+        }
+        return renewed.unknown().contains(owner)
+                ? new RenewResult.Unknown("the renewal was cut short before it", null)
+                : LOST;
     }
 
     /**

@@ -65,6 +65,7 @@ final class ExpiryStatements {
     private final String silentAbandon;
     private final String holder;
     private final @Nullable String lockMine;
+    private final String lockRow;
 
     /** Null where there are locks alone. */
     private final @Nullable RowShares shares;
@@ -94,6 +95,7 @@ final class ExpiryStatements {
             silentRelease = release;
             silentAbandon = abandon;
         }
+        lockRow = "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? FOR UPDATE NOWAIT";
         lockMine = dialect == Dialect.H2
                 ? null
                 : "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND owner "
@@ -115,7 +117,7 @@ final class ExpiryStatements {
             return shares.tryAcquire(connection, request);
         }
         AcquireResult answer = statements.tryAcquire(connection, request);
-        if (!(answer instanceof AcquireResult.Busy busy) || busy.ticket() != ExpiryRows.BesideShares.TICKET) {
+        if (!(answer instanceof AcquireResult.Busy busy) || !isForShares(request, busy)) {
             shares.noteMutex(request.acquisition());
             return answer;
         }
@@ -124,9 +126,21 @@ final class ExpiryStatements {
                 : shares.tryAcquire(connection, request);
     }
 
-    Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
+    /**
+     * The mutex met shares. Or a reader met it does not know whom: on PostgreSQL the loser of a race sees the row as it was before,
+     * on MySQL a driver that counts changed rows tells nothing; then it looks again.
+     */
+    private static boolean isForShares(AcquireRequest request, AcquireResult.Busy busy) {
+        return busy.ticket() == ExpiryRows.BesideShares.TICKET
+                || request.demand() instanceof Demand.Shared && busy.remainingMillis() < 0;
+    }
+
+    /** Those that were renewed, and those of which nothing is known. */
+    record Renewed(Set<OwnerId> renewed, Set<OwnerId> unknown) {}
+
+    Renewed renew(Connection connection, List<Grant> grants) throws SQLException {
         if (shares == null) {
-            return statements.renew(connection, grants);
+            return new Renewed(statements.renew(connection, grants), Set.of());
         }
         List<Grant> ofRows = grants.stream()
                 .filter(grant -> !(grant.demand() instanceof Demand.Permits))
@@ -136,39 +150,33 @@ final class ExpiryStatements {
                 .filter(grant -> !(grant.demand() instanceof Demand.Exclusive)
                         && !renewed.contains(grant.acquisition().owner()))
                 .toList();
-        if (!ofShares.isEmpty()) {
-            renewed.addAll(shares.renew(connection, ofShares));
-        }
-        return renewed;
+        Set<OwnerId> unknown = new HashSet<>();
+        shares.renew(connection, ofShares, renewed, unknown);
+        return new Renewed(renewed, unknown);
     }
 
     void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
         free(connection, abandon, silentAbandon, acquisition);
-        if (shares != null && mayHaveMore(acquisition)) {
-            shares.leave(connection, acquisition);
+        if (shares != null) {
+            shares.abandon(connection, acquisition);
         }
-    }
-
-    /** A share, permits, or the mark of one who waited beside some. */
-    private boolean mayHaveMore(AcquisitionId acquisition) {
-        return !(acquisition.demand() instanceof Demand.Exclusive)
-                || Objects.requireNonNull(shares).hasMarked(acquisition);
     }
 
     /** As {@link #abandon}, but it leaves a row that somebody else has locked as it is. H2 has no long waits. */
     void abandonUnlessLocked(Connection connection, AcquisitionId acquisition) throws SQLException {
-        if (lockMine == null
-                || acquisition.demand() instanceof Demand.Permits
-                || isMineAndUnlocked(connection, lockMine, acquisition)
-                || acquisition.demand() instanceof Demand.Shared) {
+        boolean many = !(acquisition.demand() instanceof Demand.Exclusive);
+        if (lockMine == null || isUnlocked(connection, many ? lockRow : lockMine, acquisition, !many)) {
             abandon(connection, acquisition);
         }
     }
 
-    private static boolean isMineAndUnlocked(Connection connection, String sql, AcquisitionId acquisition)
+    private static boolean isUnlocked(Connection connection, String sql, AcquisitionId acquisition, boolean byOwner)
             throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            new Bind(statement).name(acquisition.name()).owner(acquisition);
+            Bind bind = new Bind(statement).name(acquisition.name());
+            if (byOwner) {
+                bind.owner(acquisition);
+            }
             try (ResultSet rows = statement.executeQuery()) {
                 return rows.next();
             }

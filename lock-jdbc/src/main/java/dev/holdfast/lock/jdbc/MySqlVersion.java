@@ -103,9 +103,10 @@ final class MySqlVersion implements VersionStatements {
     }
 
     /** No key comes back where a user's driver counts changed rows only, and then nothing was changed. */
-    private static AcquireResult answer(PreparedStatement statement, AcquireRequest request) throws SQLException {
+    private AcquireResult answer(PreparedStatement statement, AcquireRequest request) throws SQLException {
         try (ResultSet keys = statement.getGeneratedKeys()) {
-            long key = keys.next() ? keys.getLong(1) : BUSY;
+            long nothing = insertFirst ? BUSY : BUSY + ExpiryRows.BESIDE_SHARES;
+            long key = keys.next() ? keys.getLong(1) : nothing;
             return key >= BUSY ? ExpiryRows.busy(key - BUSY) : ExpiryRows.granted(request, key);
         }
     }

@@ -13,12 +13,13 @@ import dev.holdfast.lock.spi.Ticket;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransactionRollbackException;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Shares and permits in the row of a lock, beside the mutex of {@link ExpiryStatements}, whose statements do not know of them.
@@ -36,6 +37,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe.
  */
 final class RowShares {
+    private static final Logger LOG = LoggerFactory.getLogger(RowShares.class);
     private static final int TRIES = 20;
 
     private final RowStates rows;
@@ -55,8 +57,9 @@ final class RowShares {
         for (int i = 0; i < TRIES; i++) {
             RowState row = rows.read(connection, request.acquisition().name());
             Step step = row.isExclusive() ? besideLock(row, request) : besideShares(row, request);
-            if (step.next == null || rows.change(connection, row, step.next, false) != RowStates.Changed.NOT) {
-                note(request.acquisition().owner(), step.answer);
+            note(request.acquisition().owner(), step.answer); // before it is sent: its answer may be lost
+            boolean makesRoom = step.answer instanceof AcquireResult.OtherLimit;
+            if (step.next == null || rows.change(connection, row, step.next, makesRoom) != RowStates.Changed.NOT) {
                 return step.answer;
             }
         }
@@ -78,9 +81,12 @@ final class RowShares {
         }
     }
 
-    /** Whether a mark of this acquisition may be left; asked once. */
-    boolean hasMarked(AcquisitionId acquisition) {
-        return marked.remove(acquisition.owner());
+    /** Ends what may be left of an acquisition: a share, permits, or the mark of one who waited beside some. */
+    void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
+        if (!(acquisition.demand() instanceof Demand.Exclusive) || marked.contains(acquisition.owner())) {
+            leave(connection, acquisition);
+            marked.remove(acquisition.owner());
+        }
     }
 
     private static SQLException conflict() {
@@ -91,8 +97,8 @@ final class RowShares {
     private record Step(AcquireResult answer, @Nullable RowState next) {}
 
     private Step besideLock(RowState row, AcquireRequest request) {
-        if (otherLimit(row.shared(), request)) {
-            return new Step(new AcquireResult.OtherLimit(row.shared().limit()), null);
+        if (isOtherLimit(row.shared(), request)) {
+            return otherLimit(row, request);
         }
         AcquireResult busy = ExpiryRows.busy(row.expiresMillis() - row.nowMillis());
         return new Step(
@@ -104,6 +110,14 @@ final class RowShares {
                         : null);
     }
 
+    private static Step otherLimit(RowState row, AcquireRequest request) {
+        String owner = request.acquisition().owner().toString();
+        SharedRow shared = row.shared();
+        return new Step(
+                new AcquireResult.OtherLimit(shared.limit()),
+                shared.isMarkedBy(owner) ? row.marked(shared.without(owner)) : null);
+    }
+
     private Step besideShares(RowState row, AcquireRequest request) {
         String owner = request.acquisition().owner().toString();
         SharedRow shared = row.shared();
@@ -112,10 +126,8 @@ final class RowShares {
             Share renewed = mine.get().until(row.nowMillis() + request.leaseMillis() + 1);
             return new Step(granted(request, renewed), row.held(shared.with(renewed), row.token()));
         }
-        if (otherLimit(shared, request)) {
-            return new Step(
-                    new AcquireResult.OtherLimit(shared.limit()),
-                    shared.isMarkedBy(owner) ? row.marked(shared.without(owner)) : null);
+        if (isOtherLimit(shared, request)) {
+            return otherLimit(row, request);
         }
         boolean room = shared.hasRoomFor(request);
         if (room && request.demand() instanceof Demand.Exclusive) {
@@ -152,10 +164,10 @@ final class RowShares {
     private boolean needsMark(RowState row, String owner) {
         Mark mark = row.shared().mark();
         return mark == null
-                || (mark.owner().equals(owner) && mark.untilMillis() - row.nowMillis() < markMillis * 2 / 3);
+                || (mark.owner().equals(owner) && mark.untilMillis() - row.nowMillis() < markMillis * 9 / 10);
     }
 
-    private static boolean otherLimit(SharedRow shared, AcquireRequest request) {
+    private static boolean isOtherLimit(SharedRow shared, AcquireRequest request) {
         return request.demand() instanceof Demand.Permits asked
                 && shared.limit() != 0
                 && shared.limit() != asked.limit();
@@ -194,15 +206,30 @@ final class RowShares {
         throw conflict();
     }
 
-    /** Renews those that are in shared rows, each by itself. */
-    Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException {
-        Set<OwnerId> renewed = new HashSet<>();
-        for (Grant grant : grants) {
-            if (renew(connection, grant)) {
-                renewed.add(grant.acquisition().owner());
+    /**
+     * Renews those that are in shared rows, each by itself, until one fails: what was renewed before it counts, and the next
+     * renewal has only the rest to do.
+     *
+     * @param renewed gets those that were renewed; what is in it already was
+     * @param unknown gets those of which nothing is known
+     */
+    void renew(Connection connection, List<Grant> grants, Set<OwnerId> renewed, Set<OwnerId> unknown)
+            throws SQLException {
+        for (int i = 0; i < grants.size(); i++) {
+            try {
+                if (renew(connection, grants.get(i))) {
+                    renewed.add(grants.get(i).acquisition().owner());
+                }
+            } catch (SQLException e) {
+                if (renewed.isEmpty() || !connection.getAutoCommit()) { // a transaction is taken back as a whole
+                    throw e;
+                }
+                LOG.debug("renewal of {} shares and permits was cut short", grants.size() - i, e);
+                grants.subList(i, grants.size())
+                        .forEach(grant -> unknown.add(grant.acquisition().owner()));
+                return;
             }
         }
-        return renewed;
     }
 
     private boolean renew(Connection connection, Grant grant) throws SQLException {

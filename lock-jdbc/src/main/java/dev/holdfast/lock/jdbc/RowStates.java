@@ -5,6 +5,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTransactionRollbackException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -121,7 +122,7 @@ final class RowStates {
             }
             notifies = false;
             LOG.debug("lock table '{}': the user may not notify, or not write; waiters poll", table, e);
-            return Changed.NOT;
+            throw new SQLTransactionRollbackException("to be changed without a notification", "40001");
         }
     }
 

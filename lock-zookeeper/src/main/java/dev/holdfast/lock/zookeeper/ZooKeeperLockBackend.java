@@ -53,7 +53,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             .pollMaxMillis(15_000)
             .ordered(true)
             .listing(true)
-            .demands(EnumSet.allOf(Demand.Kind.class))
+            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE, Demand.Kind.SHARED)) // permits: see docs/zookeeper.md
             .build();
     private static final int HOLDER_READS = 5;
 

@@ -170,7 +170,7 @@ final class ZooKeeperFixture implements LockFixture {
 
     @Override
     public Set<Demand.Kind> demands() {
-        return EnumSet.allOf(Demand.Kind.class);
+        return EnumSet.of(Demand.Kind.EXCLUSIVE, Demand.Kind.SHARED);
     }
 
     /** As an administrator who deletes the holder's node. */
