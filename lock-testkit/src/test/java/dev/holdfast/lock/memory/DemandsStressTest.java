@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.DisplayName;
@@ -165,6 +166,34 @@ class DemandsStressTest {
     private void useAndClose(Permit permit) {
         try (permit) {
             uses(permit);
+        }
+    }
+
+    /** An entry that somebody looks at retires if its waiter has not come yet. */
+    @Test
+    @Timeout(value = 120, unit = TimeUnit.SECONDS)
+    @DisplayName("are not lost to somebody who looks at what is held meanwhile")
+    void permits_whileSomebodyLooks_areDecided() throws Exception {
+        LockClient client = clients.get(0);
+        DistributedSemaphore semaphore = client.semaphore("looked-at", 1);
+        AtomicBoolean over = new AtomicBoolean();
+        Thread looks = new Thread(() -> {
+            while (!over.get()) {
+                client.held();
+            }
+        });
+        looks.start();
+        try {
+            int got = 0;
+            for (int i = 0; i < 30_000; i++) {
+                Optional<Permit> permit = semaphore.tryAcquire();
+                got += permit.isPresent() ? 1 : 0;
+                permit.ifPresent(Permit::close);
+            }
+            assertThat(got).isEqualTo(30_000);
+        } finally {
+            over.set(true);
+            looks.join();
         }
     }
 
