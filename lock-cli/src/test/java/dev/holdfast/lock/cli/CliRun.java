@@ -53,8 +53,11 @@ final class CliRun implements AutoCloseable {
     static CliRun start(String store, List<String> command) throws IOException {
         Path out = Files.createTempFile("holdfast-out", ".txt");
         Path err = Files.createTempFile("holdfast-err", ".txt");
+        // A build in the background ignores signals, and what it starts would, too.
+        List<String> heeding = new ArrayList<>(List.of("env", "--default-signal=HUP,INT,QUIT,TERM"));
+        heeding.addAll(command);
         ProcessBuilder builder =
-                new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+                new ProcessBuilder(heeding).redirectOutput(out.toFile()).redirectError(err.toFile());
         builder.environment().put(StoreOptions.VARIABLE, store);
         return new CliRun(builder.start(), out, err);
     }

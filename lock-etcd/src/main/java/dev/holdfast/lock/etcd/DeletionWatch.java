@@ -36,14 +36,14 @@ final class DeletionWatch implements Subscription {
     private static final long READ_TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
-    private final EtcdTicket ticket;
+    private final Watched ticket;
     private final Runnable onDeleted;
     private final AtomicInteger generation = new AtomicInteger();
     private final AtomicReference<Watch.@Nullable Watcher> watcher = new AtomicReference<>();
     private volatile long pauseMillis = FIRST_PAUSE_MILLIS;
     private volatile boolean closed;
 
-    DeletionWatch(EtcdCalls calls, EtcdTicket ticket, Runnable onDeleted) {
+    DeletionWatch(EtcdCalls calls, Watched ticket, Runnable onDeleted) {
         this.calls = calls;
         this.ticket = ticket;
         this.onDeleted = onDeleted;

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Thread-safe.
  */
-final class EtcdAcquisition {
+final class EtcdAcquisition implements PermitLine.Mine {
     private enum State {
         CONTENDING,
         WAITING,
@@ -86,7 +86,8 @@ final class EtcdAcquisition {
                 : null;
     }
 
-    AcquisitionId acquisition() {
+    @Override
+    public AcquisitionId acquisition() {
         return acquisition;
     }
 
@@ -116,7 +117,8 @@ final class EtcdAcquisition {
     }
 
     /** Whether a key holds a value of this acquisition. */
-    boolean owns(KeyValue entry) {
+    @Override
+    public boolean owns(KeyValue entry) {
         return entry.getValue().startsWith(EtcdKeys.bytes(EtcdValue.start(acquisition.owner())));
     }
 
@@ -144,12 +146,14 @@ final class EtcdAcquisition {
         knewLine = knew;
     }
 
-    boolean knewLine() {
+    @Override
+    public boolean knewLine() {
         return knewLine;
     }
 
     /** Whether these are the position and the slot of its grant. */
-    boolean isGranted(long created, int slot) {
+    @Override
+    public boolean isGranted(long created, int slot) {
         Grant present = grant;
         return present != null && present.token() == created && present.slot() == slot;
     }

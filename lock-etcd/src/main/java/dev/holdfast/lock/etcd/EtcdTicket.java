@@ -1,34 +1,10 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.spi.Ticket;
-import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.options.GetOption;
-import io.etcd.jetcd.options.WatchOption;
-import io.etcd.jetcd.watch.WatchResponse;
-import java.util.List;
 
 /** A waiter's place, and what is to be watched and read to learn when there may be room for it. */
-sealed interface EtcdTicket extends Ticket permits BehindOne, InLine {
+sealed interface EtcdTicket extends Ticket, Watched permits BehindOne, InLine {
 
     /** Whose it is. */
     EtcdAcquisition place();
-
-    /** The key to watch, or where the range of keys begins. */
-    ByteSequence watched();
-
-    /** How to watch it: for deletions. */
-    WatchOption watchOption();
-
-    /** How to read it. */
-    GetOption readOption();
-
-    /** The store's revision up to which everything is known. */
-    long revision();
-
-    /** Whether events that were heard make room, as far as is known. */
-    boolean isFreedBy(WatchResponse heard);
-
-    /** Whether a read of what is watched, at that revision of the store, says that there is room. */
-    boolean isFreedBy(List<KeyValue> read, long at);
 }

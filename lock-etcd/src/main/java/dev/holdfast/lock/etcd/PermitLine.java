@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.DemandLine;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -88,7 +89,21 @@ final class PermitLine {
         return new PermitLine(rest, revision);
     }
 
-    Turn turnOf(EtcdAcquisition place) {
+    /** Whose turn is asked for. */
+    interface Mine {
+        AcquisitionId acquisition();
+
+        /** Whether the key is its own. */
+        boolean owns(KeyValue key);
+
+        /** Whether it was granted with that revision and slot. */
+        boolean isGranted(long createRevision, int slot);
+
+        /** Whether it knew the whole line when it chose its slot. */
+        boolean knewLine();
+    }
+
+    Turn turnOf(Mine place) {
         Demand.Permits asked = (Demand.Permits) place.acquisition().demand();
         int index = indexOf(place);
         if (index < 0) {
@@ -110,7 +125,7 @@ final class PermitLine {
         return new Turn.Room(keeps ? slot : lowest, keeps);
     }
 
-    private int indexOf(EtcdAcquisition place) {
+    private int indexOf(Mine place) {
         for (int i = 0; i < places.size(); i++) {
             if (place.owns(places.get(i))) {
                 return i;
