@@ -27,6 +27,9 @@ final class PostgresListener implements AutoCloseable {
     private static final int READ_MILLIS = 250;
     private static final int ANSWER_MILLIS = 5_000;
     private static final long HELLO_NANOS = TimeUnit.SECONDS.toNanos(5);
+    /** One that could not be sent, as when the pool had no connection, is sent again. */
+    private static final long HELLO_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(30);
     private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(10);
     private static final long FIRST_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
@@ -148,6 +151,7 @@ final class PostgresListener implements AutoCloseable {
         long startNanos = System.nanoTime();
         long checkedNanos = startNanos;
         long neededNanos = startNanos;
+        long helloNanos = startNanos;
         boolean heard = false;
         while (true) {
             PGNotification[] notifications = read(driver);
@@ -168,6 +172,10 @@ final class PostgresListener implements AutoCloseable {
             }
             if (!heard && now - startNanos > HELLO_NANOS) {
                 return false;
+            }
+            if (!heard && now - helloNanos > HELLO_AGAIN_NANOS) {
+                wakeups.sayHello(hello);
+                helloNanos = now;
             }
             if (wakeups.isNeeded()) {
                 neededNanos = now;

@@ -152,7 +152,7 @@ final class DeadlineTest {
                     .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1);
             System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
             waiter.close();
-            assertThat(waiting).isCompletedExceptionally();
+            assertThat(waiting).failsWithin(PATIENCE); // it is told on another thread
             assertThat(lease.isValid()).isTrue();
             await().atMost(PATIENCE)
                     .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 0);
