@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.testkit.LogCapture;
 import java.lang.reflect.InvocationTargetException;
@@ -30,8 +31,8 @@ final class PostgresListenerTest {
         Random random = new Random(seed);
         try (LogCapture log = new LogCapture();
                 HikariDataSource otherPool = db.pool(config -> {});
-                LockClient other = client(otherPool, table)) {
-            other.lock("x").acquire();
+                LockClient other = client(otherPool, table);
+                Lease held = other.lock("x").acquire()) {
             for (int i = 0; i < ROUNDS; i++) {
                 try (HikariDataSource pool = db.pool(config -> config.setMinimumIdle(1));
                         LockClient client = client(wrapped ? wrapped(pool) : pool, table)) {
@@ -43,6 +44,7 @@ final class PostgresListenerTest {
                     waiting.cancel(true);
                 }
             }
+            assertThat(held.isValid()).isTrue(); // dropped, it would have ended with a garbage collection
             assertThat(log.warnings())
                     .as("warnings of %s rounds, seed %s", ROUNDS, seed)
                     .noneMatch(line -> line.contains("broken"));
