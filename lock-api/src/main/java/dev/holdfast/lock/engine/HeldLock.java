@@ -84,7 +84,12 @@ final class HeldLock implements RenewalListener {
 
     /** Whether that hold has not ended. */
     boolean has(Hold hold) {
-        return all().contains(hold);
+        for (Hold each = first; each != null; each = each.next) {
+            if (each == hold) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** Whether that acquisition is the one that is held. */
@@ -114,14 +119,15 @@ final class HeldLock implements RenewalListener {
     void end(Hold ended) {
         if (first == ended) {
             first = ended.next;
-            return;
-        }
-        for (Hold hold = first; hold != null; hold = hold.next) {
-            if (hold.next == ended) {
-                hold.next = ended.next;
-                return;
+        } else {
+            for (Hold hold = first; hold != null; hold = hold.next) {
+                if (hold.next == ended) {
+                    hold.next = ended.next;
+                    break;
+                }
             }
         }
+        ended.next = null; // who keeps an ended lease does not keep those that came after it
     }
 
     /** The first one, and those who share the grant with it. */
