@@ -17,6 +17,7 @@ import java.util.function.Function;
  * not judged is tried in runs that are made for it: first with deaths of holders alone, then without faults.
  */
 final class AllRuns {
+    private static final String ROW = "%-14s %-7s %5s %13s %7s %12s %8s  %s%n";
     private static final Duration EXTRA = Duration.ofSeconds(60);
     private static final int EXTRA_RUNS = 4;
     private static final List<String> FAULTS = List.of(Profile.DEATHS, Profile.NO_FAULTS);
@@ -24,6 +25,9 @@ final class AllRuns {
     private final Function<String, RunPlan> plans;
     private final PrintWriter out;
     private final List<String> summary = new ArrayList<>();
+    private long acquisitions;
+    private long injected;
+    private long losses;
 
     AllRuns(Function<String, RunPlan> plans, PrintWriter out) {
         this.plans = plans;
@@ -37,12 +41,17 @@ final class AllRuns {
             good &= run(store);
         }
         out.println();
-        summary.forEach(out::println);
+        out.printf(ROW, "store", "result", "runs", "acquisitions", "faults", "losses told", "seconds", "checks");
+        summary.forEach(out::print);
         out.flush();
         return good;
     }
 
     private boolean run(String store) throws IOException, InterruptedException {
+        long startNanos = System.nanoTime();
+        acquisitions = 0;
+        injected = 0;
+        losses = 0;
         RunPlan plan = plans.apply(store);
         Verdict verdict = run(plan);
         boolean good = verdict.good();
@@ -55,10 +64,14 @@ final class AllRuns {
             missing.keySet().retainAll(missing(next).keySet());
         }
         summary.add(String.format(
-                "%-14s %s, %d runs, %s",
+                ROW,
                 store,
                 good ? "passed" : "FAILED",
                 1 + extra,
+                acquisitions,
+                injected,
+                losses,
+                (System.nanoTime() - startNanos) / 1_000_000_000,
                 missing.isEmpty() ? "every check judged" : "NOT JUDGED: " + missing));
         return good && missing.isEmpty();
     }
@@ -75,6 +88,9 @@ final class AllRuns {
         Verdict verdict = new ChaosRun(plan, out).run();
         Report.write(verdict, plan.folder());
         ChaosMain.print(verdict, out);
+        acquisitions += verdict.evidence().history().acquisitions();
+        injected += verdict.evidence().injections().size();
+        losses += verdict.losses();
         return verdict;
     }
 }

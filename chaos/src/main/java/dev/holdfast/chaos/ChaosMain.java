@@ -65,6 +65,11 @@ public final class ChaosMain implements Callable<Integer> {
             description = "how many of a hundred holds last about as long as a lease (default: 3)")
     private int longHolds = Profile.FEW_LONG_HOLDS;
 
+    @Option(
+            names = "--throughput",
+            description = "all holds are as short as can be, and no thread rests between them; instead of --long-holds")
+    private boolean throughput;
+
     @Option(names = "--mutant", hidden = true)
     private String mutant = Mutants.NONE;
 
@@ -143,7 +148,7 @@ public final class ChaosMain implements Callable<Integer> {
                 chosenSeed,
                 Clusters.profile(backend, leaseMillis)
                         .sized(clients, threads, names)
-                        .withLongHolds(longHolds)
+                        .withLongHolds(throughput ? Profile.ONLY_SHORT_HOLDS : longHolds)
                         .with(faults),
                 mutant,
                 runFolder,

@@ -55,9 +55,11 @@ public record RunPlan(
                         : " --clients " + profile.clients() + " --threads " + profile.threads() + " --names "
                                 + profile.names())
                 + " --lease-millis " + profile.leaseMillis()
-                + (profile.longPercent() == Profile.FEW_LONG_HOLDS || faults.equals(Profile.DEATHS)
-                        ? ""
-                        : " --long-holds " + profile.longPercent())
+                + (profile.longPercent() == Profile.ONLY_SHORT_HOLDS
+                        ? " --throughput"
+                        : profile.longPercent() == Profile.FEW_LONG_HOLDS || faults.equals(Profile.DEATHS)
+                                ? ""
+                                : " --long-holds " + profile.longPercent())
                 + (faults.equals(Profile.ALL) ? "" : " --faults " + faults)
                 + (mutant.equals(Mutants.NONE)
                         ? ""

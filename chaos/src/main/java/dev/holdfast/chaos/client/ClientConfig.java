@@ -15,7 +15,7 @@ import java.util.List;
  * @param names how many locks, the last {@code fifoNames} of them for the threads that wait in order
  * @param fifoNames how many locks have one thread a client
  * @param leaseMillis the lease
- * @param longPercent how many of a hundred holds last about as long as a lease
+ * @param longPercent how many of a hundred holds last about as long as a lease; negative if all are as short as can be
  * @param controlPort of the register
  * @param mutant what is wrong with its locks; {@code none} if nothing is
  */
@@ -66,6 +66,11 @@ public record ClientConfig(
                 Integer.parseInt(arguments[9]),
                 Integer.parseInt(arguments[10]),
                 arguments[11]);
+    }
+
+    /** Whether as much as possible is to happen: no hold lasts, and nobody rests. */
+    boolean isThroughput() {
+        return longPercent < 0;
     }
 
     static String lockName(int name) {

@@ -60,7 +60,9 @@ final class Worker implements Runnable {
         try (register) {
             while (!stopped.getAsBoolean()) {
                 step();
-                Thread.sleep(random.nextInt(1, 20));
+                if (!config.isThroughput()) {
+                    Thread.sleep(random.nextInt(1, 20));
+                }
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -136,7 +138,7 @@ final class Worker implements Runnable {
                     hold.failed(Outcome.BUSY);
                 } else {
                     hold.acquired(nanos, lease.get());
-                    if (kind == OpKind.NOT_RENEWED) {
+                    if (kind == OpKind.NOT_RENEWED && !config.isThroughput()) {
                         work(null, name, hold, lease.get(), aroundLease(140), true);
                     } else {
                         work(null, name, hold, lease.get(), holdMillis(), false);
@@ -147,7 +149,7 @@ final class Worker implements Runnable {
             case FIFO -> {
                 Lease lease = lock.acquire(Duration.ofSeconds(10));
                 hold.acquired(System.nanoTime(), lease);
-                work(null, name, hold, lease, random.nextInt(50, 350), false);
+                work(null, name, hold, lease, config.isThroughput() ? 0 : random.nextInt(50, 350), false);
                 release(hold, lease::close);
             }
             case CLOSED_ELSEWHERE -> {
@@ -262,6 +264,9 @@ final class Worker implements Runnable {
     }
 
     private long holdMillis() {
+        if (config.isThroughput()) {
+            return 0;
+        }
         int percent = random.nextInt(100);
         if (percent < config.longPercent()) {
             return aroundLease(250);

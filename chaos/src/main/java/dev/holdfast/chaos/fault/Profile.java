@@ -14,7 +14,7 @@ import java.util.Map;
  * @param weights how often each kind of fault is drawn
  * @param pauseMillis the longest time between two faults
  * @param quietEvery after how many faults there is a longer quiet
- * @param longPercent how many of a hundred holds last about as long as a lease
+ * @param longPercent how many of a hundred holds last about as long as a lease, or {@link #ONLY_SHORT_HOLDS}
  */
 public record Profile(
         int clients,
@@ -37,6 +37,9 @@ public record Profile(
 
     /** Of a hundred holds, unless more are asked for. */
     public static final int FEW_LONG_HOLDS = 3;
+
+    /** Instead of a share of long holds: all holds are as short as can be, and nobody rests between them. */
+    public static final int ONLY_SHORT_HOLDS = -1;
 
     private static final int LONG_HOLDS = 15;
 
@@ -124,7 +127,7 @@ public record Profile(
 
     private Profile withDeaths() {
         Map<FaultKind, Integer> deaths = new EnumMap<>(Map.of(FaultKind.CLIENT_KILL, 3, FaultKind.CLIENT_STOP, 1));
-        return weighted(deaths, Math.max(LONG_HOLDS, longPercent));
+        return weighted(deaths, longPercent == ONLY_SHORT_HOLDS ? longPercent : Math.max(LONG_HOLDS, longPercent));
     }
 
     /**
