@@ -3,11 +3,14 @@ package dev.holdfast.chaos;
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.cluster.Clusters;
 import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.mutant.Mutants;
+import dev.holdfast.lock.LockConfigurationException;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +47,12 @@ public final class ChaosMain implements Callable<Integer> {
 
     @Option(names = "--seed", description = "what decides about faults and work (default: drawn)")
     private long seed;
+
+    @Option(
+            names = "--workload",
+            description = "what the clients do: ${COMPLETION-CANDIDATES} (default: mutex)",
+            completionCandidates = Words.class)
+    private String workload = Workload.MUTEX.word();
 
     @Option(names = "--lease-millis", description = "the lease (default: 2000)")
     private long leaseMillis = 2_000;
@@ -98,6 +107,15 @@ public final class ChaosMain implements Callable<Integer> {
 
     private ChaosMain() {}
 
+    /** The words for {@code --workload}. */
+    private static final class Words extends ArrayList<String> {
+        private static final long serialVersionUID = 1L;
+
+        Words() {
+            super(Workload.words());
+        }
+    }
+
     /**
      * Runs the command.
      *
@@ -110,6 +128,9 @@ public final class ChaosMain implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = commandLine().getOut();
+        if (!Workload.words().contains(workload)) {
+            throw new ParameterException(commandLine(), "--workload must be one of " + Workload.words());
+        }
         if (mutants) {
             Path runs = folder != null
                     ? folder
@@ -153,12 +174,19 @@ public final class ChaosMain implements Callable<Integer> {
                 mutant,
                 runFolder,
                 logLevel,
-                faults);
+                faults,
+                Workload.of(workload));
     }
 
     private int one(String backend, PrintWriter out) throws IOException, InterruptedException {
         RunPlan plan = plan(backend);
-        Verdict verdict = new ChaosRun(plan, out).run();
+        Verdict verdict;
+        try {
+            verdict = new ChaosRun(plan, out).run();
+        } catch (LockConfigurationException e) {
+            throw new ParameterException(
+                    commandLine(), "--workload " + workload + " cannot run on " + backend + ": " + e.getMessage(), e);
+        }
         Report.write(verdict, plan.folder());
         print(verdict, out);
         return verdict.good() ? 0 : 1;

@@ -67,6 +67,9 @@ final class ChaosRun {
     private Verdict run(Cluster cluster, Register register, Clients clients) throws IOException, InterruptedException {
         List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
         BooleanSupplier enough = enough(cluster.fifo(), faults.isEmpty());
+        try (LockClient client = patient(cluster)) {
+            plan.workload().require(client);
+        }
         clients.startAll();
         long sections = warmUp(register, enough);
         say("%d critical sections before the first fault", sections);
@@ -93,7 +96,7 @@ final class ChaosRun {
                 end,
                 leftBehind);
         List<Result> results = new ArrayList<>();
-        for (Check check : Checks.all(cluster.fifo())) {
+        for (Check check : Checks.all(plan.workload(), cluster.fifo())) {
             results.add(check.check(evidence));
         }
         return Verdict.of(plan, cluster, evidence, results, register.unguarded(), faultsFrom, problems, clients.logs());
@@ -131,7 +134,7 @@ final class ChaosRun {
                         looked,
                         looked,
                         List.of());
-                return (undisturbed ? Checks.all(fifo) : Checks.quick())
+                return (undisturbed ? Checks.all(plan.workload(), fifo) : Checks.quick(plan.workload()))
                         .stream()
                                 .anyMatch(check ->
                                         !check.check(evidence).violations().isEmpty());
@@ -144,9 +147,7 @@ final class ChaosRun {
     /** After all clients were closed, nobody holds anything, and every lock can be had. Killed clients' leases end first. */
     private List<String> leftBehind(Cluster cluster) throws InterruptedException {
         List<String> leftBehind = new ArrayList<>();
-        List<Integer> ports = cluster.nodes().stream().map(Node::port).toList();
-        try (LockClient client =
-                Stores.patient(cluster.store(ports), plan.profile().leaseMillis(), Duration.ofSeconds(10))) {
+        try (LockClient client = patient(cluster)) {
             for (int i = 0; i < plan.profile().clients(); i++) {
                 String name = "chaos/" + (plan.profile().names() + i);
                 if (client.holder(name).isPresent()) {
@@ -168,6 +169,12 @@ final class ChaosRun {
             problems.add("looking for what is left: " + e);
         }
         return leftBehind;
+    }
+
+    /** A client of the controller's own, through no proxy. */
+    private LockClient patient(Cluster cluster) {
+        List<Integer> ports = cluster.nodes().stream().map(Node::port).toList();
+        return Stores.patient(cluster.store(ports), plan.profile().leaseMillis(), Duration.ofSeconds(10));
     }
 
     private long now() {

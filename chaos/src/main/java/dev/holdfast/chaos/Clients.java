@@ -104,7 +104,8 @@ final class Clients implements AutoCloseable {
                 profile.leaseMillis(),
                 profile.longPercent(),
                 register.port(),
-                plan.mutant());
+                plan.mutant(),
+                plan.workload());
         List<String> arguments = new ArrayList<>(List.of(
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=" + plan.logLevel(),
                 "-Dorg.slf4j.simpleLogger.showDateTime=true",

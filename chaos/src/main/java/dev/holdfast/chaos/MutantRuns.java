@@ -82,7 +82,8 @@ final class MutantRuns {
                     mutant.name(),
                     folder.resolve(mutant.name().replaceAll("[^A-Za-z0-9-]+", "-") + "-" + seed),
                     "off",
-                    Profile.ALL);
+                    Profile.ALL,
+                    mutant.workload());
             long start = System.nanoTime();
             Verdict verdict = new ChaosRun(plan, new PrintWriter(PrintWriter.nullWriter())).run();
             Report.write(verdict, plan.folder());

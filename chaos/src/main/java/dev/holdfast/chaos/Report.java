@@ -35,6 +35,7 @@ final class Report {
         facts.put("date", Instant.now().truncatedTo(ChronoUnit.SECONDS));
         facts.put("command", verdict.plan().command());
         facts.put("cluster", verdict.cluster());
+        facts.put("workload", verdict.plan().workload().word());
         facts.put("promises exclusion under these faults", verdict.exclusive());
         facts.put("seed", verdict.plan().seed());
         facts.put("seconds of faults", verdict.plan().length().toSeconds());

@@ -1,6 +1,7 @@
 package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.mutant.Mutants;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -16,6 +17,7 @@ import java.time.Duration;
  * @param folder where histories and the report go
  * @param logLevel of the client processes
  * @param faults which faults the profile has, see {@link Profile#with}
+ * @param workload what the clients do
  */
 public record RunPlan(
         String backend,
@@ -25,7 +27,8 @@ public record RunPlan(
         String mutant,
         Path folder,
         String logLevel,
-        String faults) {
+        String faults,
+        Workload workload) {
 
     /**
      * Another run on the same store.
@@ -44,12 +47,15 @@ public record RunPlan(
                 mutant,
                 folder.resolveSibling(folder.getFileName() + "-" + others),
                 logLevel,
-                others);
+                others,
+                workload);
     }
 
     /** The command that repeats it. */
     String command() {
-        return "bin/chaos --backend " + backend + " --seconds " + length.toSeconds() + " --seed " + seed
+        return "bin/chaos --backend " + backend
+                + (workload == Workload.MUTEX ? "" : " --workload " + workload.word())
+                + " --seconds " + length.toSeconds() + " --seed " + seed
                 + (profile.clients() == 6 && profile.threads() == 8
                         ? ""
                         : " --clients " + profile.clients() + " --threads " + profile.threads() + " --names "

@@ -1,10 +1,8 @@
 package dev.holdfast.chaos;
 
-import dev.holdfast.chaos.check.Check;
+import dev.holdfast.chaos.check.Checks;
 import dev.holdfast.chaos.check.Evidence;
 import dev.holdfast.chaos.check.FifoCheck;
-import dev.holdfast.chaos.check.LinearizabilityCheck;
-import dev.holdfast.chaos.check.OverlapCheck;
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.fault.FaultKind;
@@ -45,8 +43,6 @@ record Verdict(
     private static final long LEAST_BEFORE = 2;
 
     private static final long LEAST = 5;
-
-    private static final List<Check> EXCLUSION = List.of(new OverlapCheck(), new LinearizabilityCheck());
 
     static Verdict of(
             RunPlan plan,
@@ -161,7 +157,9 @@ record Verdict(
 
     /** Whether the store promises it under all of these faults. */
     boolean isPromised(Result result) {
-        return exclusive || EXCLUSION.stream().noneMatch(check -> check.name().equals(result.check()));
+        return exclusive
+                || Checks.exclusion(plan.workload()).stream()
+                        .noneMatch(check -> check.name().equals(result.check()));
     }
 
     /** Without a failover, every store promises exclusion. */
@@ -170,7 +168,7 @@ record Verdict(
             return List.of();
         }
         Evidence steady = evidence.withoutFailovers();
-        return EXCLUSION.stream()
+        return Checks.exclusion(plan.workload()).stream()
                 .flatMap(check -> check.check(steady).violations().stream()
                         .map(violation -> check.name() + " without a failover: " + violation))
                 .toList();

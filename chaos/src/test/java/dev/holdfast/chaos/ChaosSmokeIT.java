@@ -10,6 +10,7 @@ import dev.holdfast.chaos.check.RegisterCheck;
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.check.TokenCheck;
 import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.mutant.Mutant;
 import dev.holdfast.chaos.mutant.Mutants;
 import java.io.PrintWriter;
@@ -51,7 +52,8 @@ final class ChaosSmokeIT {
                 Mutants.NONE,
                 folder,
                 "error",
-                Profile.ALL);
+                Profile.ALL,
+                Workload.MUTEX);
         Verdict verdict = run(plan);
         assertThat(verdict.evidence().history().acquisitions()).as("work").isGreaterThan(30);
         assertThat(verdict.evidence().injections()).as("faults").isNotEmpty();
@@ -70,7 +72,15 @@ final class ChaosSmokeIT {
     void mutant_isCaught(String name) throws Exception {
         Mutant mutant = Mutants.named(name);
         Verdict verdict = run(new RunPlan(
-                "memory", Duration.ofMinutes(2), 1, mutant.profile(), mutant.name(), folder, "error", Profile.ALL));
+                "memory",
+                Duration.ofMinutes(2),
+                1,
+                mutant.profile(),
+                mutant.name(),
+                folder,
+                "error",
+                Profile.ALL,
+                mutant.workload()));
         assertThat(verdict.failures()).isNotEmpty();
         assertThat(verdict.good()).isFalse();
     }
@@ -79,7 +89,15 @@ final class ChaosSmokeIT {
     void report_isWrittenAndTellsHowToRepeat() throws Exception {
         Mutant right = Mutants.named(Mutants.NONE);
         RunPlan plan = new RunPlan(
-                "memory", Duration.ofSeconds(5), 4, right.profile(), right.name(), folder, "error", Profile.ALL);
+                "memory",
+                Duration.ofSeconds(5),
+                4,
+                right.profile(),
+                right.name(),
+                folder,
+                "error",
+                Profile.ALL,
+                right.workload());
         Verdict verdict = run(plan);
         Report.write(verdict, folder);
         assertThat(folder.resolve("report.json"))

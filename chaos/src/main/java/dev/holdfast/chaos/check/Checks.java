@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.check;
 
-import java.util.ArrayList;
+import dev.holdfast.chaos.history.Workload;
 import java.util.List;
 
 /** All rules. */
@@ -10,28 +10,51 @@ public final class Checks {
     /**
      * Returns what a whole run is judged by.
      *
+     * @param workload what the clients did
      * @param fifo whether waiters of different processes are promised to be served in order
      * @return the checks
      */
-    public static List<Check> all(boolean fifo) {
-        List<Check> checks = new ArrayList<>(
-                List.of(new OverlapCheck(), new TokenCheck(), new RegisterCheck(), new LinearizabilityCheck()));
-        checks.addAll(List.of(
+    public static List<Check> all(Workload workload, boolean fifo) {
+        return switch (workload) {
+            case MUTEX -> locks(fifo);
+        };
+    }
+
+    private static List<Check> locks(boolean fifo) {
+        return List.of(
+                new OverlapCheck(),
+                new TokenCheck(),
+                new RegisterCheck(),
+                new LinearizabilityCheck(),
                 new TakeOverCheck(),
                 new WakeUpCheck(),
                 new FifoCheck(fifo),
                 new AnswerCheck(),
                 new LossCheck(),
-                new LeakCheck()));
-        return checks;
+                new LeakCheck());
     }
 
     /**
      * Returns those that are quick and need nothing but the clients' histories, which may still grow.
      *
+     * @param workload what the clients do
      * @return the checks
      */
-    public static List<Check> quick() {
-        return List.of(new OverlapCheck(), new TokenCheck());
+    public static List<Check> quick(Workload workload) {
+        return switch (workload) {
+            case MUTEX -> List.of(new OverlapCheck(), new TokenCheck());
+        };
+    }
+
+    /**
+     * Returns those whose rule a store may break over a failover, if it says so.
+     *
+     * @param workload what the clients did
+     * @return the checks
+     */
+    public static List<Check> exclusion(Workload workload) {
+        return switch (workload) {
+            case MUTEX -> List.of(new OverlapCheck(), new LinearizabilityCheck());
+        };
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.chaos.client;
 
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.chaos.history.Workload;
 import java.nio.file.Path;
 import java.util.List;
 
@@ -18,6 +19,7 @@ import java.util.List;
  * @param longPercent how many of a hundred holds last about as long as a lease; negative if all are as short as can be
  * @param controlPort of the register
  * @param mutant what is wrong with its locks; {@code none} if nothing is
+ * @param workload what its workers do
  */
 public record ClientConfig(
         Operation.Process process,
@@ -30,7 +32,8 @@ public record ClientConfig(
         long leaseMillis,
         int longPercent,
         int controlPort,
-        String mutant) {
+        String mutant,
+        Workload workload) {
 
     /**
      * Writes it as arguments.
@@ -50,7 +53,8 @@ public record ClientConfig(
                 "" + leaseMillis,
                 "" + longPercent,
                 "" + controlPort,
-                mutant);
+                mutant,
+                workload.word());
     }
 
     static ClientConfig parse(String[] arguments) {
@@ -65,7 +69,8 @@ public record ClientConfig(
                 Long.parseLong(arguments[8]),
                 Integer.parseInt(arguments[9]),
                 Integer.parseInt(arguments[10]),
-                arguments[11]);
+                arguments[11],
+                Workload.of(arguments[12]));
     }
 
     /** Whether as much as possible is to happen: no hold lasts, and nobody rests. */

@@ -18,6 +18,7 @@ final class Hold {
     private final EventLog log;
     private final int thread;
     private final int name;
+    private final OpKind kind;
     final int operation;
     private boolean invalidSeen;
 
@@ -25,6 +26,7 @@ final class Hold {
         this.log = log;
         this.thread = thread;
         this.name = name;
+        this.kind = kind;
         this.operation = log.nextOperation();
         write(Kind.INVOKE, kind.ordinal(), System.nanoTime(), 0);
     }
@@ -70,6 +72,11 @@ final class Hold {
 
     void released(Outcome outcome) {
         write(Kind.RELEASED, outcome.ordinal(), System.nanoTime(), 0);
+    }
+
+    @Override
+    public String toString() {
+        return "operation " + operation + " of thread " + thread + ", name " + name + ", " + kind;
     }
 
     private void write(Kind kind, int code, long nanos, long value) {

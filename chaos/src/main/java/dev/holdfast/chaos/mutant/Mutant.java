@@ -2,6 +2,7 @@ package dev.holdfast.chaos.mutant;
 
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
@@ -21,6 +22,7 @@ import java.util.function.UnaryOperator;
  * @param leaseMillis the lease of the run
  * @param seconds how long the run is at most
  * @param longPercent how many of a hundred holds last about as long as a lease
+ * @param workload what the clients do
  * @param faults what goes wrong besides
  */
 public record Mutant(
@@ -31,6 +33,7 @@ public record Mutant(
         long leaseMillis,
         int seconds,
         int longPercent,
+        Workload workload,
         FaultKind... faults) {
     private static final long LEASE_MILLIS = 1_500;
 
@@ -41,7 +44,15 @@ public record Mutant(
 
     static Mutant ofServer(String name, Function<MemoryStore, Supplier<LockBackend>> server, FaultKind... faults) {
         return new Mutant(
-                name, server, UnaryOperator.identity(), UnaryOperator.identity(), LEASE_MILLIS, SECONDS, LONG, faults);
+                name,
+                server,
+                UnaryOperator.identity(),
+                UnaryOperator.identity(),
+                LEASE_MILLIS,
+                SECONDS,
+                LONG,
+                Workload.MUTEX,
+                faults);
     }
 
     static Mutant ofBackend(String name, UnaryOperator<LockBackend> backend, FaultKind... faults) {
@@ -53,6 +64,7 @@ public record Mutant(
                 LEASE_MILLIS,
                 SECONDS,
                 LONG,
+                Workload.MUTEX,
                 faults);
     }
 
@@ -65,19 +77,24 @@ public record Mutant(
                 LEASE_MILLIS,
                 SECONDS,
                 LONG,
+                Workload.MUTEX,
                 faults);
     }
 
     Mutant withLease(long millis) {
-        return new Mutant(name, server, backend, client, millis, seconds, longPercent, faults);
+        return new Mutant(name, server, backend, client, millis, seconds, longPercent, workload, faults);
     }
 
     Mutant within(int maximumSeconds) {
-        return new Mutant(name, server, backend, client, leaseMillis, maximumSeconds, longPercent, faults);
+        return new Mutant(name, server, backend, client, leaseMillis, maximumSeconds, longPercent, workload, faults);
     }
 
     Mutant withLongHolds(int percent) {
-        return new Mutant(name, server, backend, client, leaseMillis, seconds, percent, faults);
+        return new Mutant(name, server, backend, client, leaseMillis, seconds, percent, workload, faults);
+    }
+
+    Mutant under(Workload other) {
+        return new Mutant(name, server, backend, client, leaseMillis, seconds, longPercent, other, faults);
     }
 
     /**

@@ -13,6 +13,7 @@ import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.register.Register;
 import java.util.List;
 import java.util.Map;
@@ -274,7 +275,7 @@ final class ChecksTest {
     @Test
     void withoutACase_nothingIsJudged() {
         Evidence nothing = evidence(List.of(), List.of(), List.of());
-        for (Check check : Checks.all(true)) {
+        for (Check check : Checks.all(Workload.MUTEX, true)) {
             Result result = check.check(nothing);
             assertThat(result.violations()).isEmpty();
             assertThat(result.isJudged()).as(check.name()).isFalse();

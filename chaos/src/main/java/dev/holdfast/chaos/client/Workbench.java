@@ -1,0 +1,125 @@
+package dev.holdfast.chaos.client;
+
+import dev.holdfast.chaos.history.EventLog;
+import dev.holdfast.chaos.history.OpKind;
+import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.chaos.register.Register;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What a worker thread works with, and what all work has in common.
+ *
+ * @param config of the process
+ * @param client the lock client of the process
+ * @param log where everything is written down
+ * @param thread the worker's number
+ * @param others threads for what another thread is to do
+ * @param register what the locks guard
+ * @param random decides what comes next
+ */
+record Workbench(
+        ClientConfig config,
+        LockClient client,
+        EventLog log,
+        int thread,
+        ExecutorService others,
+        RegisterClient register,
+        SplittableRandom random) {
+    private static final Logger LOG = LoggerFactory.getLogger(Workbench.class);
+    private static final long STEP_MILLIS = 5;
+
+    /** Whether this worker is the only one of its client that uses its name, and waits in order. */
+    boolean isInOrder() {
+        return thread < config.fifoNames();
+    }
+
+    /** Draws the name of the next step, low numbers more often; a worker that waits in order has its own. */
+    int drawName() {
+        int fifo = config.fifoNames();
+        return isInOrder()
+                ? config.names() - fifo + thread
+                : Math.min(random.nextInt(config.names() - fifo), random.nextInt(config.names() - fifo));
+    }
+
+    /** Begins an operation. */
+    Hold hold(int name, OpKind kind) {
+        return new Hold(log, thread, name, kind);
+    }
+
+    /** Acquires, works and releases; writes down how the acquisition failed, if it did. */
+    void attempt(Hold hold, Work.Attempt attempt) throws IOException, InterruptedException {
+        try {
+            attempt.run();
+        } catch (RuntimeException | ExecutionException e) {
+            Outcome outcome = Hold.outcome(e);
+            hold.failed(outcome);
+            if (outcome == Outcome.OTHER) {
+                LOG.error("unexpected at {}", hold, e);
+            }
+        }
+    }
+
+    /** The number of a holder in the register. */
+    long holder(Hold hold) {
+        return ((long) config.process().client() << Register.CLIENT_SHIFT)
+                | ((long) config.process().incarnation() << 32)
+                | hold.operation;
+    }
+
+    /** Stays in the critical section, and looks at the lease every few milliseconds. */
+    static void stay(Hold hold, Lease lease, long millis, boolean careless) throws InterruptedException {
+        long start = System.nanoTime();
+        boolean valid = hold.confirm(lease);
+        while ((valid || careless) && System.nanoTime() - start < TimeUnit.MILLISECONDS.toNanos(millis)) {
+            Thread.sleep(Math.min(STEP_MILLIS, millis));
+            valid = hold.confirm(lease);
+        }
+    }
+
+    static void release(Hold hold, Runnable release) {
+        hold.release();
+        try {
+            release.run();
+            hold.released(Outcome.OK);
+        } catch (RuntimeException e) {
+            hold.released(Hold.outcome(e));
+        }
+    }
+
+    /** Another thread releases. */
+    void releaseElsewhere(Hold hold, Runnable release) throws InterruptedException, ExecutionException {
+        others.submit(() -> release(hold, release)).get();
+    }
+
+    Duration patience() {
+        return Duration.ofMillis(random.nextInt(20, 3_000));
+    }
+
+    long holdMillis() {
+        if (config.isThroughput()) {
+            return 0;
+        }
+        int percent = random.nextInt(100);
+        if (percent < config.longPercent()) {
+            return aroundLease(250);
+        }
+        return percent < 90 ? random.nextInt(25) : random.nextInt(30, 300);
+    }
+
+    long fifoHoldMillis() {
+        return config.isThroughput() ? 0 : random.nextInt(50, 350);
+    }
+
+    long aroundLease(int mostPercent) {
+        return config.leaseMillis() * random.nextInt(50, mostPercent) / 100;
+    }
+}
