@@ -30,6 +30,15 @@ public interface Candidate {
     Role role();
 
     /**
+     * What its sessions have.
+     *
+     * @return a lock, unless it says otherwise
+     */
+    default Set<Primitive> primitives() {
+        return Set.of(Primitive.LOCK);
+    }
+
+    /**
      * Tells whether its {@code lock} waits for a busy lock. The others take part in uncontended scenarios only.
      *
      * @return whether it waits

@@ -23,6 +23,8 @@ public final class Candidates {
                         Redisson.lock(),
                         Redisson.fairLock(),
                         Redisson.spinLock(),
+                        new RedissonReadWrite(),
+                        new RedissonSemaphore(),
                         SpringRedis.pubSub(),
                         SpringRedis.spin(),
                         ShedLock.redis(),
@@ -53,11 +55,13 @@ public final class Candidates {
             case "zookeeper" ->
                 List.of(
                         new ZooKeeperRaw(),
-                        Holdfast.defaults(),
+                        Holdfast.defaults(Primitive.LOCK, Primitive.READ_WRITE),
                         Holdfast.fair(),
                         CuratorMutex.mutex(),
                         CuratorMutex.sharedMutex(),
                         CuratorMutex.semaphoreMutex(),
+                        new CuratorReadWrite(),
+                        new CuratorSemaphore(),
                         new SpringZooKeeper(),
                         new LocalFairLock());
             case "etcd" ->
@@ -68,8 +72,8 @@ public final class Candidates {
                         Holdfast.variant("single-key", address -> address + "?mode=single-key&prefix=single/"),
                         new JetcdLock(),
                         new LocalFairLock());
-            case "consul" -> List.of(new ConsulRaw(), Holdfast.defaults(), new LocalFairLock());
-            case "memcached" -> List.of(new MemcachedRaw(), Holdfast.defaults(), new LocalFairLock());
+            case "consul" -> List.of(new ConsulRaw(), Holdfast.defaults(Primitive.LOCK), new LocalFairLock());
+            case "memcached" -> List.of(new MemcachedRaw(), Holdfast.defaults(Primitive.LOCK), new LocalFairLock());
             default -> throw new IllegalArgumentException("no store '" + store + "'");
         };
     }

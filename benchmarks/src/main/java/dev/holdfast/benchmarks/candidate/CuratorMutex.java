@@ -61,7 +61,7 @@ final class CuratorMutex implements Candidate {
             @Override
             public NamedLock lock(String lockName) {
                 String path = "/" + CuratorMutex.this.name + "/" + lockName;
-                return new Recipe(
+                return new CuratorReadWrite.Recipe(
                         shared ? locks.computeIfAbsent(path, at -> kind.apply(client, at)) : kind.apply(client, path));
             }
 
@@ -70,17 +70,5 @@ final class CuratorMutex implements Candidate {
                 client.close();
             }
         };
-    }
-
-    private record Recipe(InterProcessLock recipe) implements NamedLock {
-        @Override
-        public void lock() throws Exception {
-            recipe.acquire();
-        }
-
-        @Override
-        public void unlock() throws Exception {
-            recipe.release();
-        }
     }
 }

@@ -35,6 +35,11 @@ public final class Earlier implements Candidate {
     }
 
     @Override
+    public Set<Primitive> primitives() {
+        return now.primitives();
+    }
+
+    @Override
     public boolean waits() {
         return now.waits();
     }

@@ -4,6 +4,8 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /** Holdfast with its defaults, or with some options. */
@@ -11,21 +13,22 @@ final class Holdfast implements Candidate {
     private final String name;
     private final LockClientOptions options;
     private final UnaryOperator<String> address;
-    private final Duration outlives;
+    private final Set<Primitive> primitives;
 
-    private Holdfast(String name, LockClientOptions options, UnaryOperator<String> address, Duration outlives) {
+    private Holdfast(String name, LockClientOptions options, UnaryOperator<String> address, Set<Primitive> primitives) {
         this.name = name;
         this.options = options;
         this.address = address;
-        this.outlives = outlives;
+        this.primitives = primitives;
     }
 
     static Holdfast defaults() {
-        return new Holdfast(
-                "holdfast",
-                LockClientOptions.defaults(),
-                address -> address,
-                LockOptions.defaults().lease());
+        return new Holdfast("holdfast", LockClientOptions.defaults(), address -> address, Set.of(Primitive.values()));
+    }
+
+    /** The defaults, on a store that does not have everything. */
+    static Holdfast defaults(Primitive first, Primitive... more) {
+        return new Holdfast("holdfast", LockClientOptions.defaults(), address -> address, EnumSet.of(first, more));
     }
 
     /** Strict order between processes, which switches the hand-off between threads off. */
@@ -35,16 +38,12 @@ final class Holdfast implements Candidate {
                 "holdfast-fair",
                 LockClientOptions.builder().lockOptions(fair).build(),
                 address -> address,
-                fair.lease());
+                Set.of(Primitive.LOCK));
     }
 
     /** The defaults, with a variant of the address: another strategy or mode. */
     static Holdfast variant(String variant, UnaryOperator<String> address) {
-        return new Holdfast(
-                "holdfast-" + variant,
-                LockClientOptions.defaults(),
-                address,
-                LockOptions.defaults().lease());
+        return new Holdfast("holdfast-" + variant, LockClientOptions.defaults(), address, Set.of(Primitive.LOCK));
     }
 
     @Override
@@ -58,8 +57,13 @@ final class Holdfast implements Candidate {
     }
 
     @Override
+    public Set<Primitive> primitives() {
+        return primitives;
+    }
+
+    @Override
     public Duration outlives() {
-        return outlives;
+        return options.lockOptions().lease();
     }
 
     @Override
@@ -70,16 +74,6 @@ final class Holdfast implements Candidate {
     @Override
     public Session open(String uri) {
         LockClient client = LockClient.connect(address.apply(uri), options);
-        return new Session() {
-            @Override
-            public NamedLock lock(String lockName) {
-                return NamedLock.of(client.lock(lockName));
-            }
-
-            @Override
-            public void close() {
-                client.close();
-            }
-        };
+        return new HoldfastSession(client, () -> {});
     }
 }

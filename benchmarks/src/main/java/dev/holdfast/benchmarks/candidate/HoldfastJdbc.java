@@ -7,6 +7,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.jdbc.JdbcLocks;
 import dev.holdfast.lock.jdbc.JdbcStrategy;
 import java.time.Duration;
+import java.util.Set;
 
 /** Holdfast on an application's connection pool. */
 final class HoldfastJdbc implements Candidate {
@@ -51,6 +52,11 @@ final class HoldfastJdbc implements Candidate {
     }
 
     @Override
+    public Set<Primitive> primitives() {
+        return name.equals("holdfast") ? Set.of(Primitive.values()) : Set.of(Primitive.LOCK);
+    }
+
+    @Override
     public Duration outlives() {
         return LockOptions.defaults().lease();
     }
@@ -73,17 +79,6 @@ final class HoldfastJdbc implements Candidate {
                 .createTable(true)
                 .options(options)
                 .build();
-        return new Session() {
-            @Override
-            public NamedLock lock(String lockName) {
-                return NamedLock.of(client.lock(lockName));
-            }
-
-            @Override
-            public void close() {
-                client.close();
-                pool.close();
-            }
-        };
+        return new HoldfastSession(client, pool::close);
     }
 }

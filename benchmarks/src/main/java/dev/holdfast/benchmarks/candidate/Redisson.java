@@ -4,7 +4,6 @@ import java.time.Duration;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BiFunction;
 import org.redisson.api.RedissonClient;
-import org.redisson.config.Config;
 
 /** Redisson's locks with its defaults, on one server. */
 final class Redisson implements Candidate {
@@ -50,9 +49,7 @@ final class Redisson implements Candidate {
 
     @Override
     public Session open(String address) {
-        Config config = new Config();
-        config.useSingleServer().setAddress(address);
-        RedissonClient client = org.redisson.Redisson.create(config);
+        RedissonClient client = RedissonClients.open(address);
         return new Session() {
             @Override
             public NamedLock lock(String lockName) {

@@ -10,5 +10,30 @@ public interface Session extends AutoCloseable {
      * @return a lock for the use of the calling thread
      * @throws Exception if the client fails
      */
-    NamedLock lock(String name) throws Exception;
+    default NamedLock lock(String name) throws Exception {
+        throw new UnsupportedOperationException("no lock");
+    }
+
+    /**
+     * Returns both locks of a name, each time as the library's documentation tells to get them.
+     *
+     * @param name of the locks
+     * @return locks for the use of the calling thread
+     * @throws Exception if the client fails
+     */
+    default ReadWrite readWrite(String name) throws Exception {
+        throw new UnsupportedOperationException("no lock for readers and writers");
+    }
+
+    /**
+     * Returns a semaphore, each time as the library's documentation tells to get one.
+     *
+     * @param name of the semaphore
+     * @param limit how many permits it has
+     * @return acquires and releases one permit, for the use of the calling thread
+     * @throws Exception if the client fails
+     */
+    default NamedLock semaphore(String name, int limit) throws Exception {
+        throw new UnsupportedOperationException("no semaphore");
+    }
 }

@@ -68,7 +68,9 @@ public final class Bench implements Callable<Integer> {
             names = "--scenario",
             paramLabel = "S",
             split = ",",
-            description = "Only these scenarios: a, b, c, d, e, f, g, ping-pong, i-names-4 and so on.",
+            description =
+                    "Only these scenarios: a, b, c, d, e, f, g, ping-pong, read-write, semaphore, i-names-4 and so on;"
+                            + " read-write is read-write-1 and read-write-4.",
             showDefaultValue = CommandLine.Help.Visibility.NEVER)
     private @Nullable List<String> chosen;
 
@@ -160,10 +162,15 @@ public final class Bench implements Callable<Integer> {
     private List<Scenario> scenarios() {
         List<Scenario> scenarios = new ArrayList<>(quick ? Scenarios.quick() : Scenarios.usual());
         if (!quick || chosen != null) {
+            scenarios.addAll(Scenarios.several());
             scenarios.addAll(Scenarios.growth());
         }
-        scenarios.removeIf(scenario -> chosen != null && !chosen.contains(scenario.id()));
+        scenarios.removeIf(scenario -> !isChosen(scenario.id()));
         return scenarios;
+    }
+
+    private boolean isChosen(String id) {
+        return chosen == null || chosen.stream().anyMatch(name -> id.equals(name) || id.startsWith(name + "-"));
     }
 
     private boolean takes(Candidate candidate) {
@@ -210,7 +217,7 @@ public final class Bench implements Callable<Integer> {
 
     /** The killed holders, on all stores at once. */
     private void kill(List<String> stores, Path work) throws IOException, InterruptedException {
-        if (chosen != null && !chosen.contains(Kills.ID)) {
+        if (!isChosen(Kills.ID)) {
             return;
         }
         List<Store> running = new ArrayList<>();

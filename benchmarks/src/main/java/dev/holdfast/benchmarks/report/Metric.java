@@ -12,6 +12,8 @@ public enum Metric {
     PAIR_P99("pair p99 µs", 0, false),
     /** From the call of {@code lock} to its return. */
     WAIT_P99("wait p99 ms", 2, false),
+    /** The same, of writers only. */
+    WRITE_WAIT_P99("write wait p99 ms", 2, false),
     /** The longest of all waits. */
     LONGEST_WAIT("longest wait ms", 1, false),
     /** Acquisitions of the luckiest thread to those of the unluckiest. */

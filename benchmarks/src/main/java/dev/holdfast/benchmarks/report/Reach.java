@@ -52,6 +52,10 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
             all.add(atMost("d", "hand-off p50 µs", 200, median(store, "d", HOLDFAST, Metric.HANDOFF_P50)));
         }
         all.add(atLeast("ping-pong", "acq/s, best of the strategies", 175, bestOfOurs(store, "ping-pong", Metric.OPS)));
+        if (store.equals("redis") || store.equals("zookeeper")) { // the others have no peers with these locks
+            all.add(atLeast("read-write-1", "acq/s to the best peer", 10, toBestPeer(store, "read-write-1", HOLDFAST)));
+            all.add(atLeast("read-write-4", "acq/s to the best peer", 3, toBestPeer(store, "read-write-4", HOLDFAST)));
+        }
         all.add(atMost("e", "kill to grant s", 15.5, median(store, "e", HOLDFAST, Metric.TAKE_OVER)));
         if (store.equals("postgresql") || store.equals("mariadb")) {
             all.add(atMost(

@@ -2,6 +2,7 @@ package dev.holdfast.benchmarks.scenario;
 
 import dev.holdfast.benchmarks.candidate.Candidate;
 import dev.holdfast.benchmarks.candidate.Candidates;
+import dev.holdfast.benchmarks.candidate.Primitive;
 import dev.holdfast.benchmarks.report.Metric;
 import dev.holdfast.benchmarks.report.Results;
 import dev.holdfast.benchmarks.server.Store;
@@ -101,7 +102,8 @@ public final class Kills {
     }
 
     private static boolean takes(Candidate candidate) {
-        return candidate.waits()
+        return candidate.primitives().contains(Primitive.LOCK)
+                && candidate.waits()
                 && candidate.spansProcesses()
                 && !candidate.outlives().isZero();
     }

@@ -19,17 +19,20 @@ final class Loads {
         return new Message("load").with("name", name).with("threads", threads).with("millis", millis);
     }
 
-    /** @throws IllegalStateException if two were inside at once */
+    /** @throws IllegalStateException if there were too many inside at once */
     static Map<Metric, Double> figures(List<Message> answers, long commands) {
         Histogram pairs = answers.get(0).histogram("pairs");
         Histogram waits = answers.get(0).histogram("waits");
+        Histogram writeWaits = answers.get(0).histogram("write-waits");
         for (Message answer : answers.subList(1, answers.size())) {
+            writeWaits.add(answer.histogram("write-waits"));
             pairs.add(answer.histogram("pairs"));
             waits.add(answer.histogram("waits"));
         }
         long intrusions = sum(answers, "intrusions");
         if (intrusions > 0) {
-            throw new IllegalStateException("no mutual exclusion: " + intrusions + " times two were inside at once");
+            throw new IllegalStateException(
+                    "no mutual exclusion: " + intrusions + " times there were too many inside at once");
         }
         double seconds = answers.get(0).number("window-nanos") / (double) TimeUnit.SECONDS.toNanos(1);
         Map<Metric, Double> figures = new EnumMap<>(Metric.class);
@@ -38,6 +41,9 @@ final class Loads {
         figures.put(Metric.PAIR_P99, pairs.getValueAtPercentile(99) / NANOS_PER_MICRO);
         figures.put(Metric.WAIT_P99, waits.getValueAtPercentile(99) / NANOS_PER_MILLI);
         figures.put(Metric.LONGEST_WAIT, waits.getMaxValue() / NANOS_PER_MILLI);
+        if (writeWaits.getTotalCount() > 0) {
+            figures.put(Metric.WRITE_WAIT_P99, writeWaits.getValueAtPercentile(99) / NANOS_PER_MILLI);
+        }
         figures.put(Metric.COMMANDS, commands / (double) Math.max(1, sum(answers, "all")));
         return figures;
     }

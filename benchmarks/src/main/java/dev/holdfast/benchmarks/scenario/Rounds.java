@@ -40,6 +40,7 @@ public final class Rounds {
      */
     public void run(String store, Scenario scenario, List<WorkerGroup> groups) throws InterruptedException {
         List<WorkerGroup> order = new ArrayList<>(groups.stream()
+                .filter(group -> group.candidate().primitives().contains(scenario.primitive()))
                 .filter(group -> scenario.takes(group.candidate()))
                 .toList());
         order.forEach(group -> results.enter(group.candidate()));

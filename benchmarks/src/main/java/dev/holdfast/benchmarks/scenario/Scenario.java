@@ -1,6 +1,7 @@
 package dev.holdfast.benchmarks.scenario;
 
 import dev.holdfast.benchmarks.candidate.Candidate;
+import dev.holdfast.benchmarks.candidate.Primitive;
 import dev.holdfast.benchmarks.report.Metric;
 import java.util.Map;
 
@@ -29,7 +30,16 @@ public interface Scenario {
     Metric main();
 
     /**
-     * Tells whether a candidate can take part.
+     * What it uses.
+     *
+     * @return the lock, unless it says otherwise
+     */
+    default Primitive primitive() {
+        return Primitive.LOCK;
+    }
+
+    /**
+     * Tells whether a candidate can take part, of those that have the {@link #primitive()}.
      *
      * @param candidate who
      * @return whether it can

@@ -42,6 +42,19 @@ public final class Scenarios {
     }
 
     /**
+     * Several holders at once: readers with a few writers among them, and permits; sixteen threads in all.
+     *
+     * @return in the order of a run
+     */
+    public static List<Scenario> several() {
+        return List.of(
+                SeveralHolders.readMostly(1, 16),
+                SeveralHolders.readMostly(4, 4),
+                SeveralHolders.permits(1, 16),
+                SeveralHolders.permits(4, 4));
+    }
+
+    /**
      * What happens when names, threads and processes grow; 1 and 16 names and 16 threads are in the usual ones.
      *
      * @return in the order of a run

@@ -53,6 +53,7 @@ final class Load {
     private static final class Count {
         final Histogram pairs = new Histogram(HIGHEST_NANOS, 3);
         final Histogram waits = new Histogram(HIGHEST_NANOS, 3);
+        final Histogram writeWaits = new Histogram(HIGHEST_NANOS, 3);
         long inTime;
         long all;
     }
@@ -65,7 +66,12 @@ final class Load {
             List<Future<Count>> futures = new ArrayList<>();
             for (int i = 0; i < threads; i++) {
                 String name = oneName ? order.text("name") : order.text("name") + "-" + i;
-                futures.add(executor.submit((Callable<Count>) () -> cycle(name, start, sections)));
+                int thread = i;
+                futures.add(executor.submit((Callable<Count>) () -> {
+                    try (Turns turns = Turns.of(session, order, name, thread)) {
+                        return cycle(turns, start, sections);
+                    }
+                }));
             }
             List<Count> counts = new ArrayList<>();
             long end = System.nanoTime() + windowNanos + TimeUnit.MINUTES.toNanos(LATE_MINUTES);
@@ -86,25 +92,25 @@ final class Load {
         countFrom = Math.max(ready, order.number("from", ready));
     }
 
-    private Count cycle(String name, CyclicBarrier start, @org.jspecify.annotations.Nullable Sections sections)
+    private Count cycle(Turns turns, CyclicBarrier start, @org.jspecify.annotations.Nullable Sections sections)
             throws Exception {
         Count count = new Count();
-        NamedLock lock = session.lock(name);
         start.await(LATE_MINUTES, TimeUnit.MINUTES);
         long from = countFrom;
         long now = System.nanoTime();
         while (now - from < windowNanos) {
+            NamedLock lock = turns.next();
             lock.lock();
             long acquired = System.nanoTime();
-            if (oneName && inside.incrementAndGet() != 1) {
+            if (oneName && inside.addAndGet(turns.takes()) > turns.room()) {
                 intrusions.incrementAndGet();
             }
             pause(holdNanos);
             if (oneName) {
-                inside.decrementAndGet();
+                inside.addAndGet(-turns.takes());
             }
             long releasing = System.nanoTime();
-            if (sections != null) {
+            if (sections != null && turns.takes() == turns.room()) {
                 sections.add(acquired, releasing);
             }
             lock.unlock();
@@ -112,6 +118,9 @@ final class Load {
             count.all++;
             if (now - from >= 0) {
                 count.waits.recordValue(Math.min(acquired - now, HIGHEST_NANOS));
+                if (turns.writes()) {
+                    count.writeWaits.recordValue(Math.min(acquired - now, HIGHEST_NANOS));
+                }
                 count.pairs.recordValue(Math.min(acquired - now + released - releasing, HIGHEST_NANOS));
             }
             if (acquired - from >= 0 && acquired - from < windowNanos) {
@@ -120,7 +129,6 @@ final class Load {
             pause(thinkNanos);
             now = thinkNanos == 0 ? released : System.nanoTime();
         }
-        lock.close();
         return count;
     }
 
@@ -137,7 +145,9 @@ final class Load {
             throws IOException {
         Histogram pairs = new Histogram(HIGHEST_NANOS, 3);
         Histogram waits = new Histogram(HIGHEST_NANOS, 3);
+        Histogram writeWaits = new Histogram(HIGHEST_NANOS, 3);
         counts.forEach(count -> {
+            writeWaits.add(count.writeWaits);
             pairs.add(count.pairs);
             waits.add(count.waits);
         });
@@ -158,6 +168,7 @@ final class Load {
                 .with("intrusions", intrusions.get())
                 .with("window-nanos", windowNanos)
                 .with("pairs", pairs)
-                .with("waits", waits);
+                .with("waits", waits)
+                .with("write-waits", writeWaits);
     }
 }
