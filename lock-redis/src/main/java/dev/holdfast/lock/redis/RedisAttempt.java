@@ -10,7 +10,7 @@ import java.util.Arrays;
  * @param demand what is asked for
  * @param keys the lock's keys
  * @param args the script's arguments, the owner first
- * @param round the attempt's, which is the last of the mutex's arguments as well
+ * @param round the attempt's, which is among the arguments as well
  */
 record RedisAttempt(boolean inLine, Demand demand, RedisKeys keys, String[] args, long round) {
 

@@ -9,7 +9,7 @@ import java.util.List;
 final class RedisDemandScripts {
 
     /**
-     * Any demand. Keys: state, queue, entries and limit, or the state alone while the slot is moving. Arguments: the first ten
+     * Any demand. Keys: state, queue, entries and limit, or the state alone while the slot is moving. Arguments: the first six
      * as {@link RedisScript#ATTEMPT} has them, then kind {@code x}, {@code s} or {@code p}, permits and limit. A mode of {@code -}
      * has a place as well. Answers {1, token, 0, called, slot}, {0, remaining ms, arrival, called, 0} or {3, the limit that is
      * stored, 0, 0, 0}.
@@ -22,8 +22,10 @@ final class RedisDemandScripts {
             RedisScript.CLOCK + RedisScript.LEFT + RedisLine.RECORD + RedisScript.QUEUE + RedisLine.LINE + """
             local r = read(KEYS[1])
             if not r then return {0, redis.call('PTTL', KEYS[1]), 0, 0, 0} end
-            local owner, lease, memory, round = ARGV[1], tonumber(ARGV[2]), ARGV[6], tonumber(ARGV[10])
-            local want, permits, limit = ARGV[11], tonumber(ARGV[12]), tonumber(ARGV[13])
+            local owner, memory, round = ARGV[1], ARGV[3], tonumber(ARGV[4])
+            local lease = ARGV[2] - memory
+            local queues, order, mode, inbox, ticket = string.match(ARGV[6], '^(%S+) (%S+) (%S+) (%S*) (%S+)$')
+            local want, permits, limit = ARGV[7], tonumber(ARGV[8]), tonumber(ARGV[9])
             local found = find(r, owner)
             if found then
               found.round = math.max(found.round, round)
@@ -35,7 +37,7 @@ final class RedisDemandScripts {
             if r.who == owner then
               local known, rest = string.match(r.about, '^(%d+)(.*)$')
               redis.call('PEXPIRE', KEYS[1], lease + memory)
-              redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %.0f%s', owner, r.last, memory, r.waiting,
+              redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %.0f%s', r.waiting, owner, memory, r.last,
                          r.released, math.max(known, round), rest), 'PX', lease + memory)
               if KEYS[2] then leave(owner) end
               return {1, tonumber(r.last), 0, 0, 0}
@@ -55,10 +57,10 @@ final class RedisDemandScripts {
               end
             end
             local called = 0
-            if KEYS[2] and ARGV[9] ~= '0' then
+            if KEYS[2] and ticket ~= '0' then
               local entry = redis.call('HGET', KEYS[3], owner) or ''
-              local deadline, mode = string.match(entry, '^(%d+) (%S)')
-              if not deadline or mode ~= '-' and tonumber(deadline) <= millis + 700 then called = 1 end
+              local deadline, mark = string.match(entry, '^(%d+) (%S)')
+              if not deadline or mark ~= '-' and tonumber(deadline) <= millis + 700 then called = 1 end
             end
             local fits, ahead
             if KEYS[2] and r.waiting ~= '0' then
@@ -76,8 +78,8 @@ final class RedisDemandScripts {
                 if redis.call('ZCARD', KEYS[2]) == 0 then r.waiting = '0' end
               end
               if want == 'x' then
-                redis.call('SET', KEYS[1], string.format('%s %.0f %s %s %s %.0f %.0f %s', owner, token, memory,
-                           r.waiting, r.released, round, millis, ARGV[5]), 'PX', lease + memory)
+                redis.call('SET', KEYS[1], string.format('%s %s %s %.0f %s %.0f %.0f %s', r.waiting, owner, memory,
+                           token, r.released, round, millis, ARGV[5]), 'PX', lease + memory)
                 return {1, token, 0, called, 0}
               end
               if r.kind == '-' then
@@ -103,10 +105,10 @@ final class RedisDemandScripts {
             elseif r.kind ~= 'x' then
               remaining = r.bound - r.now
             end
-            if KEYS[2] and ARGV[3] == '1' then
+            if KEYS[2] and queues == '1' then
               arrival = tonumber(redis.call('ZSCORE', KEYS[2], owner) or '0')
               if arrival == 0 and redis.call('ZCARD', KEYS[2]) < 1000 then
-                arrival = tonumber(ARGV[9])
+                arrival = tonumber(ticket)
                 if arrival == 0 then
                   local tail = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
                   arrival = math.max(micros, tonumber(tail[2] or '0') + 1)
@@ -116,23 +118,23 @@ final class RedisDemandScripts {
               if arrival > 0 then
                 local asks = want == 'x' and '' or string.format(' %s %d %d', want, permits, limit)
                 redis.call('HSET', KEYS[3], owner,
-                           string.format('%.0f %s %s%s', millis + 5000, ARGV[7], ARGV[8], asks))
+                           string.format('%.0f %s %s%s', millis + 5000, mode, inbox, asks))
                 redis.call('PEXPIRE', KEYS[2], 6000)
                 redis.call('PEXPIRE', KEYS[3], 6000)
                 if want == 'p' then redis.call('SET', KEYS[4], limit, 'PX', 86400000) end
-                local now = (r.waiting == '3' or want ~= 'x' or ARGV[7] == '-') and '3'
-                    or (r.waiting == '2' or ARGV[4] == 'fair') and '2' or '1'
+                local now = (r.waiting == '3' or want ~= 'x' or mode == '-') and '3'
+                    or (r.waiting == '2' or order == 'fair') and '2' or '1'
                 if now ~= r.waiting then
                   r.waiting = now
                   if r.who == '+' then
                     write(KEYS[1], r, r.memory, false)
                   else
                     redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
-                               r.who, r.last, r.memory, now, r.released, r.about), 'KEEPTTL')
+                               now, r.who, r.memory, r.last, r.released, r.about), 'KEEPTTL')
                   end
                 end
               end
-            elseif KEYS[2] and ARGV[9] ~= '0' then
+            elseif KEYS[2] and ticket ~= '0' then
               leave(owner)
             end
             return {0, remaining, arrival, called, 0}
@@ -142,7 +144,7 @@ final class RedisDemandScripts {
     static final RedisScript RELEASE = RedisScript.of(
             "release-in-line",
             RedisScript.CLOCK + RedisScript.LEFT + RedisLine.RECORD + RedisScript.QUEUE + RedisLine.LINE + """
-            local r, owner, memory, what = read(KEYS[1]), ARGV[1], ARGV[3], ARGV[4]
+            local r, owner, memory, what = read(KEYS[1]), string.match(ARGV[1], '^0 (%S+)'), ARGV[3], ARGV[4]
             if not r then return {0} end
             local mine, ended = find(r, owner), 0
             if what == 'place' or mine and what == 'grant' and mine.round > tonumber(ARGV[5]) then mine = nil end
@@ -165,7 +167,7 @@ final class RedisDemandScripts {
               end
             end
             if mine and r.count == 0 then
-              redis.call('SET', KEYS[1], string.format('- %.0f 0 %s %s ', r.last, r.waiting, r.released), 'PX', memory)
+              redis.call('SET', KEYS[1], string.format('%s - 0 %.0f %s ', r.waiting, r.last, r.released), 'PX', memory)
             elseif mine then
               write(KEYS[1], r, memory, false)
             end

@@ -48,11 +48,11 @@ final class RedisHolders {
 
     private static HolderInfo alone(String state) {
         String[] parts = state.split(" ", 8);
-        if (parts.length < 8 || !parts[1].matches("\\d{1,16}") || !parts[6].matches("\\d{1,15}")) {
+        if (parts.length < 8 || !parts[3].matches("\\d{1,16}") || !parts[6].matches("\\d{1,15}")) {
             return new Identity(state, "", 0).holderInfo(0, Instant.EPOCH);
         }
         Instant since = Instant.ofEpochMilli(Long.parseLong(parts[6]));
-        return Identity.decode(parts[7]).holderInfo(Long.parseLong(parts[1]), since);
+        return Identity.decode(parts[7]).holderInfo(Long.parseLong(parts[3]), since);
     }
 
     /** A line of {@link RedisLine}'s record. */

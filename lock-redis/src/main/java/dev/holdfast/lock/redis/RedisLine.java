@@ -48,8 +48,8 @@ final class RedisLine {
               local text = redis.call('GET', key)
               if not text then return r end
               local at
-              r.who, r.last, r.memory, r.waiting, r.released, at =
-                  string.match(text, '^(%S+) (%d+) (%d+) ([0-3]) (%S+) ()')
+              r.waiting, r.who, r.memory, r.last, r.released, at =
+                  string.match(text, '^([0-3]) (%S+) (%d+) (%d+) (%S+) ()')
               if not r.who then return nil end
               r.rest = r.who == '-' and 0 or left(key, r.memory)
               if r.rest <= 0 then
@@ -88,7 +88,7 @@ final class RedisLine {
               local life = r.latest - r.now + memory
               if keeps then redis.call('PEXPIRE', key, life) end
               redis.call('SET', key,
-                         string.format('+ %.0f %s %s %s %s %d %d %d %.0f %.0f %d', r.last, memory, r.waiting,
+                         string.format('%s + %s %.0f %s %s %d %d %d %.0f %.0f %d', r.waiting, memory, r.last,
                                        r.released, r.kind, r.limit, r.count, r.sum, r.bound, r.latest, r.free)
                          .. r.lines, 'PX', life)
             end

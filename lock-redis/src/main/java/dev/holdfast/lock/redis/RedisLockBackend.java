@@ -119,15 +119,11 @@ final class RedisLockBackend implements LockBackend {
         RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
         String[] args = {
             owner,
-            Long.toString(request.leaseMillis()),
-            queue ? "1" : "0",
-            order(request.fair()),
-            encoded(request.identity()),
+            Long.toString(request.leaseMillis() + settings.recordMillis()),
             recordMillis,
-            mode,
-            signals.inbox(),
-            ticket == null ? "0" : Long.toString(ticket.arrival()),
-            Long.toString(round)
+            Long.toString(round),
+            encoded(request.identity()),
+            wait(request, queue, mode, signals.inbox(), ticket)
         };
         RedisAttempt attempt = new RedisAttempt(false, request.demand(), keys, args, round);
         boolean inLine = !(request.demand() instanceof Demand.Exclusive) || ticket != null && ticket.inLine();
@@ -154,8 +150,8 @@ final class RedisLockBackend implements LockBackend {
     private CompletableFuture<AcquireResult> sendInLine(AcquireRequest request, RedisAttempt attempt, boolean queue) {
         String[] args = attempt.args();
         if (request.waitMillis() > 0 && !queue) {
-            args[2] = "1";
-            args[7] = pollPatience;
+            RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
+            args[5] = wait(request, true, RedisSignals.DEAF, pollPatience, ticket);
         }
         args[4] = args[4].replaceAll("\\p{Cntrl}", " "); // which separate holders
         RedisAttempt inLine = attempt.ofLine();
@@ -213,6 +209,13 @@ final class RedisLockBackend implements LockBackend {
         }
     }
 
+    /** How to wait, in one argument: most attempts are granted before the server has to read it. */
+    private String wait(
+            AcquireRequest request, boolean queue, String mode, String inbox, @Nullable RedisTicket ticket) {
+        return (queue ? "1 " : "0 ") + order(request.fair()) + " " + mode + " " + inbox
+                + (ticket == null ? " 0" : " " + ticket.arrival());
+    }
+
     private String order(boolean fair) {
         return settings.barging() ? "any" : fair && signals.queues() ? "fair" : "young";
     }
@@ -263,7 +266,7 @@ final class RedisLockBackend implements LockBackend {
 
     private CompletableFuture<List<Object>> end(
             AcquisitionId acquisition, long token, String what, String which, long timeoutMillis) {
-        String[] args = {acquisition.owner().toString(), Long.toString(token), recordMillis, what, which};
+        String[] args = RedisScript.end(acquisition.owner().toString(), token, recordMillis, what, which);
         return calls.script(
                 RedisAttempt.release(acquisition.demand()),
                 keys(acquisition.name()).all(),
@@ -411,7 +414,7 @@ final class RedisLockBackend implements LockBackend {
     }
 
     private static long number(List<Object> reply, int index) {
-        return (Long) reply.get(index);
+        return reply.get(index) instanceof Long number ? number : Long.parseLong(String.valueOf(reply.get(index)));
     }
 
     private static <T> CompletableFuture<T> answer(

@@ -10,7 +10,7 @@ import java.util.List;
  * The scripts that decide everything, each atomic on the server.
  *
  * <p><b>State</b>: one key has all that an uncontended lock needs (see {@link RedisKeys}). Its value is
- * {@code owner token memory waiting released round since identity}. The key lives for the lease and then for {@code memory} ms
+ * {@code waiting owner memory token released round since identity}. The key lives for the lease and then for {@code memory} ms
  * more, so the lock is held as long as more than {@code memory} is left of the key's life, and free after that; a lock
  * that was released has the owner {@code -}, and {@code +} stands for the holders of shares or permits ({@link RedisLine}). Time is counted by what is left of the key's life only: a key that moves to
  * another server of a cluster takes it along, whatever that server's clock says.
@@ -104,59 +104,81 @@ record RedisScript(String name, String body, String digest) {
             end
             """;
 
+    /** Takes the text of a state apart. {@code who} is nil if it is none of ours. */
     private static final String STATE = LEFT + """
-            local text = redis.call('GET', KEYS[1])
-            local who, last, memory, waiting, released, about = '-', '0', '0', '0', '-', ''
+            local waiting, who, memory, last, released, about = '0', '-', '0', '0', '-', ''
             if text then
-              who, last, memory, waiting, released, about =
-                  string.match(text, '^(%S+) (%d+) (%d+) ([0-3]) (%S+) (.*)$')
+              waiting, who, memory, last, released, about =
+                  string.match(text, '^([0-3]) (%S+) (%d+) (%d+) (%S+) (.*)$')
             end
             """;
 
     /**
-     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease ms, 1 to queue or 0, order,
-     * identity, memory ms, mode and inbox of a call, arrival of the ticket or 0, round. The order is {@code fair}, {@code young}
+     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease and memory together in ms, memory,
+     * round, identity, and how to wait: {@code queues order mode inbox arrival}, which are 1 to queue or 0, the order, mode and
+     * inbox of a call, and the arrival of the ticket or 0. The order is {@code fair}, {@code young}
      * or {@code any}: the last for votes, where order has no meaning. Answers {1, token, 0, called} or {0, remaining ms,
      * arrival, called}: called is 1 if a call has gone to the owner since its last attempt, if it has a ticket. Or answers {2, …}:
      * there are shares or permits, held or waited for, so {@link RedisDemandScripts#ATTEMPT} decides.
      *
-     * <p>Free and nobody waiting, which is most often so, comes first: it needs none of the queue's functions.
+     * <p>Free and nobody waiting, which is most often so, comes first, and reads the state by its positions: a released state
+     * begins with {@code 0 - 0}, and a token has 16 digits from 2001 to 2286. Half of the time of a script goes into patterns, formats
+     * and functions, which it does not need. Tokens of 16 digits are compared and answered as texts.
      */
-    static final RedisScript ATTEMPT = of("attempt", CLOCK + STATE + """
+    static final RedisScript ATTEMPT = of("attempt", """
+            local text = redis.call('GET', KEYS[1])
+            local before, others = '0000000000000000', '-'
+            if text then
+              before = string.sub(text, 1, 6) == '0 - 0 ' and string.byte(text, 23) == 32 and string.sub(text, 7, 22)
+              others = before and string.sub(text, 24, -2)
+            end
+            local clock = redis.call('TIME')
+            if before then
+              local now = clock[1] .. string.sub('00000' .. clock[2], -6)
+              if before < now and #now == 16 then
+                redis.call('SET', KEYS[1], '0 ' .. ARGV[1] .. ' ' .. ARGV[3] .. ' ' .. now .. ' ' .. others .. ' ' .. ARGV[4]
+                           .. ' ' .. string.sub(now, 1, 13) .. ' ' .. ARGV[5], 'PX', ARGV[2])
+                return {1, now, 0, 0}
+              end
+            end
+            local micros = clock[1] * 1000000 + clock[2]
+            local millis = math.floor(micros / 1000)
+            """ + STATE + """
             if not who then return {0, redis.call('PTTL', KEYS[1]), 0, 0} end
-            local owner, lease = ARGV[1], tonumber(ARGV[2])
+            local owner, round = ARGV[1], ARGV[4]
+            local queues, order, mode, inbox, ticket = string.match(ARGV[6], '^(%S+) (%S+) (%S+) (%S*) (%S+)$')
             local remaining, called = who == '-' and 0 or left(KEYS[1], memory), 0
             local function grant()
               local token = math.max(last + 1, micros)
               if token >= 9007199254740992 then
                 return redis.error_reply('NOTOKEN the last token of ' .. KEYS[1] .. ' is ' .. last)
               end
-              redis.call('SET', KEYS[1], string.format('%s %.0f %s %s %s %s %.0f %s',
-                         owner, token, ARGV[6], waiting, released, ARGV[10], millis, ARGV[5]), 'PX', lease + ARGV[6])
+              redis.call('SET', KEYS[1], string.format('%s %s %s %.0f %s %s %.0f %s',
+                         waiting, owner, ARGV[3], token, released, round, millis, ARGV[5]), 'PX', ARGV[2])
               return {1, token, 0, called}
             end
             if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
             """ + QUEUE + """
             if who == owner and remaining > 0 then
-              local round, rest = string.match(about, '^(%d+)(.*)$')
-              if tonumber(ARGV[10]) > tonumber(round) then about = ARGV[10] .. rest end
-              redis.call('PEXPIRE', KEYS[1], lease + ARGV[6])
+              local known, rest = string.match(about, '^(%d+)(.*)$')
+              if tonumber(round) > tonumber(known) then about = round .. rest end
+              redis.call('PEXPIRE', KEYS[1], ARGV[2])
               redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
-                         owner, last, ARGV[6], waiting, released, about), 'PX', lease + ARGV[6])
+                         waiting, owner, ARGV[3], last, released, about), 'PX', ARGV[2])
               if KEYS[2] then leave(owner) end
               return {1, tonumber(last), 0, 0}
             end
             if who == '+' and remaining > 0 or waiting == '3' then return {2, remaining, 0, 0} end
             if not KEYS[2] then return {0, remaining, 0, 0} end
-            if ARGV[9] ~= '0' then
+            if ticket ~= '0' then
               local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', '^(%d+) ')
               if not deadline or tonumber(deadline) <= millis + 700 then called = 1 end
             end
             if remaining <= 0 then
               local head = first()
               while head and head.id ~= owner do
-                if ARGV[4] == 'any' or waiting == '1' and ARGV[4] == 'young'
-                   and (ARGV[3] == '0' or micros - head.since < 30000) then break end
+                if order == 'any' or waiting == '1' and order == 'young'
+                   and (queues == '0' or micros - head.since < 30000) then break end
                 if call(head, false) then
                   remaining = head.deadline - millis
                   break
@@ -170,10 +192,10 @@ record RedisScript(String name, String body, String digest) {
               end
             end
             local arrival = 0
-            if ARGV[3] == '1' then
+            if queues == '1' then
               arrival = tonumber(redis.call('ZSCORE', KEYS[2], owner) or '0')
               if arrival == 0 and redis.call('ZCARD', KEYS[2]) < 1000 then
-                arrival = tonumber(ARGV[9])
+                arrival = tonumber(ticket)
                 if arrival == 0 then
                   local tail = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
                   arrival = math.max(micros, tonumber(tail[2] or '0') + 1)
@@ -182,29 +204,42 @@ record RedisScript(String name, String body, String digest) {
               end
               if arrival > 0 then
                 redis.call('HSET', KEYS[3], owner,
-                           string.format('%.0f %s %s', millis + 5000, ARGV[7], ARGV[8]))
+                           string.format('%.0f %s %s', millis + 5000, mode, inbox))
                 redis.call('PEXPIRE', KEYS[2], 6000)
                 redis.call('PEXPIRE', KEYS[3], 6000)
-                local now = (waiting == '2' or ARGV[4] == 'fair') and '2' or '1'
+                local now = (waiting == '2' or order == 'fair') and '2' or '1'
                 if now ~= waiting then
                   redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
-                             who, last, memory, now, released, about), 'KEEPTTL')
+                             now, who, memory, last, released, about), 'KEEPTTL')
                 end
               end
-            elseif ARGV[9] ~= '0' then
+            elseif ticket ~= '0' then
               leave(owner)
             end
             return {0, remaining, arrival, called}
             """);
 
     /**
-     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, token or 0 if not known, memory ms,
-     * what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
+     * Keys: state, and queue and entries unless the slot is moving. Arguments: how the state of such a grant begins ({@link #end}),
+     * token or 0 if not known, memory ms, what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
      * {@code grant}, followed by the last round that it ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      */
     static final RedisScript RELEASE =
-            of("release", STATE + """
-            local owner, what = ARGV[1], ARGV[4]
+            of("release", """
+            local text = redis.call('GET', KEYS[1])
+            if ARGV[4] == 'release' and text and string.find(text, ARGV[1], 1, true) == 1
+               and redis.call('PTTL', KEYS[1]) > ARGV[3] + 0 then
+              local from = #ARGV[1] + 1
+              local freed = '0 - 0 ' .. ARGV[2] .. ' ' .. ARGV[5]
+                            .. string.sub(text, from, math.min(string.find(text, ' ', from, true), from + 48) - 1) .. ' '
+              if redis.pcall('SET', KEYS[1], freed, 'PX', ARGV[3]).err then
+                redis.call('PEXPIRE', KEYS[1], ARGV[3])
+                redis.call('SET', KEYS[1], freed, 'PX', ARGV[3])
+              end
+              return {1}
+            end
+            """ + STATE + """
+            local owner, what = string.match(ARGV[1], '^0 (%S+)'), ARGV[4]
             if not who then return {0} end
             local held, mine, ended = who ~= '-' and left(KEYS[1], memory) > 0, false, 0
             if what ~= 'place' and held and who == owner
@@ -231,8 +266,8 @@ record RedisScript(String name, String body, String digest) {
             end
             if mine then
               if what == 'release' then released = ARGV[5] .. string.sub(released, 1, 48) end
-              redis.call('SET', KEYS[1], string.format('- %.0f 0 %s %s ',
-                         math.max(last, ARGV[2]), waiting, released), 'PX', ARGV[3])
+              redis.call('SET', KEYS[1], string.format('%s - 0 %.0f %s ',
+                         waiting, math.max(last, ARGV[2]), released), 'PX', ARGV[3])
             end
             return {ended}
             """);
@@ -245,13 +280,13 @@ record RedisScript(String name, String body, String digest) {
             local answers = {}
             for i = 1, #KEYS do
               local text, at = redis.call('GET', KEYS[i]), i * 3 - 1
-              local who, last, memory, rest = string.match(text or '', '^(%S+) (%d+) (%d+) (.*)$')
+              local waiting, who, memory, last, rest = string.match(text or '', '^([0-3]) (%S+) (%d+) (%d+) (.*)$')
               if not text or who == '-' or memory and left(KEYS[i], memory) <= 0 then
                 answers[i] = 0
               elseif who == ARGV[at] then
                 redis.call('PEXPIRE', KEYS[i], ARGV[at + 1] + ARGV[1])
-                redis.call('SET', KEYS[i], string.format('%s %.0f %s %s',
-                           who, math.max(last, ARGV[at + 2]), ARGV[1], rest), 'PX', ARGV[at + 1] + ARGV[1])
+                redis.call('SET', KEYS[i], string.format('%s %s %s %.0f %s',
+                           waiting, who, ARGV[1], math.max(last, ARGV[at + 2]), rest), 'PX', ARGV[at + 1] + ARGV[1])
                 answers[i] = 1
               else
                 answers[i] = 2
@@ -262,6 +297,19 @@ record RedisScript(String name, String body, String digest) {
 
     /** All scripts of the mutex. */
     static final List<RedisScript> ALL = List.of(ATTEMPT, RELEASE, RENEW);
+
+    /**
+     * The arguments of {@link #RELEASE}.
+     *
+     * @param token the grant's, or 0 if it is not known
+     * @param memory the state's memory in ms
+     * @param what what to end
+     * @param which the id of the release, or the last round
+     */
+    static String[] end(String owner, long token, String memory, String what, String which) {
+        String number = Long.toString(token);
+        return new String[] {"0 " + owner + " " + memory + " " + number + " ", number, memory, what, which};
+    }
 
     /** Makes a script. */
     static RedisScript of(String name, String body) {

@@ -167,9 +167,8 @@ final class ReplicaAcquireSender implements AcquireSender {
             List<Object> grant,
             CompletableFuture<List<Object>> answer,
             LockUnavailableException failure) {
-        String[] release = {
-            job.owner(), grant.get(1).toString(), Long.toString(recordMillis), "grant", Long.toString(job.round())
-        };
+        String[] release =
+                RedisScript.end(job.owner(), 0, Long.toString(recordMillis), "grant", Long.toString(job.round()));
         main.script(job.attempt().release(), job.attempt().keys().all(), release, job.timeoutMillis())
                 .whenComplete((released, failed) -> answer.completeExceptionally(failure));
     }

@@ -24,9 +24,9 @@ final class Entries {
             return 0;
         }
         String[] parts = state.toString().split(" ");
-        if (parts[0].equals("-") || left <= Long.parseLong(parts[2])) {
+        if (parts[1].equals("-") || left <= Long.parseLong(parts[2])) {
             return 0;
         }
-        return parts[0].equals("+") ? state.toString().lines().count() - 1 : 1;
+        return parts[1].equals("+") ? state.toString().lines().count() - 1 : 1;
     }
 }

@@ -85,7 +85,7 @@ final class RedisDemandsTest extends TwoBackends {
         assertThat(commandsOf(() -> grants.add(driver(a, Demand.EXCLUSIVE).acquire())))
                 .isEqualTo(1);
         assertThat(commandsOf(() -> release(a, grants.get(0)))).isEqualTo(1);
-        assertThat(fixture.server().command("GET", keys().lock()).toString()).startsWith("- ");
+        assertThat(fixture.server().command("GET", keys().lock()).toString()).startsWith("0 - ");
     }
 
     @Test

@@ -183,7 +183,7 @@ final class RedisLockBackendTest extends TwoBackends {
     @Test
     void tokenAheadOfTheClock_stillRises() throws Exception {
         long ahead = (System.currentTimeMillis() + 3_600_000) * 1_000;
-        fixture.server().command("SET", keys().lock(), "- " + ahead + " 60000 0 - ", "PX", "60000");
+        fixture.server().command("SET", keys().lock(), "0 - 60000 " + ahead + " - ", "PX", "60000");
         Grant grant = grant(a, acquisition());
         assertThat(grant.token()).isEqualTo(ahead + 1);
         release(a, grant);
@@ -192,7 +192,7 @@ final class RedisLockBackendTest extends TwoBackends {
 
     @Test
     void tokensUsedUp_isToldAsThat() throws Exception {
-        fixture.server().command("SET", keys().lock(), "- " + ((1L << 53) - 1) + " 60000 0 - ", "PX", "60000");
+        fixture.server().command("SET", keys().lock(), "0 - 60000 " + ((1L << 53) - 1) + " - ", "PX", "60000");
         assertThatThrownBy(() -> answer(a.tryAcquire(new AcquireRequest(
                         acquisition(), 10_000, 0, false, null, BackendDriver.TIMEOUT_MILLIS, BackendDriver.IDENTITY))))
                 .isInstanceOf(LockConfigurationException.class)

@@ -95,8 +95,8 @@ final class RedisModelTest extends TwoBackends {
         }
         String[] parts = text.toString().split(" ", 8);
         long left = (Long) fixture.server().command("PTTL", keys().lock()) - Long.parseLong(parts[2]);
-        boolean held = !parts[0].equals("-") && left > 0;
-        return new Seen(millis, parts[0], held, Long.parseLong(parts[1]), parts[2], parts[3], parts[4], queue);
+        boolean held = !parts[1].equals("-") && left > 0;
+        return new Seen(millis, parts[1], held, Long.parseLong(parts[3]), parts[2], parts[0], parts[4], queue);
     }
 
     @Test
@@ -187,19 +187,15 @@ final class RedisModelTest extends TwoBackends {
             }
             case "repeat" -> { // as the Redis client sends a command again whose answer was lost
                 String id = releaseIds.computeIfAbsent(asking, key -> String.format("%016x", random.nextLong()));
+                String owner = asking.owner().toString();
+                long token = before.owner().equals(owner) ? before.token() : 0;
+                String memory = before.memory().equals("0") ? "60000" : before.memory();
+                String[] keys = keys().all();
+                String[] args = RedisScript.end(owner, token, memory, "release", id);
                 List<?> reply = (List<?>) fixture.server()
-                        .command(
-                                "EVAL",
-                                RedisScript.RELEASE.body(),
-                                "3",
-                                keys().lock(),
-                                keys().queue(),
-                                keys().waiters(),
-                                asking.owner().toString(),
-                                "0",
-                                before.memory().equals("0") ? "60000" : before.memory(),
-                                "release",
-                                id);
+                        .command(Stream.of(new String[] {"EVAL", RedisScript.RELEASE.body(), "3"}, keys, args)
+                                .flatMap(Stream::of)
+                                .toArray(String[]::new));
                 return reply.get(0).equals(1L) ? "released" : "notheld";
             }
             default -> {

@@ -186,7 +186,7 @@ final class RedlockRoundsTest {
     /** Somebody else has the lock there. */
     private void occupy(int... masters) throws IOException {
         for (int i : masters) {
-            server(i).command("SET", keys.lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
+            server(i).command("SET", keys.lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");
         }
     }
 
@@ -200,7 +200,7 @@ final class RedlockRoundsTest {
         await().atMost(PATIENCE).until(() -> {
             for (int i : masters) {
                 Object state = server(i).command("GET", keys.lock());
-                if (state == null || !state.toString().startsWith(mine.owner().toString())) {
+                if (state == null || !state.toString().startsWith("0 " + mine.owner())) {
                     return false;
                 }
             }

@@ -114,7 +114,7 @@ final class RedlockTest {
     @Test
     void minorityGrant_isTakenBack() throws Exception {
         for (RedisServer server : fixture.servers().subList(0, 3)) {
-            server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
+            server.command("SET", keys().lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");
         }
         AcquireResult.Busy busy = Attempts.busy(a, acquisition(), 0, false, null);
         assertThat(busy.remainingMillis()).isGreaterThan(30_000);
@@ -128,7 +128,7 @@ final class RedlockTest {
     void voteThatComesTooLate_isTakenBack() throws Exception {
         release(a, Attempts.grant(a, acquisition()));
         for (RedisServer server : fixture.servers().subList(0, 3)) {
-            server.command("SET", keys().lock(), "0".repeat(32) + " 1 0 0 - 0 1 1 h somebody", "PX", "60000");
+            server.command("SET", keys().lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");
         }
         RedisServer late = fixture.servers().get(3);
         long before = late.lockCommands();

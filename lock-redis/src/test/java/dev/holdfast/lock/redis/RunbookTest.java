@@ -52,15 +52,15 @@ final class RunbookTest {
             assertThat(ask(server, row.group(2)))
                     .satisfies(left -> assertThat(Long.parseLong(left)).isGreaterThan(TOKEN_MEMORY));
             assertThat(state).hasSameSizeAs(shown);
-            assertThat(state[0]).isEqualTo(grant.acquisition().owner().toString());
-            assertThat(state[1]).isEqualTo(Long.toString(grant.token())).hasSameSizeAs(shown[1]);
+            assertThat(state[1]).isEqualTo(grant.acquisition().owner().toString());
+            assertThat(state[3]).isEqualTo(Long.toString(grant.token())).hasSameSizeAs(shown[3]);
             assertThat(state[6]).hasSameSizeAs(shown[6]);
-            for (int same : new int[] {2, 3, 4, 5, 7, 8, 9}) {
+            for (int same : new int[] {0, 2, 4, 5, 7, 8, 9}) {
                 assertThat(state[same]).isEqualTo(shown[same]);
             }
 
             release(backend, grant);
-            assertThat(ask(server, row.group(1))).startsWith("- ");
+            assertThat(ask(server, row.group(1))).startsWith("0 - ");
             assertThat(Long.parseLong(ask(server, row.group(2)))).isLessThanOrEqualTo(TOKEN_MEMORY);
         }
     }
