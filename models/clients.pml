@@ -48,6 +48,7 @@
 #endif
 inline send(i, event)
 {
+  printf("client %d sends: %e\n", i, event);
   rq[i] = event; age[i] = 0; SENT(i)
 }
 
@@ -85,7 +86,7 @@ inline hear(i)
   got[i] = false;
   if
   :: certain(i) > 0 ->
-       pc[i] = holding; valid[i] = certain(i);
+       pc[i] = holding; valid[i] = certain(i); printf("client %d holds, for %d, with token %d\n", i, valid[i], gotTok[i]);
        assert(!two || S1);
        assert(gotTok[i] > maxHeld || S2);
        maxHeld = gotTok[i]; polled[0] = false; polled[1] = false; polled[2] = false;
@@ -121,14 +122,14 @@ end:
   :: d_step { pc[i] == releasing && !open(i) -> send(i, release) }
   :: d_step { pc[i] == ending && !open(i) -> send(i, abandon) }
   /* faults */
-  :: d_step { faults > 0 && HITS(i) && OTHERS && pc[i] == waiting -> faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
-  :: d_step { faults > 0 && HITS(i) && OTHERS && !gone(i) -> faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
+  :: d_step { faults > 0 && HITS(i) && OTHERS && pc[i] == waiting -> printf("client %d gives up\n", i); faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
+  :: d_step { faults > 0 && HITS(i) && OTHERS && !gone(i) -> printf("client %d dies\n", i); faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
        died(i); pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false }
-  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> fault(); rq[i] = 0; age[i] = 0 } /* the request is lost */
-  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> fault(); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 } /* its answer */
-  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i); rq[i] = 0; age[i] = 0 } /* given up, and on its way */
-  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> fault(); isLate(i) } /* repeated */
-  :: d_step { faults > 0 && HITS(i) && OTHERS && called[i] -> fault(); called[i] = false }           /* the signal is lost */
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is lost\n", i); fault(); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the answer to client %d is lost\n", i); fault(); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("client %d gives its request up, which is on its way\n", i); fault(); isLate(i); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is repeated\n", i); fault(); isLate(i) }
+  :: d_step { faults > 0 && HITS(i) && OTHERS && called[i] -> printf("the signal to client %d is lost\n", i); fault(); called[i] = false }
   /* the store */
   :: d_step { rq[i] != 0 -> execute(i) }
   od
@@ -145,13 +146,13 @@ active proctype world()
 {
 end:
   do
-  :: d_step { late[0] != 0 -> LOAD_LATE(0); serve(late[0], lateId[0]); late[0] = 0; lateId[0] = 0 }
-  :: d_step { late[1] != 0 -> LOAD_LATE(1); serve(late[1], lateId[1]); late[1] = 0; lateId[1] = 0 }
+  :: d_step { late[0] != 0 -> printf("a late request arrives\n"); LOAD_LATE(0); serve(late[0], lateId[0]); late[0] = 0; lateId[0] = 0 }
+  :: d_step { late[1] != 0 -> printf("a late request arrives\n"); LOAD_LATE(1); serve(late[1], lateId[1]); late[1] = 0; lateId[1] = 0 }
   :: d_step { write != 0 ->
        if :: write >= highest -> assert(writeNo >= highestNo || S2); highest = write; highestNo = writeNo :: else fi;
        write = 0; writeNo = 0 }
   :: d_step { storeCounts || valid[0] > 0 || valid[1] > 0 || valid[2] > 0 || ages(0) || ages(1) || ages(2) ->
-       pass(0); pass(1); pass(2); storeTick() }
+       printf("time passes\n"); pass(0); pass(1); pass(2); storeTick() }
 #ifdef OTHER_EVENTS
   OTHER_EVENTS
 #endif

@@ -51,7 +51,8 @@ mtype pc[N] = idle;
 bool held[N];               /* it has been told of its hold, and not of the end of it */
 byte place[N], arrivals;    /* in the local queue */
 byte handOffs, maxTok;
-mtype pending = none, ev, answer;
+mtype pending = none;
+hidden mtype ev, answer;   /* hidden: of the step that is taken, and no part of a state */
 byte acq, acqs;             /* the acquisition under way; how many there were */
 bool unsure;                /* an earlier attempt of it may be on its way */
 byte grant, grantTok, valid, holder = NONE; /* the grant that is held: of which acquisition, for how long, by whom */
@@ -71,7 +72,9 @@ bool dead, disturbed;
 byte revoked;
 byte faults = FAULTS, cancels = CANCELS;
 byte overs;                 /* answers that took longer than their lease: one in a run at most, or tokens would rise without end */
-byte h, k, e;
+#define TOLD_STEP printf("  engine: %e: %e\n", ev, answer)
+byte e;                     /* the grant that is renewed */
+hidden byte h, k;
 
 #define lease_valid (certain > 0)
 #define lease_over (certain == 0)
@@ -79,7 +82,7 @@ byte h, k, e;
 #define waiter_no (h == NONE)
 #define fit_yes (handOffs < HAND_OFFS && !renewalFailed)
 #define fit_no (!(fit_yes))
-byte certain;
+hidden byte certain;
 #include "engine.steps.pml"
 
 inline decide(event, remaining)
@@ -120,6 +123,7 @@ inline give(i)
 {
   assert((valid > 0 && foreign == 0 || revoked == grant) || S1);
   assert((!held[0] && !held[1] && !held[2]) || S1);
+  printf("thread %d holds, for %d\n", i, valid);
   place[i] = 0; pc[i] = holding; held[i] = true; holder = i;
   assert(grantTok * (HAND_OFFS + 1) + handOffs > maxTok || revoked == grant || S2);
   if :: grantTok * (HAND_OFFS + 1) + handOffs > maxTok -> maxTok = grantTok * (HAND_OFFS + 1) + handOffs :: else fi
@@ -312,6 +316,7 @@ active proctype world()
   :: d_step { grant != 0 && valid == 0 -> endGrant(false) }              /* its time is over */
   :: d_step { grant != 0 && valid > 0 && ren == 0 && renAnswer == 0 && !renewedOnce -> renewedOnce = true; ren = grant; renAge = 0; e = grant }
   :: d_step { renAnswer != 0 ->
+       printf("a renewal's answer: %e\n", renAnswer);
        if
 #ifndef MUTANT_REVIVES_WHAT_IS_OVER
        :: renAnswer == renewed && e == grant && grant != 0 && valid == 0 -> endGrant(false) /* it is over, and nobody had noticed */
@@ -338,7 +343,7 @@ active proctype world()
   :: d_step { ren != 0 -> renAnswer = (runs && owner == ren -> renewed : lost); if :: renAnswer == renewed -> left_ = L :: else fi; ren = 0;
        if :: dead -> renAnswer = 0; renAge = 0; e = 0 :: else fi }
   :: d_step { rel != 0 -> relAnswer = (runs && owner == rel -> release : notheld); remove(rel); rel = 0; if :: dead -> relAnswer = 0 :: else fi }
-  :: d_step { late != 0 -> tryFor(late); late = 0 }
+  :: d_step { late != 0 -> printf("a late attempt arrives\n"); tryFor(late); late = 0 }
   :: d_step { removal[1] -> removal[1] = false; remove(1); tomb[1] = true }
   :: d_step { removal[2] -> removal[2] = false; remove(2); tomb[2] = true }
   :: d_step { removal[3] -> removal[3] = false; remove(3); tomb[3] = true }
@@ -346,24 +351,25 @@ active proctype world()
   :: d_step { removal[5] -> removal[5] = false; remove(5); tomb[5] = true }
   :: d_step { removal[6] -> removal[6] = false; remove(6); tomb[6] = true }
   /* the other process */
-  :: d_step { isFree && !foreignDone -> foreignDone = true; owner = FOREIGN; left_ = L; token++; foreign = L;
+  :: d_step { isFree && !foreignDone -> printf("the other process holds\n"); foreignDone = true; owner = FOREIGN; left_ = L; token++; foreign = L;
        assert((holder == NONE || valid == 0 || revoked == grant) || S1);
        assert(token * (HAND_OFFS + 1) > maxTok || S2); maxTok = token * (HAND_OFFS + 1) }
   :: d_step { foreign > 0 -> foreign = 0; if :: owner == FOREIGN -> owner = 0; left_ = 0 :: else fi }
   /* faults */
-  :: d_step { faults > 0 && att != 0 && !dead -> fault(); attemptUnknown() }                                /* the request is lost */
-  :: d_step { faults > 0 && att != 0 && !dead -> fault(); tryFor(att); attemptUnknown() }                   /* its answer */
-  :: d_step { faults > 0 && att != 0 && late == 0 && !dead -> fault(); late = att; attemptUnknown() }       /* given up, on its way */
+  :: d_step { faults > 0 && att != 0 && !dead -> printf("an attempt is lost\n"); fault(); attemptUnknown() }
+  :: d_step { faults > 0 && att != 0 && !dead -> printf("the answer to an attempt is lost\n"); fault(); tryFor(att); attemptUnknown() }
+  :: d_step { faults > 0 && att != 0 && late == 0 && !dead -> printf("an attempt is given up, and on its way\n"); fault(); late = att; attemptUnknown() }
 #ifndef STICKY /* no such store executes a creation twice */
-  :: d_step { faults > 0 && att != 0 && late == 0 && !dead -> fault(); late = att }                         /* repeated */
+  :: d_step { faults > 0 && att != 0 && late == 0 && !dead -> printf("an attempt is repeated\n"); fault(); late = att }
 #endif
-  :: d_step { faults > 0 && ren != 0 && !dead -> fault(); ren = 0; renAnswer = failed }
-  :: d_step { faults > 0 && rel != 0 && !dead -> fault(); rel = 0; relAnswer = failed }
-  :: d_step { faults > 0 && rel != 0 && !dead -> fault(); remove(rel); rel = 0; relAnswer = failed }
-  :: d_step { faults > 0 && grant != 0 && owner == grant -> fault(); owner = 0; left_ = 0; revoked = grant } /* an administrator */
-  :: d_step { faults > 0 && !dead && acqs > 0 -> fault(); dies() }
+  :: d_step { faults > 0 && ren != 0 && !dead -> printf("a renewal is lost\n"); fault(); ren = 0; renAnswer = failed }
+  :: d_step { faults > 0 && rel != 0 && !dead -> printf("a release is lost\n"); fault(); rel = 0; relAnswer = failed }
+  :: d_step { faults > 0 && rel != 0 && !dead -> printf("the answer to a release is lost\n"); fault(); remove(rel); rel = 0; relAnswer = failed }
+  :: d_step { faults > 0 && grant != 0 && owner == grant -> printf("an administrator deletes the grant\n"); fault(); owner = 0; left_ = 0; revoked = grant }
+  :: d_step { faults > 0 && !dead && acqs > 0 -> printf("the client dies\n"); fault(); dies() }
   /* time */
   :: d_step { mayTick ->
+       printf("time passes\n");
        if :: valid > 0 -> valid-- :: else fi;
        if :: foreign > 0 -> foreign-- :: else fi;
        if :: attAges -> attAge++ :: else fi;

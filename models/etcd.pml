@@ -6,11 +6,11 @@
  * makes one acquisition, with a key of its own: that keys are used again is not in the model.
  *
  * run: three contenders, no fault | -DFAULTS=0 -DNO_RENEWALS
- * run: three contenders, a late or repeated request | -DFAULTS=1 -DNO_RENEWALS -DVICTIM=1 -DLATE_ONLY -DSTAGED -DNO_POLL
+ * run: three contenders, one fault | -DFAULTS=1 -DNO_RENEWALS -DSTAGED
  * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
  * run: two contenders, two faults hit the second | -DFAULTS=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS
  * run: two contenders, two late or repeated requests, lease of two | -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
- * mutant: CREATE_REVISION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
+ * mutant: CREATE_REVISION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE | the fault of issue 15, put back
  * mutant: NO_CONDITION S1 -DFAULTS=2 -DL=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS -DLATE_ONLY -DANY_CHANGE
  * mutant: DEADLINE_FROM_REPLY LOSS -DFAULTS=1 -DCONTENDERS=2
  * mutant: NO_TOMBSTONE LEFT -DFAULTS=1 -DCONTENDERS=2
@@ -30,9 +30,11 @@ bool on[N];             /* the lease that it is on */
 byte first[N], second_[N]; /* what is left of a client's two leases */
 bool tomb[N], changed;  /* tomb: on both leases at once */
 /* what the client knows, and what its requests say */
-byte seen[N], rqExp[N], lateExp[2], exp;
-bool rqOn[N], lateOn[2], lease;
-bool beside;            /* the keep-alive that is sent beside an attempt is carried out with it; a late attempt has none */
+byte seen[N], rqExp[N], lateExp[2];
+bool rqOn[N], lateOn[2];
+hidden byte exp;
+hidden byte lease;
+hidden byte beside;            /* the keep-alive that is sent beside an attempt is carried out with it; a late attempt has none */
 bool wasPolled[N];
 
 #define LEFT_OF(c, l) (l -> second_[c] : first[c])
@@ -50,10 +52,12 @@ bool wasPolled[N];
 #else
 #define matches (mod[who] == exp)
 #endif
-#define key_none (mod[who] == 0 && exp == 0)
-#define key_seen (mod[who] != 0 && matches)
-#define key_other (mod[who] != 0 && !(matches))
-#define key_vanished (mod[who] == 0 && exp != 0)
+#define there_yes (mod[who] != 0)
+#define there_no (mod[who] == 0)
+#define as_yes (there_yes && (matches) || there_no && exp == 0)
+#define as_no (!(as_yes))
+#define on_lease (on[who] == lease)
+#define on_other (on[who] != lease)
 #define lease_lives (LEFT_OF(who, lease) > 0)
 #define lease_gone (LEFT_OF(who, lease) == 0)
 #define before(c) (mod[c] != 0 && c != who && (mod[who] == 0 || created[c] < created[who]))
@@ -62,8 +66,7 @@ bool wasPolled[N];
 #define write_ lastMod[who]++; mod[who] = lastMod[who]; on[who] = lease
 #define to_key_made revision++; created[who] = revision; write_; assert(pc[who] != ended || LEFT)
 #define to_key_moved write_
-
-#include "etcd.steps.pml"
+#define to_key_gone delete(who)
 
 /* Whoever is right behind a deleted key watches it. */
 #define follows(j, c) (mod[j] != 0 && created[j] > created[c])
@@ -86,6 +89,8 @@ inline delete(c)
   fi
 }
 
+#include "etcd.steps.pml"
+
 inline keepAlive(c, l)
 {
   if
@@ -102,7 +107,6 @@ inline serve(event, id)
   :: ev == attempt ->
        if :: beside -> keepAlive(who, lease) :: else fi;
        step();
-       beside = false;
        seen[who] = mod[who]; /* older answers are known by their revision, and replace nothing */
 #ifdef MUTANT_TOKEN_IS_MOD_REVISION
        tok = mod[who]
@@ -110,23 +114,18 @@ inline serve(event, id)
        tok = created[who]
 #endif
   :: ev == renew ->
-       beside = false;
        keepAlive(who, on[who]);
-       if
-       :: mod[who] == 0 -> answer = lost
-       :: mod[who] != 0 && LEFT_OF(who, changed) > 0 && (on[who] != changed) ->
-            keepAlive(who, changed); lastMod[who]++; mod[who] = lastMod[who]; on[who] = changed; answer = renewed
-       :: else -> answer = renewed
-       fi;
+       lease = changed;
+       step();
+       if :: mod[who] != 0 -> keepAlive(who, on[who]) :: else fi;
        seen[who] = mod[who]
   :: ev == release || ev == abandon ->
-       beside = false;
-       answer = (mod[who] != 0 -> released : notheld);
-       delete(who);
+       step();
 #ifndef MUTANT_NO_TOMBSTONE
-       tomb[who] = true;
+       tomb[who] = true
+#else
+       skip
 #endif
-       lease = 0
   fi
 }
 
@@ -150,14 +149,9 @@ inline storeTick()
 #else
 #define mayChange (maxHeld > 0) /* after the first grant */
 #endif
-#ifdef NO_POLL
-#define mayPoll false
-#else
-#define mayPoll true
-#endif
 #define OTHER_EVENTS \
-  :: d_step { !changed && mayChange -> changed = true; callAll(0); callAll(1); callAll(2) } \
-  :: d_step { pc[1] == waiting && !wasPolled[1] && mayPoll -> wasPolled[1] = true; called[1] = true }
+  :: d_step { !changed && mayChange -> printf("the leaders change\n"); changed = true; callAll(0); callAll(1); callAll(2) } \
+  :: d_step { pc[1] == waiting && !wasPolled[1] -> wasPolled[1] = true; called[1] = true }
 #define BEGIN d_step { first[0] = L; first[1] = L; first[2] = L; second_[0] = L; second_[1] = L; second_[2] = L }
 #define free(i) false
 #define nothingLeft (mod[0] == 0 && mod[1] == 0 && mod[2] == 0)

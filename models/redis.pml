@@ -3,7 +3,7 @@
  * What a script does is made from redis.table. A restart that keeps the data loses what was under way, and the calls.
  *
  * run: three contenders, no fault | -DFAULTS=0
- * run: three contenders, nobody may be passed, one fault hits the second | -DFAULTS=1 -DVICTIM=1 -DFAIR -DNO_RENEWALS -DSTAGED -DIN_ORDER=true
+ * run: three contenders, nobody may be passed, one fault | -DFAULTS=1 -DFAIR -DNO_RENEWALS -DSTAGED -DIN_ORDER=true
  * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
  * run: two contenders, two faults hit the second | -DFAULTS=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS
  * run: two contenders, two rounds, one fault, the state is forgotten | -DFAULTS=1 -DCONTENDERS=2 -DROUNDS=2 -DNO_RENEWALS -DFORGETS
@@ -32,9 +32,10 @@ byte life[IDS];                 /* what is left of the entry's deadline */
 bool wasCalled[IDS];            /* the deadline is that of a call */
 bool young[IDS];                /* in the queue for less than the time in which it may be passed */
 bool told[IDS];                 /* its release was carried out */
-byte head, k, arrivals;
+byte arrivals;
+hidden byte head, k;
 mtype = { first_, passes_, behind_ };
-mtype line;
+hidden mtype line;
 bool wasPolled, forgotten;
 bool ranOut; /* a lease has ended by itself: nobody is called then, and waiters poll when the lease is over that they were told of */
 

@@ -41,6 +41,9 @@ mtype late[2]; byte lateId[2]; /* late and repeated requests, for whose answers 
 byte faults = FAULTS;
 bool disturbed;              /* something but a death has gone wrong */
 byte maxHeld;                /* the highest token of a holder so far */
-mtype ev, answer;
-byte who, tok;
+/* Hidden: of the step that is taken, set before they are read, and no part of a state. */
+hidden mtype ev, answer;
+hidden byte who, tok;
+/* What --trail prints; no part of a state. */
+#define TOLD_STEP printf("  store: %e of client %d: %e\n", ev, who, answer)
 byte write, writeNo, highest, highestNo, holders; /* client 0's write to a resource that checks tokens; it may be late */

@@ -15,4 +15,4 @@ NF != columns || $bar != "|" { print table ": not a row: " $0 > "/dev/stderr"; f
   for (i = bar + 2; i <= columns; i++) if ($i != "same") line = line "; to_" name[i] "_" $i
   print line
 }
-END { if (!failed) print "  :: else -> assert(TABLE)\n  fi\n}" }
+END { if (!failed) print "  :: else -> assert(TABLE)\n  fi;\n  TOLD_STEP\n}" }

@@ -6,7 +6,7 @@
  * Requests of one session are carried out in their order; one that is late is of a connection that was given up. A client has one
  * session; its end ends the client's part. The ensemble removes an empty container at any time, and its sequence starts again.
  *
- * run: three contenders, one fault hits the second | -DFAULTS=1 -DVICTIM=1 -DSTAGED
+ * run: three contenders, one fault | -DFAULTS=1 -DSTAGED
  * run: two contenders, two faults | -DFAULTS=2 -DCONTENDERS=2
  * run: three contenders, two rounds, no fault: the proof | -DFAULTS=0 -DROUNDS=2 -DNO_RENEWALS -DSTAGED
  * mutant: NO_DISTANCE S1 -DFAULTS=0 -DROUNDS=2
@@ -27,7 +27,7 @@ byte czxid[N], number[N];         /* of a client's node; 0: it has none. Numbers
 byte life[N];                     /* what is left of the session on the servers */
 byte formerNumber, formerCzxid;   /* client 0's node that was the lowest when it held, and was deleted */
 bool swept;                       /* the container has been removed once */
-bool proved;
+hidden byte proved;
 bool middle[N];                   /* the node before ours is gone, and was not the first */
 
 #define session_lives (life[who] > 0)
