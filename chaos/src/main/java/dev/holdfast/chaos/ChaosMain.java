@@ -29,6 +29,7 @@ import picocli.CommandLine.Spec;
         exitCodeOnExecutionException = 3)
 public final class ChaosMain implements Callable<Integer> {
     private static final int SHOWN = 10;
+    private static final String EVERY = "all";
 
     @Spec
     private @Nullable CommandSpec spec;
@@ -50,7 +51,8 @@ public final class ChaosMain implements Callable<Integer> {
 
     @Option(
             names = "--workload",
-            description = "what the clients do: ${COMPLETION-CANDIDATES} (default: mutex)",
+            description = "what the clients do: ${COMPLETION-CANDIDATES} (default: mutex);"
+                    + " with --all also several, with commas, or all",
             completionCandidates = Words.class)
     private String workload = Workload.MUTEX.word();
 
@@ -82,7 +84,7 @@ public final class ChaosMain implements Callable<Integer> {
     @Option(names = "--mutant", hidden = true)
     private String mutant = Mutants.NONE;
 
-    @Option(names = "--out", description = "where the report goes (default: chaos/target/runs/BACKEND-SEED)")
+    @Option(names = "--out", description = "where the report goes (default: chaos/target/runs/BACKEND-WORKLOAD-SEED)")
     private @Nullable Path folder;
 
     @Option(names = "--log-level", description = "of the client processes (default: error)")
@@ -93,7 +95,9 @@ public final class ChaosMain implements Callable<Integer> {
 
     @Option(
             names = "--all",
-            description = "runs every store but memory, each until every check of what it promises was judged")
+            description =
+                    "runs every store but memory, or those of --backend, each until every check of what it promises"
+                            + " was judged, and ends with a table")
     private boolean all;
 
     @Option(names = "--seeds", description = "with --mutants: how many seeds each (default: 5)")
@@ -128,9 +132,6 @@ public final class ChaosMain implements Callable<Integer> {
     @Override
     public Integer call() throws IOException, InterruptedException {
         PrintWriter out = commandLine().getOut();
-        if (!Workload.words().contains(workload)) {
-            throw new ParameterException(commandLine(), "--workload must be one of " + Workload.words());
-        }
         if (mutants) {
             Path runs = folder != null
                     ? folder
@@ -143,23 +144,39 @@ public final class ChaosMain implements Callable<Integer> {
                     ? Clusters.NAMES.stream()
                             .filter(name -> !name.equals("memory"))
                             .toList()
-                    : List.of(backend);
-            return new AllRuns(this::plan, out).run(stores) ? 0 : 1;
+                    : chosen("--backend", backend, Clusters.NAMES);
+            List<Workload> workloads = workload.equals(EVERY)
+                    ? List.of(Workload.values())
+                    : chosen("--workload", workload, Workload.words()).stream()
+                            .map(Workload::of)
+                            .toList();
+            return new AllRuns(this::plan, out).run(stores, workloads) ? 0 : 1;
+        }
+        if (!Workload.words().contains(workload)) {
+            throw new ParameterException(commandLine(), "--workload must be one of " + Workload.words());
         }
         if (backend == null || !Clusters.NAMES.contains(backend)) {
             throw new ParameterException(commandLine(), "--backend must be one of " + Clusters.NAMES);
         }
-        return one(backend, out);
+        return one(backend, Workload.of(workload), out);
+    }
+
+    private List<String> chosen(String option, String value, List<String> known) {
+        List<String> chosen = List.of(value.split(","));
+        if (!known.containsAll(chosen)) {
+            throw new ParameterException(commandLine(), option + " must be some of " + known + ", with commas");
+        }
+        return chosen;
     }
 
     private CommandLine commandLine() {
         return java.util.Objects.requireNonNull(spec, "spec").commandLine();
     }
 
-    private RunPlan plan(String backend) {
+    private RunPlan plan(String backend, Workload work) {
         long chosenSeed = seed == 0 ? System.nanoTime() % 1_000_000_000 : seed;
         Duration length = seconds > 0 ? Duration.ofSeconds(seconds) : Duration.ofSeconds(Math.round(minutes * 60));
-        String run = backend + "-" + chosenSeed + "-" + System.currentTimeMillis();
+        String run = backend + "-" + work.word() + "-" + chosenSeed + "-" + System.currentTimeMillis();
         Path runFolder = folder == null
                 ? Path.of("chaos", "target", "runs", run).toAbsolutePath()
                 : all ? folder.resolve(run) : folder;
@@ -175,11 +192,11 @@ public final class ChaosMain implements Callable<Integer> {
                 runFolder,
                 logLevel,
                 faults,
-                Workload.of(workload));
+                work);
     }
 
-    private int one(String backend, PrintWriter out) throws IOException, InterruptedException {
-        RunPlan plan = plan(backend);
+    private int one(String backend, Workload work, PrintWriter out) throws IOException, InterruptedException {
+        RunPlan plan = plan(backend, work);
         Verdict verdict;
         try {
             verdict = new ChaosRun(plan, out).run();

@@ -3,12 +3,14 @@ package dev.holdfast.chaos;
 import dev.holdfast.chaos.check.Check;
 import dev.holdfast.chaos.check.Checks;
 import dev.holdfast.chaos.check.Evidence;
+import dev.holdfast.chaos.check.LeakCheck;
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.client.Stores;
 import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.cluster.Clusters;
 import dev.holdfast.chaos.cluster.Node;
 import dev.holdfast.chaos.fault.Fault;
+import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.fault.Schedule;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Interval;
@@ -23,6 +25,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
@@ -36,14 +39,25 @@ final class ChaosRun {
 
     private final RunPlan plan;
     private final PrintWriter out;
+    private final boolean arranged;
     private final long originNanos = System.nanoTime();
     private final List<Interval> stalls = new CopyOnWriteArrayList<>();
     private final List<String> problems = new ArrayList<>();
     private long lookedNanos = originNanos;
 
     ChaosRun(RunPlan plan, PrintWriter out) {
+        this(plan, out, false);
+    }
+
+    /**
+     * @param plan what to run
+     * @param out where to say how it goes
+     * @param arranged whether to go on after the faults until each check has a case
+     */
+    ChaosRun(RunPlan plan, PrintWriter out, boolean arranged) {
         this.plan = plan;
         this.out = out;
+        this.arranged = arranged;
     }
 
     /** Runs and judges. */
@@ -81,25 +95,55 @@ final class ChaosRun {
         } catch (Exception e) {
             problems.add("after the last fault: " + e);
         }
+        if (arranged) {
+            arrange(cluster, register, clients, injector);
+        }
         long stopped = now();
         clients.stopAll().forEach(late -> problems.add("client " + late + " did not end when it was told to"));
         long end = now();
         List<String> leftBehind = leftBehind(cluster);
         problems.addAll(injector.problems());
-        Evidence evidence = new Evidence(
-                History.read(plan.folder(), originNanos),
-                injector.injections(),
-                List.copyOf(stalls),
-                register.accesses(),
-                plan.profile().leaseMillis(),
-                stopped,
-                end,
-                leftBehind);
+        Evidence evidence = evidence(injector.injections(), register.accesses(), stopped, end, leftBehind);
         List<Result> results = new ArrayList<>();
         for (Check check : Checks.all(plan.workload(), cluster.fifo())) {
             results.add(check.check(evidence));
         }
         return Verdict.of(plan, cluster, evidence, results, register.unguarded(), faultsFrom, problems, clients.logs());
+    }
+
+    /** What the clients have written so far, and what else is known. */
+    private Evidence evidence(
+            List<Injection> injections,
+            Map<Integer, List<Register.Access>> accesses,
+            long stopped,
+            long end,
+            List<String> leftBehind)
+            throws IOException {
+        return new Evidence(
+                History.read(plan.folder(), originNanos),
+                injections,
+                List.copyOf(stalls),
+                accesses,
+                plan.profile().leaseMillis(),
+                stopped,
+                end,
+                leftBehind);
+    }
+
+    /** What is judged after the end of the clients needs no arrangement. */
+    private void arrange(Cluster cluster, Register register, Clients clients, Injector injector)
+            throws IOException, InterruptedException {
+        List<Check> checks = Checks.all(plan.workload(), cluster.fifo()).stream()
+                .filter(check -> !check.name().equals(LeakCheck.NAME))
+                .toList();
+        long start = now();
+        List<String> done = new Arrangement(
+                        checks,
+                        clients.size(),
+                        () -> evidence(injector.injections(), register.accesses(), now(), now(), List.of()),
+                        injector::provoke)
+                .run();
+        say("%d s more for checks without a case, with %s", (now() - start) / 1_000_000_000, done);
     }
 
     /** The clients work undisturbed until there is something to disturb. */
@@ -125,15 +169,7 @@ final class ChaosRun {
             lookedNanos = nanos;
             long looked = now();
             try {
-                Evidence evidence = new Evidence(
-                        History.read(plan.folder(), originNanos),
-                        List.of(),
-                        List.copyOf(stalls),
-                        java.util.Map.of(),
-                        plan.profile().leaseMillis(),
-                        looked,
-                        looked,
-                        List.of());
+                Evidence evidence = evidence(List.of(), Map.of(), looked, looked, List.of());
                 return (undisturbed ? Checks.all(plan.workload(), fifo) : Checks.quick(plan.workload()))
                         .stream()
                                 .anyMatch(check ->

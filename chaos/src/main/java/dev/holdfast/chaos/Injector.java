@@ -4,6 +4,7 @@ import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.cluster.Move;
 import dev.holdfast.chaos.cluster.Node;
 import dev.holdfast.chaos.fault.Fault;
+import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -12,6 +13,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
@@ -25,6 +27,7 @@ import java.util.function.Consumer;
  * is left out.
  */
 final class Injector {
+    private static final long GATHER_MILLIS = 1_000;
     private static final long REPLACE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Cluster cluster;
@@ -65,6 +68,21 @@ final class Injector {
         for (Thread thread : threads) {
             thread.join();
         }
+    }
+
+    /**
+     * Does one fault to a client that holds locks: they stay longer in their critical sections, so that others wait for them.
+     *
+     * @param kind of clients
+     * @param client whom
+     */
+    void provoke(FaultKind kind, int client) throws InterruptedException {
+        long lease = plan.profile().leaseMillis();
+        ended = new CountDownLatch(1);
+        clients.stay(List.of(client), GATHER_MILLIS + lease);
+        Thread.sleep(GATHER_MILLIS);
+        run(new Fault(kind, 0, 3 * lease / 2, client, Optional.empty(), 0));
+        ended.countDown();
     }
 
     private static boolean sleepUntil(long nanos, BooleanSupplier enough) throws InterruptedException {

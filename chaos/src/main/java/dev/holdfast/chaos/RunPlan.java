@@ -30,27 +30,6 @@ public record RunPlan(
         String faults,
         Workload workload) {
 
-    /**
-     * Another run on the same store.
-     *
-     * @param others which faults
-     * @param duration how long
-     * @param number makes its seed and folder its own
-     * @return the plan
-     */
-    RunPlan like(String others, Duration duration, int number) {
-        return new RunPlan(
-                backend,
-                duration,
-                seed + number,
-                profile.with(others),
-                mutant,
-                folder.resolveSibling(folder.getFileName() + "-" + others),
-                logLevel,
-                others,
-                workload);
-    }
-
     /** The command that repeats it. */
     String command() {
         return "bin/chaos --backend " + backend

@@ -177,8 +177,13 @@ record Verdict(
     /** The checks that had no case, of those whose promise this store makes. */
     List<Result> notJudged() {
         return results.stream()
-                .filter(result -> !result.isJudged() && !result.notJudged().equals(FifoCheck.NOT_PROMISED))
+                .filter(result -> !result.isJudged() && isExpected(result))
                 .toList();
+    }
+
+    /** Whether this store makes the promise at all. */
+    static boolean isExpected(Result result) {
+        return !result.notJudged().equals(FifoCheck.NOT_PROMISED);
     }
 
     boolean good() {

@@ -2,6 +2,7 @@ package dev.holdfast.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.chaos.check.ClaimOrderCheck;
 import dev.holdfast.chaos.check.LeakCheck;
 import dev.holdfast.chaos.check.LinearizabilityCheck;
 import dev.holdfast.chaos.check.LossCheck;
@@ -33,6 +34,7 @@ final class ChaosSmokeIT {
     private static final Set<String> JUDGED = Set.of(
             OverlapCheck.NAME,
             TokenCheck.NAME,
+            ClaimOrderCheck.NAME,
             RegisterCheck.NAME,
             LinearizabilityCheck.NAME,
             LossCheck.NAME,

@@ -1,5 +1,8 @@
 package dev.holdfast.chaos.check;
 
+import dev.holdfast.chaos.fault.FaultKind;
+import java.util.Optional;
+
 /** A rule. Stateless. */
 public interface Check {
 
@@ -17,4 +20,13 @@ public interface Check {
      * @return what was found
      */
     Result check(Evidence evidence);
+
+    /**
+     * Says what has to happen to the client that holds locks, so that there is a case.
+     *
+     * @return the fault; empty if it takes only time, without faults
+     */
+    default Optional<FaultKind> provokedBy() {
+        return Optional.empty();
+    }
 }

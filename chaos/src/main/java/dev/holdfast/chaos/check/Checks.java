@@ -24,6 +24,7 @@ public final class Checks {
         return List.of(
                 new OverlapCheck(),
                 new TokenCheck(),
+                new ClaimOrderCheck(),
                 new RegisterCheck(),
                 new LinearizabilityCheck(),
                 new TakeOverCheck(),
@@ -42,7 +43,7 @@ public final class Checks {
      */
     public static List<Check> quick(Workload workload) {
         return switch (workload) {
-            case MUTEX -> List.of(new OverlapCheck(), new TokenCheck());
+            case MUTEX -> List.of(new OverlapCheck(), new TokenCheck(), new ClaimOrderCheck());
         };
     }
 
@@ -54,7 +55,7 @@ public final class Checks {
      */
     public static List<Check> exclusion(Workload workload) {
         return switch (workload) {
-            case MUTEX -> List.of(new OverlapCheck(), new LinearizabilityCheck());
+            case MUTEX -> List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck());
         };
     }
 }

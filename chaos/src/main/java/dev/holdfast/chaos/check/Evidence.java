@@ -70,6 +70,16 @@ public record Evidence(
     }
 
     /**
+     * Tells whether nothing but deaths and starts of clients disturbs at an instant.
+     *
+     * @param nanos since the run's origin
+     * @return false during other faults and the recovery from them
+     */
+    public boolean isCalm(long nanos) {
+        return calm(true).throughout(nanos, nanos);
+    }
+
+    /**
      * Tells until when somebody waited: until the answer, or until the process was killed.
      *
      * @param operation who asked

@@ -41,7 +41,7 @@ public final class FifoCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         if (!promised) {
-            return new Result(NAME, List.of(), Map.of(), NOT_PROMISED);
+            return new Result(NAME, List.of(), Map.of(), 0, NOT_PROMISED);
         }
         List<String> violations = new ArrayList<>();
         Calm calm = evidence.calm(false);

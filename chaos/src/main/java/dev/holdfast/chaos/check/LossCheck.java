@@ -1,10 +1,12 @@
 package dev.holdfast.chaos.check;
 
+import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Losses are told: once, in time, and by the release. A holder that was told of the loss before it released is told again
@@ -19,6 +21,11 @@ public final class LossCheck implements Check {
     @Override
     public String name() {
         return NAME;
+    }
+
+    @Override
+    public Optional<FaultKind> provokedBy() {
+        return Optional.of(FaultKind.CLIENT_STOP);
     }
 
     @Override

@@ -9,9 +9,10 @@ import java.util.Map;
  * @param check its name
  * @param violations what breaks the rule, in words
  * @param facts what was counted or measured, in a constant order
+ * @param cases how often the rule could have been broken
  * @param notJudged why nothing could break the rule, if there was no case of it; empty if there was one
  */
-public record Result(String check, List<String> violations, Map<String, Object> facts, String notJudged) {
+public record Result(String check, List<String> violations, Map<String, Object> facts, long cases, String notJudged) {
 
     /**
      * Makes the result of a check that had cases if it counted any.
@@ -24,7 +25,7 @@ public record Result(String check, List<String> violations, Map<String, Object> 
      * @return a result, judged if there was a case or a violation
      */
     static Result of(String check, List<String> violations, Map<String, Object> facts, long cases, String without) {
-        return new Result(check, violations, facts, cases > 0 || !violations.isEmpty() ? "" : without);
+        return new Result(check, violations, facts, cases, cases > 0 || !violations.isEmpty() ? "" : without);
     }
 
     /**

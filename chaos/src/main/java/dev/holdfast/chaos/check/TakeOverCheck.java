@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * C5: after the holder was killed, somebody who waits gets the lock about a lease later. Only where nothing else disturbs.
@@ -19,6 +20,11 @@ public final class TakeOverCheck implements Check {
     @Override
     public String name() {
         return NAME;
+    }
+
+    @Override
+    public Optional<FaultKind> provokedBy() {
+        return Optional.of(FaultKind.CLIENT_KILL);
     }
 
     @Override

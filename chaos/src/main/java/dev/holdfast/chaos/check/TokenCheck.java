@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * S2: tokens rise. Three rules: an acquisition that was asked for after another had returned has the higher token; so has
- * the later of two disjoint claims; no two acquisitions share a token. And re-entry keeps it.
+ * S2: tokens rise. An acquisition that was asked for after another had returned has the higher token; no two acquisitions
+ * share a token; and re-entry keeps it. {@link ClaimOrderCheck} has the rule for claims.
  */
 public final class TokenCheck implements Check {
     /** The name. */
@@ -32,7 +32,6 @@ public final class TokenCheck implements Check {
             grants += granted.size();
             unique(granted, violations);
             rising(granted, violations);
-            disjointClaims(granted, violations);
             for (Operation operation : granted) {
                 for (Operation.Reentry inner : operation.reentries) {
                     reentries++;
@@ -72,27 +71,6 @@ public final class TokenCheck implements Check {
             }
             if (highest != null && operation.token < highest.token) {
                 violations.add(operation + " was asked for after " + highest + " had returned");
-            }
-        }
-    }
-
-    private static void disjointClaims(List<Operation> granted, List<String> violations) {
-        List<Operation> claims = granted.stream()
-                .filter(Operation::claims)
-                .sorted(Comparator.comparingLong(operation -> operation.acquired))
-                .toList();
-        List<Operation> byEnd = claims.stream()
-                .sorted(Comparator.comparingLong(operation -> operation.confirmed))
-                .toList();
-        int ended = 0;
-        Operation highest = null;
-        for (Operation claim : claims) {
-            while (ended < byEnd.size() && byEnd.get(ended).confirmed < claim.acquired) {
-                Operation before = byEnd.get(ended++);
-                highest = highest == null || before.token > highest.token ? before : highest;
-            }
-            if (highest != null && claim.token < highest.token && highest != claim) {
-                violations.add(claim + " has a lower token than " + highest + ", which ended before");
             }
         }
     }

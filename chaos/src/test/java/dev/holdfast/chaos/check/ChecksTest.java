@@ -64,8 +64,8 @@ final class ChecksTest {
         assertThat(found(new TokenCheck(), claim(1, 0, 1, 2), claim(2, 0, 3, 4)))
                 .isEmpty();
         assertThat(found(new TokenCheck(), claim(2, 0, 1, 2), claim(1, 0, 3, 4)))
-                .as("disjoint claims")
-                .hasSize(1);
+                .as("both were asked for at once")
+                .isEmpty();
         assertThat(found(new TokenCheck(), claim(2, 0, 1, 2), claim(2, 0, 3, 4)))
                 .as("the same token twice")
                 .hasSize(1);
@@ -74,6 +74,30 @@ final class ChecksTest {
         assertThat(found(new TokenCheck(), claim(2, 0, 1, 2), lost))
                 .as("asked for later, although never found valid")
                 .hasSize(1);
+    }
+
+    @Test
+    void claims_laterOnesHaveHigherTokens() {
+        assertThat(found(new ClaimOrderCheck(), claim(1, 0, 1, 2), claim(2, 0, 3, 4)))
+                .isEmpty();
+        assertThat(found(new ClaimOrderCheck(), claim(2, 0, 1, 2), claim(1, 0, 3, 4)))
+                .hasSize(1);
+        assertThat(found(new ClaimOrderCheck(), claim(2, 0, 1, 4), claim(1, 0, 3, 5)))
+                .as("those that overlap are for S1")
+                .isEmpty();
+    }
+
+    /** Two masters at once, and the answer of the first is late: what S1 lacks there, this lacks too. */
+    @Test
+    void claims_overAFailover() {
+        Operation late = claim(1, 29_990, 30_020, 30_030);
+        Operation quick = claim(2, 29_990, 30_000, 30_010);
+        Evidence failover =
+                evidence(List.of(late, quick), List.of(fault(FaultKind.LEADER_STOP, -1, 20_000, 25_000)), List.of());
+        assertThat(new ClaimOrderCheck().check(failover).violations()).hasSize(1);
+        assertThat(new ClaimOrderCheck().check(failover.withoutFailovers()).violations())
+                .isEmpty();
+        assertThat(Checks.exclusion(Workload.MUTEX).stream().map(Check::name)).contains(ClaimOrderCheck.NAME);
     }
 
     @Test
@@ -291,6 +315,7 @@ final class ChecksTest {
         for (Check check : List.of(
                 new OverlapCheck(),
                 new TokenCheck(),
+                new ClaimOrderCheck(),
                 new LinearizabilityCheck(),
                 new WakeUpCheck(),
                 new AnswerCheck())) {
