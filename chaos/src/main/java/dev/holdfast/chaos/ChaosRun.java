@@ -193,10 +193,11 @@ final class ChaosRun {
             Duration patience = Duration.ofMillis(4 * plan.profile().leaseMillis() + 10_000);
             for (int i = 0; i < plan.profile().names(); i++) {
                 String name = "chaos/" + i;
-                Optional<Lease> lease =
-                        client.lock(name).tryAcquire(leftBehind.isEmpty() ? patience : Duration.ofSeconds(1));
+                Optional<? extends Lease> lease = plan.workload()
+                        .takeWhole(client, name, leftBehind.isEmpty() ? patience : Duration.ofSeconds(1));
                 if (lease.isEmpty()) {
-                    leftBehind.add("lock '" + name + "' cannot be had " + patience + " after all clients have closed");
+                    leftBehind.add("lock '" + name + "' cannot be had as a whole " + patience
+                            + " after all clients have closed");
                 } else {
                     lease.get().close();
                 }

@@ -53,7 +53,7 @@ final class MutantRuns {
         List<Mutant> mutants = new ArrayList<>(Mutants.all().stream()
                 .filter(mutant -> mutant.name().contains(only))
                 .toList());
-        mutants.add(Mutants.named(Mutants.NONE));
+        mutants.addAll(Mutants.controls());
         ExecutorService pool = Executors.newFixedThreadPool(parallel);
         try {
             List<List<Future<Outcome>>> runs = new ArrayList<>();
@@ -80,7 +80,8 @@ final class MutantRuns {
                     seed,
                     mutant.profile(),
                     mutant.name(),
-                    folder.resolve(mutant.name().replaceAll("[^A-Za-z0-9-]+", "-") + "-" + seed),
+                    folder.resolve(mutant.name().replaceAll("[^A-Za-z0-9-]+", "-") + "-"
+                            + mutant.workload().word() + "-" + seed),
                     "off",
                     Profile.ALL,
                     mutant.workload());
@@ -102,12 +103,13 @@ final class MutantRuns {
         for (int i = 0; i < mutants.size(); i++) {
             String name = mutants.get(i).name();
             boolean right = name.equals(Mutants.NONE);
+            String workload = mutants.get(i).workload().word();
             Row row = row(name, runs.get(i));
             boolean judged = right ? row.caught() == 0 : row.caught() == row.seeds();
             good &= judged;
             out.printf(
                     "%-45s | %-12s | %s, at most %d s%s%n",
-                    right ? "none: the lock as it should be" : name,
+                    right ? "none: as it should be, " + workload : name,
                     row.caught() + " of " + row.seeds(),
                     row.checks(),
                     row.seconds(),

@@ -4,6 +4,7 @@ import dev.holdfast.chaos.check.Evidence;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.lock.Demand;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
@@ -12,7 +13,7 @@ import java.util.Map;
 
 /**
  * Draws a run, or a part of it, as SVG: a row a lock with its holds in the colours of the clients, above them the faults,
- * losses as ticks.
+ * losses as ticks. Where several may hold a lock, its row has a lane a client for what is shared; who is alone has the row.
  */
 final class Timeline {
     static final List<String> COLOURS =
@@ -20,6 +21,7 @@ final class Timeline {
     private static final int LEFT = 110;
     private static final int WIDTH = 1_400;
     private static final int ROW = 16;
+    private static final int LANE = 4;
     private static final int SECONDS_SHOWN = 15;
     private static final long SECOND_NANOS = 1_000_000_000L;
     private static final long ZOOM_NANOS = 10 * SECOND_NANOS;
@@ -33,6 +35,8 @@ final class Timeline {
     private final long from;
     private final long to;
     private final double nanosPerPixel;
+    private final int lanes;
+    private final int height;
     private final StringBuilder svg = new StringBuilder();
 
     private Timeline(Evidence evidence, long from, long to) {
@@ -40,6 +44,14 @@ final class Timeline {
         this.from = from;
         this.to = Math.max(to, from + 1);
         this.nanosPerPixel = (this.to - from) / (double) WIDTH;
+        List<Operation> operations = evidence.history().operations();
+        int clients = 1
+                + operations.stream()
+                        .mapToInt(operation -> operation.process.client())
+                        .max()
+                        .orElse(0);
+        this.lanes = operations.stream().allMatch(Timeline::isAlone) ? 1 : clients;
+        this.height = Math.max(ROW, 4 + lanes * LANE);
     }
 
     /** The whole run. */
@@ -53,6 +65,10 @@ final class Timeline {
         return new Timeline(evidence, from, from + ZOOM_NANOS).draw();
     }
 
+    private static boolean isAlone(Operation operation) {
+        return operation.demand instanceof Demand.Exclusive;
+    }
+
     private String draw() {
         List<FaultKind.Where> wheres = List.of(FaultKind.Where.values());
         Map<Integer, List<Operation>> byName = evidence.history().byName();
@@ -61,7 +77,7 @@ final class Timeline {
                 Locale.ROOT,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"11\">%n",
                 LEFT + WIDTH + 10,
-                rows * ROW + 24));
+                rows * height + 24));
         axis(rows - 1);
         int row = 0;
         for (FaultKind.Where where : wheres) {
@@ -69,7 +85,8 @@ final class Timeline {
             for (Injection injection : evidence.injections()) {
                 if (injection.fault().kind().where() == where) {
                     rectangle(
-                            row,
+                            row * height + 2,
+                            height - 4,
                             "fault",
                             injection.start(),
                             injection.end(),
@@ -99,13 +116,16 @@ final class Timeline {
                     int colour = operation.process.client() % COLOURS.size();
                     if (x(operation.confirmed) - drawn[colour] >= 0.5) {
                         drawn[colour] = x(operation.confirmed);
+                        boolean whole = lanes == 1 || isAlone(operation);
                         rectangle(
-                                row,
+                                row * height + 2 + (whole ? 0 : operation.process.client() * LANE),
+                                whole ? height - 4 : LANE - 1,
                                 "hold",
                                 operation.acquired,
                                 operation.confirmed,
                                 COLOURS.get(colour),
                                 "client " + operation.process + " thread " + operation.thread + ", " + operation.kind
+                                        + (isAlone(operation) ? "" : " " + operation.demand)
                                         + ", token " + operation.token);
                     }
                 });
@@ -118,8 +138,8 @@ final class Timeline {
                         Locale.ROOT,
                         "<path class=\"loss\" d=\"M%.1f %d v%d\" stroke=\"#d62728\" stroke-width=\"1.5\"><title>lost by client %s, token %d</title></path>%n",
                         x(operation.lost),
-                        row * ROW,
-                        ROW,
+                        row * height,
+                        height,
                         operation.process,
                         operation.token));
             }
@@ -127,10 +147,10 @@ final class Timeline {
     }
 
     private void label(int row, String text) {
-        svg.append(String.format("<text x=\"0\" y=\"%d\">%s</text>%n", row * ROW + 12, text));
+        svg.append(String.format("<text x=\"0\" y=\"%d\">%s</text>%n", row * height + 12, text));
     }
 
-    private void rectangle(int row, String what, long start, long end, String colour, String title) {
+    private void rectangle(int top, int tall, String what, long start, long end, String colour, String title) {
         if (end < from || start > to) {
             return;
         }
@@ -140,9 +160,9 @@ final class Timeline {
                 "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"><title>%s</title></rect>%n",
                 what,
                 left,
-                row * ROW + 2,
+                top,
                 Math.max(0.7, x(Math.min(end, to)) - left),
-                ROW - 4,
+                tall,
                 colour,
                 title));
     }
@@ -154,9 +174,9 @@ final class Timeline {
                     Locale.ROOT,
                     "<path d=\"M%.1f 0 v%d\" stroke=\"#ccc\" stroke-width=\"0.4\"/><text x=\"%.1f\" y=\"%d\">%d s</text>%n",
                     x(at),
-                    row * ROW,
+                    row * height,
                     x(at),
-                    row * ROW + 14,
+                    row * height + 14,
                     at / SECOND_NANOS));
         }
     }

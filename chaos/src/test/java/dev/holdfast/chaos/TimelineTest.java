@@ -10,6 +10,7 @@ import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.lock.Demand;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
@@ -56,6 +57,19 @@ final class TimelineTest {
         Operation others = claim(1, OpKind.LOCK, 5, 1_000, 30_011, 30_012);
         assertThat(count(Timeline.of(evidence(third, next, others)), "class=\"hold\""))
                 .isEqualTo(2);
+    }
+
+    /** A lane of four pixels a client; who has the lock alone has the whole row. */
+    @Test
+    void shares_areSideBySide() {
+        first.demand = Demand.SHARED;
+        second.demand = Demand.SHARED;
+        String svg = Timeline.of(evidence(first, second, third));
+        int row = 16;
+        int top = FaultKind.Where.values().length * row + 2;
+        assertThat(svg).contains("y=\"" + top + "\" width=\"20.0\" height=\"3\"");
+        assertThat(svg).contains("y=\"" + (top + 4) + "\" width=\"20.0\" height=\"3\"");
+        assertThat(svg).contains("height=\"" + (row - 4) + "\"");
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.holdfast.chaos.check;
 
 import dev.holdfast.chaos.history.Workload;
 import java.util.List;
+import java.util.stream.Stream;
 
 /** All rules. */
 public final class Checks {
@@ -17,6 +18,9 @@ public final class Checks {
     public static List<Check> all(Workload workload, boolean fifo) {
         return switch (workload) {
             case MUTEX -> locks(fifo);
+            case RW, SEMAPHORE ->
+                Stream.concat(locks(fifo).stream(), Stream.of(new StarvationCheck()))
+                        .toList();
         };
     }
 
@@ -43,7 +47,7 @@ public final class Checks {
      */
     public static List<Check> quick(Workload workload) {
         return switch (workload) {
-            case MUTEX -> List.of(new OverlapCheck(), new TokenCheck(), new ClaimOrderCheck());
+            case MUTEX, RW, SEMAPHORE -> List.of(new OverlapCheck(), new TokenCheck(), new ClaimOrderCheck());
         };
     }
 
@@ -55,7 +59,7 @@ public final class Checks {
      */
     public static List<Check> exclusion(Workload workload) {
         return switch (workload) {
-            case MUTEX -> List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck());
+            case MUTEX, RW, SEMAPHORE -> List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck());
         };
     }
 }

@@ -3,12 +3,16 @@ package dev.holdfast.chaos.check;
 import dev.holdfast.chaos.history.Operation;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * S2, among claims: the later of two disjoint claims has the higher token. The first may have been asked for while the second
- * lasted; so this needs S1, and a store that gives two holders a lock over a failover breaks it then.
+ * lasted; so this needs S1, and a store that gives two holders a lock over a failover breaks it then. Only claims that
+ * could not be held at once are compared: one of them alone, or both in one slot.
  */
 public final class ClaimOrderCheck implements Check {
     /** The name. */
@@ -22,33 +26,71 @@ public final class ClaimOrderCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
+        Calm calm = evidence.calm(false);
         long later = 0;
+        long late = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
-            later += disjointClaims(ofName.stream().filter(Operation::claims).toList(), violations);
+            List<Granted> claims = Granted.of(ofName).stream()
+                    .filter(Granted::claims)
+                    .sorted(Comparator.comparingLong(Granted::acquired))
+                    .toList();
+            List<Granted> byEnd = claims.stream()
+                    .sorted(Comparator.comparingLong(Granted::confirmed))
+                    .toList();
+            Ended ended = new Ended();
+            int next = 0;
+            for (Granted claim : claims) {
+                while (next < byEnd.size() && byEnd.get(next).confirmed() < claim.acquired()) {
+                    ended.add(byEnd.get(next++));
+                }
+                later += ended.excluding(claim) == null && ended.inSlotOf(claim) == null ? 0 : 1;
+                late += judge(claim, ended, calm, violations);
+            }
         }
-        return Result.of(NAME, violations, Map.of("later claims", later), later, "no claim came after another");
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("later claims", later);
+        if (late > 0) {
+            facts.put("late in their slot", late);
+        }
+        return Result.of(NAME, violations, facts, later, "no claim came after another");
     }
 
-    private static long disjointClaims(List<Operation> granted, List<String> violations) {
-        List<Operation> claims = granted.stream()
-                .sorted(Comparator.comparingLong(operation -> operation.acquired))
-                .toList();
-        List<Operation> byEnd = claims.stream()
-                .sorted(Comparator.comparingLong(operation -> operation.confirmed))
-                .toList();
-        int ended = 0;
-        long later = 0;
-        Operation highest = null;
-        for (Operation claim : claims) {
-            while (ended < byEnd.size() && byEnd.get(ended).confirmed < claim.acquired) {
-                Operation before = byEnd.get(ended++);
-                highest = highest == null || before.token > highest.token ? before : highest;
+    /**
+     * A store may give a slot to somebody who stood still meanwhile and has the lower token, whom the resource refuses.
+     * Returns 1 for such a claim.
+     */
+    private static int judge(Granted claim, Ended ended, Calm calm, List<String> violations) {
+        Granted excluding = ended.excluding(claim);
+        Granted inSlot = ended.inSlotOf(claim);
+        if (excluding != null && claim.token() < excluding.token() && excluding != claim) {
+            violations.add(claim + " has a lower token than " + excluding + ", which ended before");
+        } else if (inSlot != null && claim.token() < inSlot.token()) {
+            if (calm.throughout(claim.invoked(), claim.acquired()) && calm.smooth(claim.invoked(), claim.acquired())) {
+                violations.add(claim + " has a lower token than " + inSlot + ", which had the slot before");
             }
-            later += highest == null ? 0 : 1;
-            if (highest != null && claim.token < highest.token && highest != claim) {
-                violations.add(claim + " has a lower token than " + highest + ", which ended before");
-            }
+            return 1;
         }
-        return later;
+        return 0;
+    }
+
+    /** The highest tokens of the claims that have ended. */
+    private static final class Ended {
+        private final Map<Integer, Granted> bySlot = new HashMap<>();
+        private @Nullable Granted highest;
+        private @Nullable Granted highestAlone;
+
+        void add(Granted ended) {
+            highest = TokenCheck.higher(highest, ended);
+            highestAlone = ended.isAlone() ? TokenCheck.higher(highestAlone, ended) : highestAlone;
+            bySlot.merge(ended.slot(), ended, TokenCheck::higher);
+        }
+
+        @Nullable Granted excluding(Granted claim) {
+            return claim.isAlone() ? highest : highestAlone;
+        }
+
+        @Nullable Granted inSlotOf(Granted claim) {
+            return claim.slot() == 0 ? null : bySlot.get(claim.slot());
+        }
     }
 }

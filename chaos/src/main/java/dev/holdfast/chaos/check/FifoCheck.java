@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * C7: who asked a second later does not get the lock first. Looks at the locks that have one thread a client, so that
+ * C7: who asked a second later does not get the lock first, unless there is room for both. Looks at the locks that have one thread a client, so that
  * each call is one place in the server's queue, and only where nothing disturbs, a process's first seconds among it.
  */
 public final class FifoCheck implements Check {
@@ -58,7 +58,8 @@ public final class FifoCheck implements Check {
                 Operation first = calls.get(i);
                 for (int j = i + 1; j < calls.size() && calls.get(j).invoked < first.answered(); j++) {
                     Operation second = calls.get(j);
-                    if (second.invoked - first.invoked < APART_NANOS
+                    if (first.demand.leavesRoomFor(second.demand)
+                            || second.invoked - first.invoked < APART_NANOS
                             || second.acquired == Operation.NEVER
                             || !calm.smooth(first.invoked, second.invoked)
                             || !calm.throughout(first.invoked, Math.min(second.acquired, first.answered()))) {

@@ -16,7 +16,8 @@ import java.util.Map;
  * <p>This is the search of Wing and Gong (1993), improved by Lowe (2017), in the special case that needs no search: tokens
  * rise, so of all acquisitions that have not been placed only the one with the lowest token may be next, because it could
  * not come after another; and observations of the present owner may be placed as soon as they were invoked, because they
- * change nothing. Each acquisition is therefore placed as early as it can be, and the history is linearizable if none comes
+ * change nothing. A lock that may be shared, and permits, are the same with room for more than one owner; what shares a
+ * grant is one acquisition. Each acquisition is therefore placed as early as it can be, and the history is linearizable if none comes
  * too late. The test compares this with a search through all orders of small histories.
  */
 public final class LinearizabilityCheck implements Check {
@@ -34,29 +35,36 @@ public final class LinearizabilityCheck implements Check {
         long histories = 0;
         long calls = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
-            List<Operation> byToken = ofName.stream()
-                    .filter(operation -> operation.acquired != Operation.NEVER)
-                    .sorted(Comparator.comparingLong(operation -> operation.token))
+            List<Granted> byToken = Granted.of(ofName).stream()
+                    .sorted(Comparator.comparingLong(Granted::token))
                     .toList();
             histories++;
-            for (Operation operation : byToken) {
-                calls += 1 + (operation.claims() ? 1 : 0) + operation.reentries.size();
+            for (Granted grant : byToken) {
+                for (Operation operation : grant.all()) {
+                    calls += 1 + (operation.claims() ? 1 : 0) + operation.reentries.size();
+                }
             }
             place(byToken, violations);
         }
         return Result.of(NAME, violations, Map.of("histories", histories, "calls", calls), calls, "nobody got a lock");
     }
 
-    private static void place(List<Operation> byToken, List<String> violations) {
-        long free = Long.MIN_VALUE;
-        Operation before = null;
-        for (Operation operation : byToken) {
-            long placed = Math.max(free, operation.invoked);
-            if (before != null && (placed > operation.acquired || before.token == operation.token)) {
-                violations.add(operation + " cannot be placed after " + before);
+    private static void place(List<Granted> byToken, List<String> violations) {
+        Room room = new Room();
+        long last = Long.MIN_VALUE;
+        Granted before = null;
+        for (Granted grant : byToken) {
+            long placed = Math.max(Math.max(last, grant.invoked()), room.freeFor(grant.demand()));
+            if (before != null && (placed > grant.acquired() || before.token() == grant.token())) {
+                violations.add(grant + " cannot be placed after " + before);
             }
-            free = Math.max(placed, lastSeen(operation));
-            before = operation;
+            for (Operation operation : grant.all()) {
+                // A write that goes on as a read leaves room for other reads.
+                room.take(operation.demand, lastSeen(operation));
+            }
+            room.forget(placed);
+            last = placed;
+            before = grant;
         }
     }
 

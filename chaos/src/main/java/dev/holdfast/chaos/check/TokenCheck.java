@@ -6,10 +6,11 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
- * S2: tokens rise. An acquisition that was asked for after another had returned has the higher token; no two acquisitions
- * share a token; and re-entry keeps it. {@link ClaimOrderCheck} has the rule for claims.
+ * S2: tokens rise. An acquisition that was asked for after another had returned has the higher token; no two grants share
+ * a token; and re-entry keeps it. {@link ClaimOrderCheck} has the rule for claims.
  */
 public final class TokenCheck implements Check {
     /** The name. */
@@ -26,13 +27,11 @@ public final class TokenCheck implements Check {
         long reentries = 0;
         long grants = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
-            List<Operation> granted = ofName.stream()
-                    .filter(operation -> operation.acquired != Operation.NEVER)
-                    .toList();
+            List<Granted> granted = Granted.of(ofName);
             grants += granted.size();
             unique(granted, violations);
             rising(granted, violations);
-            for (Operation operation : granted) {
+            for (Operation operation : ofName) {
                 for (Operation.Reentry inner : operation.reentries) {
                     reentries++;
                     if (inner.token() != operation.token) {
@@ -44,34 +43,34 @@ public final class TokenCheck implements Check {
         return Result.of(NAME, violations, Map.of("re-entries", reentries), grants, "nobody got a lock");
     }
 
-    private static void unique(List<Operation> granted, List<String> violations) {
-        Map<Long, Operation> byToken = new HashMap<>();
-        for (Operation operation : granted) {
-            Operation other = byToken.put(operation.token, operation);
+    private static void unique(List<Granted> granted, List<String> violations) {
+        Map<Long, Granted> byToken = new HashMap<>();
+        for (Granted grant : granted) {
+            Granted other = byToken.put(grant.token(), grant);
             if (other != null) {
-                violations.add(operation + " has the token of " + other);
+                violations.add(grant + " has the token of " + other);
             }
         }
     }
 
     /** In the order of their calls, each against the highest token that was returned before it was asked for. */
-    private static void rising(List<Operation> granted, List<String> violations) {
-        List<Operation> byInvocation = granted.stream()
-                .sorted(Comparator.comparingLong(operation -> operation.invoked))
-                .toList();
-        List<Operation> byReturn = granted.stream()
-                .sorted(Comparator.comparingLong(operation -> operation.acquired))
+    private static void rising(List<Granted> granted, List<String> violations) {
+        List<Granted> byReturn = granted.stream()
+                .sorted(Comparator.comparingLong(Granted::acquired))
                 .toList();
         int returned = 0;
-        Operation highest = null;
-        for (Operation operation : byInvocation) {
-            while (returned < byReturn.size() && byReturn.get(returned).acquired < operation.invoked) {
-                Operation before = byReturn.get(returned++);
-                highest = highest == null || before.token > highest.token ? before : highest;
+        Granted highest = null;
+        for (Granted grant : granted) {
+            while (returned < byReturn.size() && byReturn.get(returned).acquired() < grant.invoked()) {
+                highest = higher(highest, byReturn.get(returned++));
             }
-            if (highest != null && operation.token < highest.token) {
-                violations.add(operation + " was asked for after " + highest + " had returned");
+            if (highest != null && grant.token() < highest.token()) {
+                violations.add(grant + " was asked for after " + highest + " had returned");
             }
         }
+    }
+
+    static Granted higher(@Nullable Granted highest, Granted before) {
+        return highest == null || before.token() > highest.token() ? before : highest;
     }
 }

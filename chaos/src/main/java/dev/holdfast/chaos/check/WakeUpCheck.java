@@ -2,6 +2,7 @@ package dev.holdfast.chaos.check;
 
 import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.lock.Demand;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -9,7 +10,8 @@ import java.util.Map;
 
 /**
  * C6: while somebody waits, a released lock is not left free for longer than two undisturbed seconds, neither until the next
- * grant nor, if there is none, until the clients are told to stop.
+ * grant nor, if there is none, until the clients are told to stop. Where others may share it, it is free when there is room for
+ * whoever waits, as nobody knows who is first in line.
  */
 public final class WakeUpCheck implements Check {
     /** The name. */
@@ -29,31 +31,30 @@ public final class WakeUpCheck implements Check {
         long longest = 0;
         long cases = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
-            List<Operation> granted = ofName.stream()
-                    .filter(operation -> operation.acquired != Operation.NEVER)
-                    .sorted(Comparator.comparingLong(operation -> operation.acquired))
+            List<Granted> granted = Granted.of(ofName).stream()
+                    .sorted(Comparator.comparingLong(Granted::acquired))
                     .toList();
-            List<Operation> waiters = ofName.stream()
-                    .filter(operation ->
-                            operation.kind.waits() && operation.answered() - operation.invoked > BOUND_NANOS / 4)
-                    .toList();
+            Line line = new Line(ofName, evidence);
             List<Operation> doubtful = ofName.stream()
                     .filter(operation -> operation.failure == Outcome.UNAVAILABLE || operation.failure == Outcome.LOST)
                     .sorted(Comparator.comparingLong(operation -> operation.failed))
                     .toList();
             int doubts = 0;
-            long free = Long.MIN_VALUE;
+            Room room = new Room();
             for (int i = 0; i < granted.size(); i++) {
-                free = Math.max(free, freedBy(granted.get(i), evidence.leaseMillis()));
+                Granted grant = granted.get(i);
+                room.forget(grant.acquired());
+                room.take(grant.demand(), grant.freedBy(evidence.leaseMillis()));
                 boolean last = i + 1 == granted.size();
-                long next = last ? evidence.stoppedNanos() : granted.get(i + 1).acquired;
+                long next = last ? evidence.stoppedNanos() : granted.get(i + 1).acquired();
                 while (doubts < doubtful.size() && doubtful.get(doubts).failed < next) {
-                    free = Math.max(free, forgotten(doubtful.get(doubts++).failed, evidence.leaseMillis()));
+                    Operation doubt = doubtful.get(doubts++);
+                    room.take(doubt.demand, Granted.forgotten(doubt.failed, evidence.leaseMillis()));
                 }
+                long free = Math.max(grant.acquired(), room.freeFor(line.largest(grant.acquired(), next)));
                 long waited = 0;
-                for (Operation waiter : waiters) {
-                    long until = evidence.endOfWait(waiter);
-                    if (until >= next && waiter.invoked < next) {
+                for (Operation waiter : line.patient()) {
+                    if (evidence.endOfWait(waiter) >= next && waiter.invoked < next) {
                         waited = Math.max(waited, calm.longest(Math.max(free, waiter.invoked), next));
                     }
                 }
@@ -61,7 +62,7 @@ public final class WakeUpCheck implements Check {
                 longest = Math.max(longest, waited);
                 if (waited > BOUND_NANOS) {
                     violations.add("free for " + waited / 1_000_000 + " undisturbed ms while somebody waited, "
-                            + (last ? "from then to the stop: " + granted.get(i) : "until " + granted.get(i + 1)));
+                            + (last ? "from then to the stop: " + grant : "until " + granted.get(i + 1)));
                 }
             }
         }
@@ -73,21 +74,53 @@ public final class WakeUpCheck implements Check {
                 "no lock became free while somebody waited and nothing disturbed");
     }
 
-    /** When the lock was free again at the latest: released, or forgotten by the server after its holder was lost. */
-    private static long freedBy(Operation operation, long leaseMillis) {
-        boolean released = operation.released != Operation.NEVER
-                && operation.releaseOutcome == Outcome.OK
-                && operation.released - operation.release < 500_000_000L;
-        if (released) {
-            return operation.released;
-        }
-        long last = Math.max(
-                Math.max(operation.acquired, operation.confirmed), Math.max(operation.released, operation.lost));
-        return forgotten(last, leaseMillis);
-    }
+    /** Who waited for one name. */
+    private static final class Line {
+        private final Evidence evidence;
+        private final List<Operation> waits;
+        private final List<Operation> patient;
+        private final Demand demand;
+        private final boolean alike;
+        private final List<Operation> present = new ArrayList<>();
+        private int begun;
 
-    /** When the server has forgotten what it was last told at that time. */
-    private static long forgotten(long last, long leaseMillis) {
-        return last + 2 * leaseMillis * 1_000_000 + 1_000_000_000L;
+        Line(List<Operation> ofName, Evidence evidence) {
+            this.evidence = evidence;
+            this.waits = ofName.stream()
+                    .filter(operation -> operation.kind.waits())
+                    .sorted(Comparator.comparingLong(operation -> operation.invoked))
+                    .toList();
+            this.patient = waits.stream()
+                    .filter(operation -> operation.answered() - operation.invoked > BOUND_NANOS / 4)
+                    .toList();
+            this.demand = waits.stream()
+                    .map(waiter -> waiter.demand)
+                    .reduce(Room::larger)
+                    .orElse(Demand.EXCLUSIVE);
+            this.alike = waits.stream().allMatch(waiter -> waiter.demand.equals(demand));
+        }
+
+        /** Those who waited for long enough to be missed. */
+        List<Operation> patient() {
+            return patient;
+        }
+
+        /**
+         * What the one needs who needs the most room of all who waited then; whoever is first in line needs no more. The
+         * times have to come in their order.
+         */
+        Demand largest(long from, long to) {
+            if (alike) {
+                return demand;
+            }
+            present.removeIf(waiter -> evidence.endOfWait(waiter) < from);
+            while (begun < waits.size() && waits.get(begun).invoked < to) {
+                present.add(waits.get(begun++));
+            }
+            return present.stream()
+                    .map(waiter -> waiter.demand)
+                    .reduce(Room::larger)
+                    .orElse(demand);
+        }
     }
 }

@@ -4,6 +4,8 @@ import dev.holdfast.chaos.history.EventLog;
 import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Kind;
 import dev.holdfast.chaos.history.OpKind;
+import dev.holdfast.chaos.history.Workload;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockException;
@@ -108,9 +110,19 @@ public final class ClientMain {
     /** Close has to release this one. */
     private void leaveOne(LockClient client) {
         int name = config.names() + config.process().client();
-        Hold hold = new Hold(log, MAIN_THREAD, name, OpKind.LEFT_TO_CLOSE);
+        Demand demand = switch (config.workload()) {
+            case RW -> Demand.SHARED;
+            case SEMAPHORE -> new Demand.Permits(1, Workload.LIMIT);
+            default -> Demand.EXCLUSIVE;
+        };
+        Hold hold = new Hold(log, MAIN_THREAD, name, OpKind.LEFT_TO_CLOSE, demand);
         try {
-            Optional<Lease> lease = client.lock(ClientConfig.lockName(name)).tryAcquire();
+            String lock = ClientConfig.lockName(name);
+            Optional<? extends Lease> lease = switch (config.workload()) {
+                case RW -> client.readWriteLock(lock).readLock().tryAcquire();
+                case SEMAPHORE -> client.semaphore(lock, Workload.LIMIT).tryAcquire();
+                default -> client.lock(lock).tryAcquire();
+            };
             lease.ifPresent(held -> hold.acquired(System.nanoTime(), held));
         } catch (LockException e) {
             hold.failed(Hold.outcome(e));

@@ -4,11 +4,13 @@ import dev.holdfast.chaos.history.EventLog;
 import dev.holdfast.chaos.history.Kind;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.Permit;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -23,16 +25,21 @@ final class Hold {
     private boolean invalidSeen;
 
     Hold(EventLog log, int thread, int name, OpKind kind) {
+        this(log, thread, name, kind, Demand.EXCLUSIVE);
+    }
+
+    Hold(EventLog log, int thread, int name, OpKind kind, Demand demand) {
         this.log = log;
         this.thread = thread;
         this.name = name;
         this.kind = kind;
         this.operation = log.nextOperation();
         write(Kind.INVOKE, kind.ordinal(), System.nanoTime(), 0);
+        log.demand(thread, name, operation, demand);
     }
 
     void acquired(long nanos, Lease lease) {
-        write(Kind.ACQUIRED, 0, nanos, lease.token());
+        write(Kind.ACQUIRED, lease instanceof Permit permit ? permit.slot() : 0, nanos, lease.token());
         lease.lost().thenAccept(reason -> write(Kind.LOST, reason.ordinal(), System.nanoTime(), 0));
         confirm(lease);
     }

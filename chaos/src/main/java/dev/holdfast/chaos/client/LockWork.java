@@ -2,75 +2,65 @@ package dev.holdfast.chaos.client;
 
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.chaos.history.Workload;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.DistributedReadWriteLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.Renewal;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
-import org.jspecify.annotations.Nullable;
 
-/** Acquires locks in all the ways there are. */
+/** Acquires locks, or read-write locks, in all the ways there are. */
 final class LockWork implements Work {
+    /** How many of a hundred acquisitions of a read-write lock are reads. */
+    private static final int READS = 70;
+
+    private static final int DOWNGRADES = 25;
+
     private final Workbench bench;
+    private final boolean readsAndWrites;
 
     LockWork(Workbench bench) {
         this.bench = bench;
+        this.readsAndWrites = bench.config().workload() == Workload.RW;
     }
 
     @Override
     public void step() throws IOException, InterruptedException {
-        boolean inOrder = bench.isInOrder();
-        OpKind kind = inOrder ? OpKind.FIFO : kind(bench.random().nextInt(100));
+        OpKind kind = bench.drawKind();
         int name = bench.drawName();
-        Hold hold = bench.hold(name, kind);
-        bench.attempt(hold, () -> perform(kind, lock(kind, name), name, hold));
+        boolean reads = readsAndWrites && bench.random().nextInt(100) < READS;
+        Hold hold = bench.hold(name, kind, reads ? Demand.SHARED : Demand.EXCLUSIVE);
+        Section section = new Section(bench, hold, name, reads);
+        bench.attempt(hold, () -> perform(kind, lock(kind, name, reads), section));
     }
 
-    private static OpKind kind(int percent) {
-        if (percent < 20) {
-            return OpKind.TRY_LOCK;
+    private DistributedLock lock(OpKind kind, int name, boolean reads) {
+        String lock = ClientConfig.lockName(name);
+        LockOptions options = bench.options(kind);
+        if (!readsAndWrites) {
+            return bench.client().lock(lock, options);
         }
-        if (percent < 45) {
-            return OpKind.TIMED;
-        }
-        if (percent < 65) {
-            return OpKind.LOCK;
-        }
-        if (percent < 78) {
-            return OpKind.ASYNC;
-        }
-        return percent < 95 ? OpKind.CLOSED_ELSEWHERE : OpKind.NOT_RENEWED;
+        DistributedReadWriteLock both = bench.client().readWriteLock(lock, options);
+        return reads ? both.readLock() : both.writeLock();
     }
 
-    private DistributedLock lock(OpKind kind, int name) {
-        LockOptions.Builder options =
-                LockOptions.builder().lease(Duration.ofMillis(bench.config().leaseMillis()));
-        if (kind == OpKind.NOT_RENEWED) {
-            options.renewal(Renewal.NONE);
-        }
-        if (kind == OpKind.FIFO) {
-            options.fair(true);
-        }
-        return bench.client().lock(ClientConfig.lockName(name), options.build());
-    }
-
-    private void perform(OpKind kind, DistributedLock lock, int name, Hold hold)
+    private void perform(OpKind kind, DistributedLock lock, Section section)
             throws IOException, InterruptedException, ExecutionException {
+        Hold hold = section.hold();
         switch (kind) {
             case TRY_LOCK -> {
                 if (lock.tryLock()) {
-                    locked(lock, name, hold);
+                    locked(lock, section);
                 } else {
                     hold.failed(Outcome.BUSY);
                 }
             }
             case LOCK -> {
                 lock.lock();
-                locked(lock, name, hold);
+                locked(lock, section);
             }
             case TIMED, NOT_RENEWED -> {
                 Optional<Lease> lease = lock.tryAcquire(bench.patience());
@@ -79,40 +69,41 @@ final class LockWork implements Work {
                     hold.failed(Outcome.BUSY);
                 } else {
                     hold.acquired(nanos, lease.get());
-                    if (kind == OpKind.NOT_RENEWED && !bench.config().isThroughput()) {
-                        work(null, name, hold, lease.get(), bench.aroundLease(140), true);
-                    } else {
-                        work(null, name, hold, lease.get(), bench.holdMillis(), false);
-                    }
+                    bench.pass(section, lease.get(), kind);
                     Workbench.release(hold, lease.get()::close);
                 }
             }
             case FIFO -> {
-                Lease lease = lock.acquire(Duration.ofSeconds(10));
+                Lease lease = lock.acquire(Workbench.FIFO_PATIENCE);
                 hold.acquired(System.nanoTime(), lease);
-                work(null, name, hold, lease, bench.fifoHoldMillis(), false);
+                section.pass(lease, bench.fifoHoldMillis(), false);
                 Workbench.release(hold, lease::close);
             }
             case CLOSED_ELSEWHERE -> {
                 Lease lease = lock.acquire();
                 hold.acquired(System.nanoTime(), lease);
-                work(null, name, hold, lease, bench.holdMillis(), false);
+                section.pass(lease, bench.holdMillis(), false);
                 bench.releaseElsewhere(hold, lease::close);
             }
-            case ASYNC -> async(lock, name, hold);
-            case LEFT_TO_CLOSE -> throw new IllegalStateException("not for workers");
+            case ASYNC -> bench.async(lock.acquireAsync(bench.patience()), section);
+            case LEFT_TO_CLOSE, DOWNGRADE -> throw new IllegalStateException("not drawn");
         }
     }
 
-    private void locked(DistributedLock lock, int name, Hold hold) throws IOException, InterruptedException {
+    private void locked(DistributedLock lock, Section section) throws IOException, InterruptedException {
         long nanos = System.nanoTime();
         boolean released = false;
         try {
             Lease held = lock.held().orElseThrow();
-            hold.acquired(nanos, held);
-            work(lock, name, hold, held, bench.holdMillis(), false);
-            released = true;
-            Workbench.release(hold, lock::unlock);
+            section.hold().acquired(nanos, held);
+            pass(lock, section, held);
+            if (readsAndWrites && !section.isShared() && bench.random().nextInt(100) < DOWNGRADES) {
+                released = downgrade(lock, section);
+            }
+            if (!released) {
+                released = true;
+                Workbench.release(section.hold(), lock::unlock);
+            }
         } finally {
             if (!released) {
                 unlockQuietly(lock);
@@ -128,39 +119,48 @@ final class LockWork implements Work {
         }
     }
 
-    private void async(DistributedLock lock, int name, Hold hold)
-            throws IOException, InterruptedException, ExecutionException {
-        CompletableFuture<Lease> future = lock.acquireAsync(bench.patience());
-        if (bench.random().nextInt(100) < 30) {
-            Thread.sleep(bench.random().nextInt(30));
-            if (future.cancel(false)) {
-                hold.failed(Outcome.CANCELLED);
-                return;
+    /** The thread reads on when it has ended to write. Returns whether it has unlocked the write lock. */
+    private boolean downgrade(DistributedLock writeLock, Section written) throws IOException, InterruptedException {
+        DistributedLock readLock = lock(OpKind.DOWNGRADE, written.name(), true);
+        Hold hold = bench.hold(written.name(), OpKind.DOWNGRADE, Demand.SHARED);
+        Section reading = new Section(bench, hold, written.name(), true);
+        boolean[] unlocked = {false};
+        bench.attempt(hold, () -> {
+            readLock.lock();
+            long nanos = System.nanoTime();
+            boolean released = false;
+            try {
+                Lease held = readLock.held().orElseThrow();
+                hold.acquired(nanos, held);
+                unlocked[0] = true;
+                Workbench.release(written.hold(), writeLock::unlock);
+                pass(readLock, reading, held);
+                released = true;
+                Workbench.release(hold, readLock::unlock);
+            } finally {
+                if (!released) {
+                    unlockQuietly(readLock);
+                }
             }
-        }
-        Lease lease = future.get();
-        hold.acquired(System.nanoTime(), lease);
-        work(null, name, hold, lease, bench.holdMillis(), false);
-        bench.releaseElsewhere(hold, lease::close);
+        });
+        return unlocked[0];
     }
 
-    /** The critical section. A careless holder writes without looking at its lease again, which its token makes harmless. */
-    private void work(
-            @Nullable DistributedLock lock, int name, Hold hold, Lease lease, long plannedMillis, boolean careless)
-            throws IOException, InterruptedException {
-        long holder = bench.holder(hold);
-        RegisterClient.Seen seen = bench.register().read(name, lease.token(), holder);
-        long millis = Math.max(plannedMillis, seen.stayMillis());
-        boolean again = bench.random().nextInt(10) == 0 && lock != null && reenter(lock, hold);
+    /** The critical section of a thread, which may enter again. */
+    private void pass(DistributedLock lock, Section section, Lease lease) throws IOException, InterruptedException {
+        Hold hold = section.hold();
+        long plannedMillis = bench.holdMillis();
+        long millis = Math.max(plannedMillis, section.enter(lease));
+        boolean again = bench.random().nextInt(10) == 0 && reenter(lock, hold);
         try {
-            Workbench.stay(hold, lease, millis, careless);
+            Workbench.stay(hold, lease, millis, false);
         } finally {
-            if (again && lock != null) {
+            if (again) {
                 hold.exit();
                 unlockQuietly(lock);
             }
         }
-        bench.register().write(name, lease.token(), holder, seen);
+        section.leave(lease);
         hold.confirm(lease);
     }
 

@@ -46,6 +46,17 @@ final class RegisterClient implements AutoCloseable {
         return new Seen(in.readBoolean(), in.readLong(), in.readLong(), in.readLong());
     }
 
+    /**
+     * Reads both values with a share; the guarded one is refused to who has an older token than somebody alone has shown.
+     * The base is what was read before, {@link Register#NOTHING} the first time.
+     */
+    Seen readShared(int name, long token, long holder, long base) throws IOException {
+        send(Register.READ_SHARED, name, token, holder);
+        out.writeLong(base);
+        out.flush();
+        return new Seen(in.readBoolean(), in.readLong(), in.readLong(), in.readLong());
+    }
+
     /** Writes both values, each as one more than what was read. Returns whether the guarded write was accepted. */
     boolean write(int name, long token, long holder, Seen base) throws IOException {
         send(Register.WRITE, name, token, holder);

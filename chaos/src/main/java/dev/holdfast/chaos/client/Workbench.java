@@ -4,11 +4,15 @@ import dev.holdfast.chaos.history.EventLog;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Outcome;
 import dev.holdfast.chaos.register.Register;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -37,6 +41,9 @@ record Workbench(
     private static final Logger LOG = LoggerFactory.getLogger(Workbench.class);
     private static final long STEP_MILLIS = 5;
 
+    /** How long somebody waits in order. */
+    static final Duration FIFO_PATIENCE = Duration.ofSeconds(10);
+
     /** Whether this worker is the only one of its client that uses its name, and waits in order. */
     boolean isInOrder() {
         return thread < config.fifoNames();
@@ -50,9 +57,47 @@ record Workbench(
                 : Math.min(random.nextInt(config.names() - fifo), random.nextInt(config.names() - fifo));
     }
 
+    /** Draws how the next step acquires. */
+    OpKind drawKind() {
+        if (isInOrder()) {
+            return OpKind.FIFO;
+        }
+        int percent = random.nextInt(100);
+        if (percent < 20) {
+            return OpKind.TRY_LOCK;
+        }
+        if (percent < 45) {
+            return OpKind.TIMED;
+        }
+        if (percent < 65) {
+            return OpKind.LOCK;
+        }
+        if (percent < 78) {
+            return OpKind.ASYNC;
+        }
+        return percent < 95 ? OpKind.CLOSED_ELSEWHERE : OpKind.NOT_RENEWED;
+    }
+
+    /** The options of an acquisition. */
+    LockOptions options(OpKind kind) {
+        LockOptions.Builder options = LockOptions.builder().lease(Duration.ofMillis(config.leaseMillis()));
+        if (kind == OpKind.NOT_RENEWED) {
+            options.renewal(Renewal.NONE);
+        }
+        if (kind == OpKind.FIFO) {
+            options.fair(true);
+        }
+        return options.build();
+    }
+
     /** Begins an operation. */
     Hold hold(int name, OpKind kind) {
         return new Hold(log, thread, name, kind);
+    }
+
+    /** Begins an operation that asks for something else than the lock alone. */
+    Hold hold(int name, OpKind kind, Demand demand) {
+        return new Hold(log, thread, name, kind, demand);
     }
 
     /** Acquires, works and releases; writes down how the acquisition failed, if it did. */
@@ -93,6 +138,28 @@ record Workbench(
         } catch (RuntimeException e) {
             hold.released(Hold.outcome(e));
         }
+    }
+
+    /** Waits for the future, unless it draws to cancel it; then all the rest. */
+    void async(CompletableFuture<? extends Lease> future, Section section)
+            throws IOException, InterruptedException, ExecutionException {
+        if (random.nextInt(100) < 30) {
+            Thread.sleep(random.nextInt(30));
+            if (future.cancel(false)) {
+                section.hold().failed(Outcome.CANCELLED);
+                return;
+            }
+        }
+        Lease lease = future.get();
+        section.hold().acquired(System.nanoTime(), lease);
+        section.pass(lease, holdMillis(), false);
+        releaseElsewhere(section.hold(), lease::close);
+    }
+
+    /** A critical section that lasts as that kind does: what is not renewed is held until about its end, carelessly. */
+    void pass(Section section, Lease lease, OpKind kind) throws IOException, InterruptedException {
+        boolean careless = kind == OpKind.NOT_RENEWED && !config.isThroughput();
+        section.pass(lease, careless ? aroundLease(140) : holdMillis(), careless);
     }
 
     /** Another thread releases. */

@@ -38,7 +38,8 @@ final class Worker implements Runnable {
 
     private static Work work(Workbench bench) {
         return switch (bench.config().workload()) {
-            case MUTEX -> new LockWork(bench);
+            case MUTEX, RW -> new LockWork(bench);
+            case SEMAPHORE -> new SemaphoreWork(bench);
         };
     }
 

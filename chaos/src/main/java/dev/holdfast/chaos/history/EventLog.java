@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.history;
 
+import dev.holdfast.lock.Demand;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -76,6 +77,20 @@ public final class EventLog implements AutoCloseable {
             throw new UncheckedIOException("cannot write the history", e);
         } finally {
             lock.unlock();
+        }
+    }
+
+    /**
+     * Writes what an operation asks for, if that is not a lock for one holder alone.
+     *
+     * @param thread of the worker
+     * @param name the lock's number
+     * @param operation whose demand it is
+     * @param demand what it asks for
+     */
+    public void demand(int thread, int name, int operation, Demand demand) {
+        if (demand != Demand.EXCLUSIVE) {
+            write(Kind.DEMAND, 0, thread, name, operation, System.nanoTime(), Demands.number(demand));
         }
     }
 

@@ -119,11 +119,13 @@ public record History(
             case ACQUIRED -> {
                 operation.acquired = nanos;
                 operation.token = value;
+                operation.slot = code;
             }
             case FAILED -> {
                 operation.failed = nanos;
                 operation.failure = Outcome.values()[code];
             }
+            case DEMAND -> operation.demand = Demands.demand(value);
             case CONFIRM -> operation.confirmed = Math.max(operation.confirmed, nanos);
             case INVALID -> operation.invalid = operation.invalid == Operation.NEVER ? nanos : operation.invalid;
             case LOST -> {

@@ -6,7 +6,7 @@ public enum Kind {
     START,
     /** An acquisition is about to be asked for; the code has its {@link OpKind}. */
     INVOKE,
-    /** The acquisition has returned; the value is the token. */
+    /** The acquisition has returned; the value is the token, the code the slot. */
     ACQUIRED,
     /** The acquisition has ended without a lease; the code has its {@link Outcome}. */
     FAILED,
@@ -31,5 +31,7 @@ public enum Kind {
     /** This process stood still; the value says for how many nanoseconds, from the event's time on. */
     HICCUP,
     /** The client was closed in order; the value says how many of its threads stayed. */
-    END
+    END,
+    /** What the acquisition asks for, if not the lock alone; the value is from {@link Demands}. */
+    DEMAND
 }

@@ -17,7 +17,9 @@ public enum OpKind {
     /** {@code acquire(Duration)} with {@code fair}, by the only thread of its client that uses the name. */
     FIFO(true),
     /** {@code tryAcquire()} of a lock that is left to the client's close. */
-    LEFT_TO_CLOSE(false);
+    LEFT_TO_CLOSE(false),
+    /** {@code lock()} of the read lock by the thread that holds the write lock, which it unlocks then. */
+    DOWNGRADE(false);
 
     private final boolean waits;
 

@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.history;
 
+import dev.holdfast.lock.Demand;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -35,6 +36,12 @@ public final class Operation {
 
     /** When it was about to be asked for. */
     public final long invoked;
+
+    /** What was asked for. */
+    public Demand demand = Demand.EXCLUSIVE;
+
+    /** Which slot came with it; zero if it was not for permits. */
+    public int slot;
 
     /** When it had returned with a lease. */
     public long acquired = NEVER;
@@ -111,8 +118,12 @@ public final class Operation {
     @Override
     public String toString() {
         return String.format(
-                "name %d, client %s thread %d, %s, token %d [%.1f ms, %.1f ms]",
-                name, process, thread, kind, token, acquired / 1e6, confirmed / 1e6);
+                "name %d, client %s thread %d, %s%s, token %d [%.1f ms, %.1f ms]",
+                name, process, thread, kind, demandText(), token, acquired / 1e6, confirmed / 1e6);
+    }
+
+    private String demandText() {
+        return demand == Demand.EXCLUSIVE ? "" : slot == 0 ? " " + demand : " " + demand + " in slot " + slot;
     }
 
     /**

@@ -1,20 +1,39 @@
 package dev.holdfast.chaos.history;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /** What the clients of a run do with their locks. Each has its own work in the client and its own checks. */
 public enum Workload {
     /** Locks for one holder. */
-    MUTEX(client -> client.lock("chaos"));
+    MUTEX(client -> client.lock("chaos"), Workload::exclusive),
+    /** Read-write locks. */
+    RW(client -> client.readWriteLock("chaos"), Workload::exclusive),
+    /** Semaphores of {@link #LIMIT} permits. */
+    SEMAPHORE(
+            client -> client.semaphore("chaos", Workload.LIMIT),
+            (client, name, patience) -> client.semaphore(name, Workload.LIMIT).tryAcquire(Workload.LIMIT, patience));
+
+    /** How many permits a semaphore has. */
+    public static final int LIMIT = 5;
 
     private final Consumer<LockClient> probe;
+    private final Whole whole;
 
-    Workload(Consumer<LockClient> probe) {
+    Workload(Consumer<LockClient> probe, Whole whole) {
         this.probe = probe;
+        this.whole = whole;
+    }
+
+    private static Optional<Lease> exclusive(LockClient client, String name, Duration patience)
+            throws InterruptedException {
+        return client.lock(name).tryAcquire(patience);
     }
 
     /**
@@ -25,6 +44,25 @@ public enum Workload {
      */
     public void require(LockClient client) {
         probe.accept(client);
+    }
+
+    /**
+     * Acquires all there is of a name, which nobody else may have a part of then.
+     *
+     * @param client an open client
+     * @param name of the lock
+     * @param patience how long to wait
+     * @return what was acquired; empty if somebody else has had a part of it all the time
+     * @throws InterruptedException if interrupted
+     */
+    public Optional<? extends Lease> takeWhole(LockClient client, String name, Duration patience)
+            throws InterruptedException {
+        return whole.take(client, name, patience);
+    }
+
+    /** How all there is of a name is acquired. */
+    private interface Whole {
+        Optional<? extends Lease> take(LockClient client, String name, Duration patience) throws InterruptedException;
     }
 
     /**

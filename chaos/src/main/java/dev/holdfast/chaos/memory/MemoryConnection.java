@@ -104,6 +104,7 @@ final class MemoryConnection implements Runnable {
                 out.writeByte(Wire.GRANTED);
                 out.writeLong(granted.grant().token());
                 out.writeLong(granted.grant().leaseMillis());
+                out.writeInt(granted.grant().slot());
             } else if (attempt instanceof AcquireResult.Busy busy) {
                 Ticket given = busy.ticket();
                 if (given != null) {
@@ -111,6 +112,9 @@ final class MemoryConnection implements Runnable {
                 }
                 out.writeByte(given == null ? Wire.BUSY : Wire.BUSY_WITH_TICKET);
                 out.writeLong(busy.remainingMillis());
+            } else if (attempt instanceof AcquireResult.OtherLimit other) {
+                out.writeByte(Wire.OTHER_LIMIT);
+                out.writeInt(other.limit());
             }
         });
     }

@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.memory;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
@@ -19,6 +20,7 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -44,6 +46,7 @@ public final class RemoteBackend implements LockBackend {
             .minLeaseMillis(1)
             .pollMinMillis(POLL_MILLIS)
             .pollMaxMillis(POLL_MILLIS)
+            .demands(EnumSet.allOf(Demand.Kind.class))
             .build();
 
     private final int port;
@@ -81,7 +84,9 @@ public final class RemoteBackend implements LockBackend {
                 },
                 (status, in) -> switch (status) {
                     case Wire.GRANTED ->
-                        new AcquireResult.Granted(new Grant(request.acquisition(), in.readLong(), in.readLong(), null));
+                        new AcquireResult.Granted(
+                                new Grant(request.acquisition(), in.readLong(), in.readLong(), in.readInt(), null));
+                    case Wire.OTHER_LIMIT -> new AcquireResult.OtherLimit(in.readInt());
                     case Wire.BUSY -> new AcquireResult.Busy(in.readLong(), null);
                     case Wire.BUSY_WITH_TICKET ->
                         new AcquireResult.Busy(in.readLong(), new RemoteTicket(request.acquisition()));

@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.memory;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
@@ -32,6 +33,7 @@ final class Wire {
     static final int NOBODY = 19;
     static final int HELD = 20;
     static final int FAILED = 21;
+    static final int OTHER_LIMIT = 22;
 
     private Wire() {}
 
@@ -47,19 +49,33 @@ final class Wire {
     static void write(DataOutputStream out, AcquisitionId acquisition) throws IOException {
         out.writeUTF(acquisition.name());
         write(out, acquisition.owner());
+        out.writeByte(acquisition.demand().kind().ordinal());
+        if (acquisition.demand() instanceof Demand.Permits permits) {
+            out.writeInt(permits.permits());
+            out.writeInt(permits.limit());
+        }
     }
 
     static AcquisitionId readAcquisition(DataInputStream in) throws IOException {
-        return new AcquisitionId(in.readUTF(), readOwner(in));
+        return new AcquisitionId(in.readUTF(), readOwner(in), readDemand(in));
+    }
+
+    private static Demand readDemand(DataInputStream in) throws IOException {
+        return switch (Demand.Kind.values()[in.readByte()]) {
+            case EXCLUSIVE -> Demand.EXCLUSIVE;
+            case SHARED -> Demand.SHARED;
+            case PERMITS -> new Demand.Permits(in.readInt(), in.readInt());
+        };
     }
 
     static void write(DataOutputStream out, Grant grant) throws IOException {
         write(out, grant.acquisition());
         out.writeLong(grant.token());
         out.writeLong(grant.leaseMillis());
+        out.writeInt(grant.slot());
     }
 
     static Grant readGrant(DataInputStream in) throws IOException {
-        return new Grant(readAcquisition(in), in.readLong(), in.readLong(), null);
+        return new Grant(readAcquisition(in), in.readLong(), in.readLong(), in.readInt(), null);
     }
 }

@@ -1,11 +1,13 @@
 package dev.holdfast.chaos.mutant;
 
 import dev.holdfast.chaos.fault.FaultKind;
+import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
 import java.util.List;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** All mutants: mistakes that locks have been found to make. */
 public final class Mutants {
@@ -72,7 +74,13 @@ public final class Mutants {
             Mutant.ofClient("same token on hand-off", BrokenClients::tokenOfServerOnly),
             // The client
             Mutant.ofClient("close leaves the locks", BrokenClients::closeLeavesLocks)
-                    .within(3));
+                    .within(3),
+            // Shares and permits
+            Mutant.ofServer("reader admitted beside a writer", BrokenShares::readersBesideWriters)
+                    .under(Workload.RW),
+            Mutant.ofServer("permit freed twice", BrokenShares::freedTwice).under(Workload.SEMAPHORE),
+            Mutant.ofServer("limit ignored by one process", BrokenShares::limitIgnored)
+                    .under(Workload.SEMAPHORE));
 
     private Mutants() {}
 
@@ -83,6 +91,19 @@ public final class Mutants {
      */
     public static List<Mutant> all() {
         return ALL;
+    }
+
+    /**
+     * Returns the one that is right, once for each workload of the mutants.
+     *
+     * @return in a constant order, the mutex first
+     */
+    public static List<Mutant> controls() {
+        return Stream.concat(Stream.of(CONTROL), ALL.stream())
+                .map(Mutant::workload)
+                .distinct()
+                .map(CONTROL::under)
+                .toList();
     }
 
     /**

@@ -21,7 +21,7 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The resource that the locks guard, in the controller: two counters a name. The guarded one refuses who comes with an
- * older token than it has seen, as {@code docs} advise; the unguarded one believes everybody and is the positive control.
+ * older token than it has seen, or, from a reader, than one who writes has shown it, as {@code docs} advise; the unguarded one believes everybody and is the positive control.
  * A holder reads both, and writes each as one more than it read. No fault ever touches it. The clients' control connections
  * end here as well. Thread-safe.
  */
@@ -41,6 +41,14 @@ public final class Register implements AutoCloseable {
     /** The answer to {@link #HELLO} when the run is over. */
     public static final int STOP = 4;
 
+    /** Somebody who shares the lock reads, or reads again. */
+    public static final int READ_SHARED = 5;
+
+    /** What somebody who reads for the first time has read before. */
+    public static final long NOTHING = -1;
+
+    private static final int SLOT_SHIFT = 16;
+
     /**
      * An access to a guarded counter, in the order in which they happened.
      *
@@ -48,11 +56,57 @@ public final class Register implements AutoCloseable {
      * @param token the holder's token
      * @param holder the holder's operation
      * @param write false for a read
+     * @param shared whether others may have the lock as well, who do not write either
      * @param accepted whether it was allowed
-     * @param base what the writer had read
+     * @param base what the writer, or the reader before, had read; {@link #NOTHING} for a first read
      * @param before what the counter had
      */
-    public record Access(int name, long token, long holder, boolean write, boolean accepted, long base, long before) {}
+    public record Access(
+            int name,
+            long token,
+            long holder,
+            boolean write,
+            boolean shared,
+            boolean accepted,
+            long base,
+            long before) {
+
+        /**
+         * Makes an access of a holder that is alone.
+         *
+         * @param name the lock's number
+         * @param token the holder's token
+         * @param holder the holder's operation
+         * @param write false for a read
+         * @param accepted whether it was allowed
+         * @param base what the writer had read
+         * @param before what the counter had
+         */
+        public Access(int name, long token, long holder, boolean write, boolean accepted, long base, long before) {
+            this(name, token, holder, write, false, accepted, base, before);
+        }
+
+        /**
+         * Says what was accessed.
+         *
+         * @return the lock's number, and the slot if there are any
+         */
+        public String place() {
+            int slot = name >> SLOT_SHIFT;
+            return "name " + (name & (1 << SLOT_SHIFT) - 1) + (slot == 0 ? "" : " slot " + slot);
+        }
+    }
+
+    /**
+     * Numbers what a slot of a semaphore guards.
+     *
+     * @param name the lock's number
+     * @param slot the slot
+     * @return the number of a name of its own
+     */
+    public static int place(int name, int slot) {
+        return slot << SLOT_SHIFT | name;
+    }
 
     /** Who is to stay in its critical section until when. */
     private record Stay(Set<Integer> clients, long untilNanos) {
@@ -67,6 +121,7 @@ public final class Register implements AutoCloseable {
         final ReentrantLock lock = new ReentrantLock();
         final List<Access> accesses = new ArrayList<>();
         long token;
+        long writeToken;
         long guarded;
         long unguarded;
         long unguardedWrites;
@@ -154,7 +209,7 @@ public final class Register implements AutoCloseable {
                     clients.put(client, socket);
                     incarnations.put(client, in.readInt());
                 } else {
-                    access(what == WRITE, in, out);
+                    access(what, in, out);
                     out.flush();
                 }
             }
@@ -163,18 +218,22 @@ public final class Register implements AutoCloseable {
         }
     }
 
-    private void access(boolean write, DataInputStream in, DataOutputStream out) throws IOException {
+    private void access(int what, DataInputStream in, DataOutputStream out) throws IOException {
+        boolean write = what == WRITE;
+        boolean shared = what == READ_SHARED;
         int name = in.readInt();
         long token = in.readLong();
         long holder = in.readLong();
-        long guardedBase = write ? in.readLong() : 0;
+        long guardedBase = write || shared ? in.readLong() : NOTHING;
         long unguardedBase = write ? in.readLong() : 0;
         Counter counter = counters.computeIfAbsent(name, any -> new Counter());
         counter.lock.lock();
         try {
-            boolean accepted = token >= counter.token;
-            counter.accesses.add(new Access(name, token, holder, write, accepted, guardedBase, counter.guarded));
+            boolean accepted = token >= (shared ? counter.writeToken : counter.token);
+            counter.accesses.add(
+                    new Access(name, token, holder, write, shared, accepted, guardedBase, counter.guarded));
             counter.token = Math.max(counter.token, token);
+            counter.writeToken = shared ? counter.writeToken : Math.max(counter.writeToken, token);
             out.writeBoolean(accepted);
             if (write) {
                 if (accepted) {
@@ -186,7 +245,7 @@ public final class Register implements AutoCloseable {
                 }
                 counter.unguarded = unguardedBase + 1;
             } else {
-                reads.incrementAndGet();
+                reads.addAndGet(guardedBase == NOTHING ? 1 : 0);
                 out.writeLong(counter.guarded);
                 out.writeLong(counter.unguarded);
                 out.writeLong(stay.millis((int) (holder >>> CLIENT_SHIFT)));

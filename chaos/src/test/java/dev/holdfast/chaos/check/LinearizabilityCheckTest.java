@@ -4,9 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.lock.Demand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** Compares the check with a search through all orders, on small random histories. */
@@ -42,12 +44,14 @@ final class LinearizabilityCheckTest {
     private static List<Operation> random(SplittableRandom random) {
         List<Operation> history = new ArrayList<>();
         int size = random.nextInt(1, 5);
+        int workload = random.nextInt(3);
         for (int i = 0; i < size; i++) {
             long invoked = random.nextInt(8);
             long acquired = invoked + random.nextInt(6);
             Operation operation = new Operation(new Operation.Process(i, 0), 0, 1, OpKind.TIMED, invoked);
             operation.acquired = acquired;
             operation.token = random.nextInt(1, 7);
+            operation.demand = demand(workload, random);
             if (random.nextInt(4) > 0) {
                 operation.confirmed = acquired + random.nextInt(3);
             }
@@ -60,6 +64,14 @@ final class LinearizabilityCheckTest {
         return history;
     }
 
+    private static Demand demand(int workload, SplittableRandom random) {
+        return switch (workload) {
+            case 0 -> Demand.EXCLUSIVE;
+            case 1 -> random.nextBoolean() ? Demand.SHARED : Demand.EXCLUSIVE;
+            default -> new Demand.Permits(random.nextInt(1, 3), 3);
+        };
+    }
+
     /** What happens to the lock, at an instant between the first and the last. */
     private record Step(Operation operation, What what, long from, long to) {}
 
@@ -69,7 +81,27 @@ final class LinearizabilityCheckTest {
         EXPIRE
     }
 
-    private record State(Operation owner, long token) {}
+    private record State(List<Operation> owners, long token) {
+        boolean hasRoomFor(Operation operation) {
+            int permits = 0;
+            for (Operation owner : owners) {
+                if (!owner.demand.leavesRoomFor(operation.demand)) {
+                    return false;
+                }
+                permits += owner.demand instanceof Demand.Permits held ? held.permits() : 0;
+            }
+            return !(operation.demand instanceof Demand.Permits asked) || permits + asked.permits() <= asked.limit();
+        }
+
+        State with(Operation operation) {
+            return new State(
+                    Stream.concat(owners.stream(), Stream.of(operation)).toList(), operation.token);
+        }
+
+        State without(Operation operation) {
+            return new State(owners.stream().filter(owner -> owner != operation).toList(), token);
+        }
+    }
 
     private static boolean bruteForce(List<Operation> history) {
         List<Step> steps = new ArrayList<>();
@@ -84,7 +116,7 @@ final class LinearizabilityCheckTest {
             }
             steps.add(new Step(operation, What.EXPIRE, Long.MIN_VALUE, Long.MAX_VALUE));
         }
-        return search(steps, new State(null, Long.MIN_VALUE), Long.MIN_VALUE);
+        return search(steps, new State(List.of(), Long.MIN_VALUE), Long.MIN_VALUE);
     }
 
     /** Tries every order; instants are placed as early as the order allows. */
@@ -109,11 +141,11 @@ final class LinearizabilityCheckTest {
     private static State apply(Step step, State state) {
         return switch (step.what()) {
             case ACQUIRE ->
-                state.owner() == null && step.operation().token > state.token()
-                        ? new State(step.operation(), step.operation().token)
+                state.hasRoomFor(step.operation()) && step.operation().token > state.token()
+                        ? state.with(step.operation())
                         : null;
-            case OBSERVE -> state.owner() == step.operation() ? state : null;
-            case EXPIRE -> state.owner() == step.operation() ? new State(null, state.token()) : null;
+            case OBSERVE -> state.owners().contains(step.operation()) ? state : null;
+            case EXPIRE -> state.owners().contains(step.operation()) ? state.without(step.operation()) : null;
         };
     }
 }
