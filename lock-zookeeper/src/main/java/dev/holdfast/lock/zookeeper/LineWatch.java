@@ -8,10 +8,10 @@ import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Tells a waiter for permits when there may be room for it. All that is ahead decides, so it watches the node of the name with all
- * its children, by one watch, which tells what was deleted; for whom that makes room, each waiter adds up by itself, without
- * a request. So a deletion calls those alone who have room then. A changed limit calls all. The queue is listed once when
- * the watch is there, and again after a reconnection, which may have missed some events.
+ * Tells a waiter for permits when there may be room for it. All that is ahead decides, so it hears of the node of the name with all
+ * its children ({@link LineWatches}); for whom a deletion makes room, each waiter adds up by itself, without a request.
+ * So a deletion calls those alone who have room then. A changed limit, which writes to the node of the name, calls all. The
+ * queue is listed once when the watch is there, and again after a reconnection, which may have missed some events.
  *
  * <p>Thread-safe: what it knows changes on the handle's event thread alone.
  */
@@ -22,7 +22,6 @@ final class LineWatch implements Watcher, Subscription {
     private final Runnable onRoom;
     private volatile Set<String> children = Set.of();
     private volatile boolean known;
-    private volatile boolean armed;
     private volatile boolean closed;
 
     /**
@@ -40,16 +39,10 @@ final class LineWatch implements Watcher, Subscription {
 
     /** Begins, or goes on after a reconnection. */
     void open() {
+        session.lines().add(parent, this);
         if (closed) {
+            session.lines().remove(parent, this);
             return;
-        }
-        if (!armed) {
-            Futures.listen(session.watchAll(parent, this), (nothing, failure) -> {
-                armed = failure == null;
-                if (closed) {
-                    end();
-                }
-            });
         }
         Futures.listen(session.children(parent), (listed, failure) -> {
             if (failure == null) {
@@ -62,17 +55,20 @@ final class LineWatch implements Watcher, Subscription {
 
     @Override
     public void process(WatchedEvent event) {
-        if (closed || event.getPath() == null || !event.getPath().startsWith(parent + "/")) {
+        String path = event.getPath();
+        if (closed || path == null) {
             return;
         }
-        String child = event.getPath().substring(parent.length() + 1);
-        if (child.equals(LockTree.LIMIT)) {
+        if (event.getType() == Event.EventType.NodeDataChanged && path.equals(parent)) {
             onRoom.run();
-        } else if (event.getType() == Event.EventType.NodeDeleted && known && children.contains(child)) {
-            Set<String> rest = new HashSet<>(children);
-            rest.remove(child);
-            children = rest;
-            look();
+        } else if (event.getType() == Event.EventType.NodeDeleted && known && path.startsWith(parent + "/")) {
+            String child = path.substring(parent.length() + 1);
+            if (children.contains(child)) {
+                Set<String> rest = new HashSet<>(children);
+                rest.remove(child);
+                children = rest;
+                look();
+            }
         }
     }
 
@@ -84,7 +80,7 @@ final class LineWatch implements Watcher, Subscription {
         }
         for (int i = 0; i < queue.size(); i++) {
             if (queue.get(i).name().equals(own)) {
-                if (new PermitLine(queue, List.copyOf(children)).demands().hasRoom(i)) {
+                if (new PermitLine(queue, PermitBook.NONE).demands().hasRoom(i)) {
                     onRoom.run();
                 }
                 return;
@@ -93,19 +89,9 @@ final class LineWatch implements Watcher, Subscription {
         onRoom.run();
     }
 
-    private void end() {
-        if (session.isAlive()) {
-            session.unwatchAll(parent, this);
-        }
-    }
-
     @Override
     public void close() {
-        if (!closed) {
-            closed = true;
-            if (armed) {
-                end();
-            }
-        }
+        closed = true;
+        session.lines().remove(parent, this);
     }
 }

@@ -16,8 +16,8 @@ import org.apache.zookeeper.data.ACL;
  */
 final class LockTree {
 
-    /** The child with the limit of permits. */
-    static final String LIMIT = "limit";
+    /** The child with the limit and the slots of permits. */
+    static final String PERMITS = "permits";
 
     private static final byte[] NOTHING = new byte[0];
 
@@ -65,9 +65,9 @@ final class LockTree {
         return base + "/" + encodedName;
     }
 
-    /** Where the limit of a name's permits is, in the node of the name, which stays therefore. */
-    String limit(String lockName) {
-        return parent(lockName) + "/" + LIMIT;
+    /** Where the {@linkplain PermitBook book} of a name's permits is, in the node of the name, which stays therefore. */
+    String permits(String lockName) {
+        return parent(lockName) + "/" + PERMITS;
     }
 
     String parent(String lockName) {

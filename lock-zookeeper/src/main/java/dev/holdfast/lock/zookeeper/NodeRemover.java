@@ -117,9 +117,6 @@ final class NodeRemover {
         }
         boolean sentBefore = node.deletionSent;
         node.deletionSent = true;
-        if (!node.slotNodes.isEmpty()) {
-            return deletePlaceAndSlots(node, place, sentBefore);
-        }
         CompletableFuture<Boolean> result = new CompletableFuture<>();
         Futures.listen(place.session().delete(place.path()), (nothing, failure) -> {
             if (failure == null) {
@@ -137,24 +134,6 @@ final class NodeRemover {
             }
         });
         return result;
-    }
-
-    /** Back to back, the place first: a slot whose owner has no place is nobody's. */
-    private static CompletableFuture<Boolean> deletePlaceAndSlots(
-            ZooKeeperAcquisition node, Place place, boolean sentBefore) {
-        CompletableFuture<Boolean> wasThere = place.session()
-                .delete(place.path())
-                .thenApply(nothing -> true)
-                .exceptionally(failure -> ZooKeeperFailures.isSessionEnd(failure)
-                        ? false
-                        : Futures.recover(failure, Code.NONODE, sentBefore));
-        CompletableFuture<?>[] slots = node.slotNodes.stream()
-                .map(path -> absent(place.session().delete(path)))
-                .toArray(CompletableFuture<?>[]::new);
-        return CompletableFuture.allOf(slots).thenCombine(wasThere, (nothing, there) -> {
-            node.leave();
-            return there;
-        });
     }
 
     private CompletableFuture<Void> deleteUnknown(Session session, ZooKeeperAcquisition node) {

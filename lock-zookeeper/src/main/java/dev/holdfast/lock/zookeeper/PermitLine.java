@@ -1,82 +1,83 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.DemandLine;
-import dev.holdfast.lock.spi.OwnerId;
-import java.util.ArrayList;
-import java.util.Comparator;
+import java.util.BitSet;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
- * All nodes of one name, as a listing has shown them. Immutable.
+ * One name's queue and the {@linkplain PermitBook book} of its permits. Immutable.
  *
- * <p>Slots are nodes beside those of the queue, {@code <owner>-s<slot>-<sequence>}, ephemeral like them, created only by one for whom
- * there is room. Of several nodes for one slot the first counts, and none whose owner is not in the queue. The first in line
- * needs no node for slot 1 unless somebody has it, since those behind leave it the lowest.
+ * <p>Permits are held by an entry in the book. Whoever writes one writes it for all that have room, in the order of the
+ * queue: so many that get room at once need one write together, and the tokens of a slot, which are positions, rise.
+ *
+ * <p><b>Why a slot has one holder.</b> The book is read before the queue, and the write is refused unless the book is the one that was
+ * read. So all that are held are in both. What is not in the queue any more has ended and does not come back: a later
+ * place has another name. Whoever is ahead in the moment of the write was there when the queue was read, because that is later
+ * than the creation of the own place; so room that was there is there.
  */
 final class PermitLine {
-    private static final Pattern SLOT = Pattern.compile("([0-9a-f]{32})-s(\\d{1,7})-(-?\\d{10})");
-
-    private record Slot(String owner, int slot, int sequence) {}
-
     private final List<SequentialNode> queue;
+    private final PermitBook book;
     private final DemandLine demands;
-    private final int[] slots;
 
-    PermitLine(List<SequentialNode> queue, List<String> children) {
+    /**
+     * Looks at a queue.
+     *
+     * @param queue in its order; to be written by, read after the book
+     * @param book of the name
+     */
+    PermitLine(List<SequentialNode> queue, PermitBook book) {
         this.queue = List.copyOf(queue);
-        this.slots = slots(queue, children);
-        List<DemandLine.Place> places = new ArrayList<>();
-        for (int i = 0; i < slots.length; i++) {
-            places.add(new DemandLine.Place(queue.get(i).demand(), slots[i]));
-        }
-        this.demands = new DemandLine(places);
+        this.book = book;
+        this.demands = new DemandLine(queue.stream()
+                .map(node -> new DemandLine.Place(node.demand(), book.slotOf(node.name())))
+                .toList());
     }
 
-    /** How the name of a slot's node starts. */
-    static String slotPrefix(OwnerId owner, int slot) {
-        return SequentialNode.prefix(owner) + "s" + slot + "-";
-    }
+    /** What the line says to one who asks for permits. */
+    sealed interface Turn {
+        /** It has that slot. */
+        record Held(int slot) implements Turn {}
 
-    private static int[] slots(List<SequentialNode> queue, List<String> children) {
-        Set<String> owners = new HashSet<>();
-        queue.forEach(node -> owners.add(node.owner()));
-        List<Slot> taken = new ArrayList<>();
-        for (String child : children) {
-            Matcher slot = SLOT.matcher(child);
-            if (slot.matches() && owners.contains(slot.group(1))) {
-                taken.add(
-                        new Slot(slot.group(1), Integer.parseInt(slot.group(2)), (int) Long.parseLong(slot.group(3))));
-            }
-        }
-        taken.sort(Comparator.comparingInt(Slot::sequence));
-        Map<Integer, String> ownerOf = new HashMap<>();
-        Map<String, Integer> slotOf = new HashMap<>();
-        for (Slot slot : taken) {
-            if (!ownerOf.containsKey(slot.slot()) && !slotOf.containsKey(slot.owner())) {
-                ownerOf.put(slot.slot(), slot.owner());
-                slotOf.put(slot.owner(), slot.slot());
-            }
-        }
-        int[] slots = new int[queue.size()];
-        for (int i = 0; i < slots.length; i++) {
-            int first = i == 0 && isPermits(queue.get(0)) && !ownerOf.containsKey(1) ? 1 : 0;
-            slots[i] = slotOf.getOrDefault(queue.get(i).owner(), first);
-        }
-        return slots;
-    }
+        /** The permits are of another limit. */
+        record OtherLimit(int limit) implements Turn {}
 
-    private static boolean isPermits(SequentialNode node) {
-        return node.demand() instanceof dev.holdfast.lock.Demand.Permits;
+        /** There is no limit yet. */
+        record NoLimit(boolean room) implements Turn {}
+
+        /** It waits. */
+        record NoRoom() implements Turn {}
+
+        /** It holds, with its slot in there, when that is written. */
+        record Room(PermitBook next) implements Turn {}
     }
 
     List<SequentialNode> queue() {
         return queue;
+    }
+
+    /** Whose turn it is, of a place for permits. */
+    Turn turnOf(int index) {
+        SequentialNode place = queue.get(index);
+        Demand.Permits asked = (Demand.Permits) place.demand();
+        int slot = slotOf(index);
+        if (slot > 0) {
+            // A name that can come again says nothing of who had it before.
+            return SequentialNode.isTrusted(place.sequence())
+                    ? new Turn.Held(slot)
+                    : new PermitLine(queue, book.without(place.name())).turnOf(index);
+        }
+        boolean room = demands.hasRoom(index);
+        if (book.limit() == 0) {
+            return new Turn.NoLimit(room);
+        }
+        if (book.limit() != asked.limit()) {
+            return new Turn.OtherLimit(book.limit());
+        }
+        return room ? new Turn.Room(next()) : new Turn.NoRoom();
     }
 
     DemandLine demands() {
@@ -85,6 +86,35 @@ final class PermitLine {
 
     /** The slot that a place has; 0: none. */
     int slotOf(int index) {
-        return slots[index];
+        return book.slotOf(queue.get(index).name());
+    }
+
+    /**
+     * The book as it is to be next: with a slot for everybody who has room, the lowest ones for those ahead, and without those
+     * who have left the queue.
+     */
+    private PermitBook next() {
+        Map<String, Integer> slots = new HashMap<>();
+        BitSet taken = new BitSet();
+        for (SequentialNode node : queue) {
+            int slot = book.slotOf(node.name());
+            if (slot > 0) {
+                slots.put(node.name(), slot);
+                taken.set(slot);
+            }
+        }
+        int slot = 0;
+        for (int i = 0; i < queue.size(); i++) {
+            SequentialNode node = queue.get(i);
+            if (!slots.containsKey(node.name()) && node.demand() instanceof Demand.Permits asked) {
+                // Also for one with a limit that is no more, or was not yet, so that it finds a lower one than those
+                // behind.
+                slot = taken.nextClearBit(slot + 1);
+                if (asked.limit() == book.limit() && demands.hasRoom(i)) {
+                    slots.put(node.name(), slot);
+                }
+            }
+        }
+        return book.withSlots(slots);
     }
 }

@@ -14,24 +14,28 @@ import org.apache.zookeeper.KeeperException.Code;
 /** Reads who holds a name and who waits for it. */
 record QueueReading(LockTree tree, Session session) {
 
-    /** Lists a queue; empty if the node of the name does not exist. */
-    CompletableFuture<PermitLine> line(String parent) {
+    /** Lists a queue; empty if the node of the name does not exist. If there are permits in it, once more behind their book. */
+    CompletableFuture<PermitLine> line(String name) {
+        return queue(name)
+                .thenCompose(queue -> queue.stream().anyMatch(SequentialNode::isForPermits)
+                        ? new PermitBooks(tree)
+                                .read(session, name)
+                                .thenCombine(queue(name), (book, later) -> new PermitLine(later, book))
+                        : CompletableFuture.completedFuture(new PermitLine(queue, PermitBook.NONE)));
+    }
+
+    private CompletableFuture<List<SequentialNode>> queue(String name) {
+        String parent = tree.parent(name);
         return session.children(parent)
                 .exceptionally(failure -> Futures.recover(failure, Code.NONODE, List.of()))
-                .thenCompose(children -> {
-                    List<SequentialNode> sorted = SequentialNode.of(children);
-                    CompletableFuture<List<SequentialNode>> queue = SequentialNode.isOrdered(sorted)
-                            ? CompletableFuture.completedFuture(sorted)
-                            : QueueProtocol.byCreation(session, parent, sorted);
-                    return queue.thenApply(exact -> new PermitLine(exact, children));
-                });
+                .thenCompose(children -> CreationOrder.of(session, parent, children));
     }
 
     /** Reads the holders in the order of their tokens, and again if one of them was gone when its data were read. */
     CompletableFuture<List<HolderInfo>> holders(String name, int most, int reads) {
         String parent = tree.parent(name);
         Futures.ignore(session.sync(parent)); // who acquired before this was asked is seen, on whatever server
-        return line(parent).thenCompose(line -> {
+        return line(name).thenCompose(line -> {
             IntPredicate held = line.demands()::isHeld;
             long expected = IntStream.range(0, line.queue().size())
                     .filter(held)

@@ -13,7 +13,7 @@ import java.util.regex.Pattern;
 /**
  * A node in a lock's queue, by its name: {@code <32 hexadecimal digits>-<sequence>}; of a share {@code
  * <digits>-r-<sequence>}, of two of three permits {@code <digits>-p2of3-<sequence>}. Other children of the container belong
- * to somebody else, or are {@linkplain PermitLine slots} and a limit, and are ignored. Immutable.
+ * to somebody else, or are the {@linkplain PermitBook permits}, and are ignored. Immutable.
  *
  * <p><b>Order.</b> The sequence is the parent's count of creations as a signed 32-bit number. It starts again with a new
  * container, which happens only when there are no acquisitions, and at its end the servers repeat its last value or go on
@@ -46,9 +46,8 @@ record SequentialNode(String name, int sequence, Demand demand) {
         return acquisition.demand() instanceof Demand.Shared ? start + "r-" : start;
     }
 
-    /** The owner's part of the name. */
-    String owner() {
-        return name.substring(0, OWNER_DIGITS);
+    boolean isForPermits() {
+        return demand instanceof Demand.Permits;
     }
 
     boolean isOf(OwnerId owner) {

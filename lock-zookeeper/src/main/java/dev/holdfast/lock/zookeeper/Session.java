@@ -43,6 +43,7 @@ final class Session {
 
     private final ZooKeeper zk;
     private final DeletionWatches watches;
+    private final LineWatches lines = new LineWatches(this);
     private final LowestNodeProof successions = new LowestNodeProof();
     private final Listings listings = new Listings(this::list, this::exists, System::nanoTime);
     private final AtomicLong lastAcknowledged = new AtomicLong();
@@ -62,6 +63,10 @@ final class Session {
 
     DeletionWatches watches() {
         return watches;
+    }
+
+    LineWatches lines() {
+        return lines;
     }
 
     LowestNodeProof successions() {
@@ -188,27 +193,7 @@ final class Session {
         return reply;
     }
 
-    /** Writes a node's data if it has that version; see {@link KeeperException.BadVersionException}. */
-    CompletableFuture<Void> setData(String path, byte[] data, int version) {
-        CompletableFuture<Void> reply = new CompletableFuture<>();
-        long sentNanos = System.nanoTime();
-        zk.setData(
-                path,
-                data,
-                version,
-                (int rc, String asked, Object context, @Nullable Stat stat) -> {
-                    if (rc == 0) {
-                        acknowledged(sentNanos);
-                        reply.complete(null);
-                    } else {
-                        fail(reply, rc, asked);
-                    }
-                },
-                null);
-        return reply;
-    }
-
-    /** Watches a node and all its children, until it is told otherwise. */
+    /** Watches a node and all its children, until it is told otherwise; see {@link LineWatches}. */
     CompletableFuture<Void> watchAll(String path, org.apache.zookeeper.Watcher watcher) {
         CompletableFuture<Void> reply = new CompletableFuture<>();
         zk.addWatch(
@@ -226,11 +211,13 @@ final class Session {
         return reply;
     }
 
-    /** Ends that; nothing is asked of the server if others watch the same. */
-    void unwatchAll(String path, org.apache.zookeeper.Watcher watcher) {
-        zk.removeWatches(
+    /**
+     * Takes all watches of that path from the server. The removal of a single watcher would not: the client tells the
+     * server only that it has looked for it.
+     */
+    void unwatchAll(String path) {
+        zk.removeAllWatches(
                 path,
-                watcher,
                 org.apache.zookeeper.Watcher.WatcherType.Any,
                 true,
                 (int rc, String asked, Object context) -> {},
@@ -277,29 +264,42 @@ final class Session {
      * @return the index of the first node that does not exist, or the number of nodes if all do
      */
     CompletableFuture<Integer> confirm(List<String> paths) {
+        return transact(paths.stream().map(path -> Op.check(path, -1)).toList());
+    }
+
+    /**
+     * Carries out all operations in one write, or none if a node does not exist or has another version than expected.
+     *
+     * @return the index of the first operation that was refused for such a reason, or the number of operations if all were
+     *     carried out
+     */
+    CompletableFuture<Integer> transact(List<Op> operations) {
         CompletableFuture<Integer> reply = new CompletableFuture<>();
-        List<Op> checks = paths.stream().map(path -> Op.check(path, -1)).toList();
         long sentNanos = System.nanoTime();
         zk.multi(
-                checks,
+                operations,
                 (int rc, String asked, Object context, @Nullable List<OpResult> results) -> {
                     if (rc == 0) {
                         acknowledged(sentNanos);
-                        reply.complete(paths.size());
-                    } else if (rc == Code.NONODE.intValue() && results != null) {
+                        reply.complete(operations.size());
+                    } else if (isUnmet(rc) && results != null) {
                         acknowledged(sentNanos);
-                        reply.complete(firstMissing(results));
+                        reply.complete(firstUnmet(results));
                     } else {
-                        fail(reply, rc, paths.get(0));
+                        fail(reply, rc, operations.get(0).getPath());
                     }
                 },
                 null);
         return reply;
     }
 
-    private static int firstMissing(List<OpResult> results) {
+    private static boolean isUnmet(int code) {
+        return code == Code.NONODE.intValue() || code == Code.BADVERSION.intValue();
+    }
+
+    private static int firstUnmet(List<OpResult> results) {
         for (int i = 0; i < results.size(); i++) {
-            if (results.get(i) instanceof OpResult.ErrorResult error && error.getErr() == Code.NONODE.intValue()) {
+            if (results.get(i) instanceof OpResult.ErrorResult error && isUnmet(error.getErr())) {
                 return i;
             }
         }

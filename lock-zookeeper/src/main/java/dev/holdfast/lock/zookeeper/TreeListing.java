@@ -61,7 +61,7 @@ final class TreeListing {
 
     private CompletableFuture<ListedLock> listed(String name, String parent) {
         QueueReading reading = new QueueReading(tree, session);
-        return reading.line(parent).thenCompose(line -> {
+        return reading.line(name).thenCompose(line -> {
             IntPredicate held = line.demands()::isHeld;
             return reading.read(parent, line, held, MOST_HOLDERS)
                     .thenCombine(

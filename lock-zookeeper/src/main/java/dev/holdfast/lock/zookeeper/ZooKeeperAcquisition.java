@@ -8,9 +8,7 @@ import dev.holdfast.lock.spi.RenewResult.Lost;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -71,12 +69,8 @@ final class ZooKeeperAcquisition implements Ticket {
 
     /** Whether its node was the lowest when it got its grant. */
     volatile boolean lowest;
-    /** Of permits: the stored limit, asked for with the last listing; 0 if there is none. */
-    volatile CompletableFuture<Integer> limit = CompletableFuture.completedFuture(0);
-    /** Of permits: the slot that it holds. */
+    /** Of permits that are held: their slot. */
     volatile int slot;
-    /** The nodes that say which slots it has taken. */
-    final Set<String> slotNodes = ConcurrentHashMap.newKeySet();
 
     volatile @Nullable Grant grant;
     volatile long leaseMillis;
@@ -158,7 +152,7 @@ final class ZooKeeperAcquisition implements Ticket {
         gone = null;
         deletionSent = false;
         lowest = false;
-        slotNodes.clear();
+        slot = 0;
         stopWatching();
     }
 

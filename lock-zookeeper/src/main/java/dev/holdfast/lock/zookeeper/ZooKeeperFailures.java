@@ -57,7 +57,8 @@ final class ZooKeeperFailures {
     private static String remedy(Code code) {
         return switch (code) {
             case NOAUTH, INVALIDACL, AUTHFAILED, SESSIONCLOSEDREQUIRESASLAUTH ->
-                "give this client's identity the permissions create, read and delete on the base path and what is below";
+                "give this client's identity the permissions create, read and delete, for semaphores write too, on the base path"
+                        + " and what is below";
             case UNIMPLEMENTED -> "container nodes need servers of ZooKeeper 3.5.3 or newer";
             case QUOTAEXCEEDED -> "raise the quota of the base path";
             case NOCHILDRENFOREPHEMERALS -> "the base path must not go through an ephemeral node; choose another";

@@ -53,7 +53,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
             .pollMaxMillis(15_000)
             .ordered(true)
             .listing(true)
-            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE, Demand.Kind.SHARED)) // permits: see docs/zookeeper.md
+            .demands(EnumSet.allOf(Demand.Kind.class))
             .build();
     private static final int HOLDER_READS = 5;
 
@@ -89,7 +89,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         this.sessions = new Sessions(client, this);
         this.timer = new Timer(this::endOverdue);
         this.removals = new NodeRemover(tree, nodes, timer, this::stopIfDone);
-        this.attempts = new QueueProtocol(tree, sessions, removals, timer, nodes, this::listen);
+        this.attempts = new QueueProtocol(tree, sessions, new Endings(nodes, removals, timer), this::listen);
         this.renewals = new Renewals(sessions, timer, this::watchOwn);
         sessions.start();
     }
@@ -223,7 +223,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     public CompletionStage<Integer> changeLimit(String name, int from, int to, long timeoutMillis) {
         return translated(
                 "change its limit",
-                FailureTranslator.guard(() -> new PermitLimits(tree).change(sessions.current(), name, from, to)));
+                FailureTranslator.guard(() -> new PermitBooks(tree).changeLimit(sessions.current(), name, from, to)));
     }
 
     @Override

@@ -89,8 +89,8 @@ public final class ZooKeeperLocks {
 
         /**
          * Sets the access control list of all nodes that the client creates; by default everybody may do everything, even
-         * if the framework is authenticated. All clients of a lock need the permissions create, read and delete: use
-         * {@code CREATOR_ALL_ACL} where they share an identity (digest, SASL or x509).
+         * if the framework is authenticated. All clients of a lock need the permissions create, read and delete, of a semaphore
+         * write as well: use {@code CREATOR_ALL_ACL} where they share an identity (digest, SASL or x509).
          *
          * @param acl the list, not empty
          * @return this

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
@@ -164,7 +165,7 @@ class ZooKeeperAccessTest {
     }
 
     @Test
-    @DisplayName("The permissions create, read and delete are enough")
+    @DisplayName("The permissions create, read and delete are enough; semaphores need write, which the refusal says")
     void permissions_least_areEnough() throws Exception {
         String credentials = "least:secret";
         List<ACL> least = List.of(new ACL(
@@ -183,6 +184,13 @@ class ZooKeeperAccessTest {
             assertThat(BackendDriver.holder(backend, "name")).isPresent();
             release(backend, grant);
             release(backend, waiter.awaitThroughFailures(PATIENCE));
+            BackendDriver permits =
+                    BackendDriver.of(backend, "permits", new Demand.Permits(1, 2), BackendDriver.LEASE_MILLIS);
+            assertThatThrownBy(permits::acquire)
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining("NOAUTH")
+                    .hasMessageContaining("write");
+            permits.abandon();
         }
         assertThatThrownBy(() -> fixture.administrator().getChildren("/least/name", false))
                 .isInstanceOf(KeeperException.NoAuthException.class);

@@ -106,20 +106,19 @@ class ZooKeeperDemandsTest {
     }
 
     @Test
-    @DisplayName(
-            "Permits of the first in line cost three requests in one trip, of others two more; their release one or two")
+    @DisplayName("Permits cost four requests in two trips, their release one")
     void permits_cost() throws Exception {
         String name = newName();
         release(first, driver(first, name, permits(1, 3)).acquire());
         RequestCount count = new RequestCount(fixture, first);
         Grant one = driver(first, name, permits(1, 3)).acquire();
-        count.assertRequests("create, list, limit", 3);
+        count.assertRequests("create, read the permits, list; write them", 4);
         Grant two = driver(first, name, permits(1, 3)).acquire();
-        count.assertRequests("the same; slot, list, limit", 9);
+        count.assertRequests("the same again", 8);
         release(first, one);
-        count.assertRequests("with a release of the first", 10);
+        count.assertRequests("with a release of the first", 9);
         release(first, two);
-        count.assertRequests("with a release of the second", 12);
+        count.assertRequests("with a release of the second", 10);
     }
 
     @Test

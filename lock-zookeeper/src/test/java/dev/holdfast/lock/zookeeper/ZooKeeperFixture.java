@@ -170,7 +170,7 @@ final class ZooKeeperFixture implements LockFixture {
 
     @Override
     public Set<Demand.Kind> demands() {
-        return EnumSet.of(Demand.Kind.EXCLUSIVE, Demand.Kind.SHARED);
+        return EnumSet.allOf(Demand.Kind.class);
     }
 
     /** As an administrator who deletes the holder's node. */

@@ -1,0 +1,75 @@
+package dev.holdfast.lock.zookeeper;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/** How an attempt ends: with a grant, or with nothing left of it. Thread-safe. */
+final class Endings {
+    private final Map<OwnerId, ZooKeeperAcquisition> nodes;
+    private final NodeRemover removals;
+    private final Timer timer;
+
+    Endings(Map<OwnerId, ZooKeeperAcquisition> nodes, NodeRemover removals, Timer timer) {
+        this.nodes = nodes;
+        this.removals = removals;
+        this.timer = timer;
+    }
+
+    /** It is busy, and its place in the queue is given up. */
+    CompletableFuture<AcquireResult> leaveNothing(Attempt run) {
+        run.node().become(Phase.QUEUED, Phase.ENDED);
+        nodes.remove(run.node().acquisition().owner(), run.node());
+        return removals.remove(run.node()).thenApply(there -> new AcquireResult.Busy(-1, null));
+    }
+
+    /** It holds, permits in the slot that is noted, for as long as its session is certain to live and its lease lasts. */
+    CompletableFuture<AcquireResult> granted(Attempt run, Place place, long certainMillis) {
+        ZooKeeperAcquisition node = run.node();
+        if (place.czxid() < 1 || place.czxid() >= 1L << 53) {
+            node.become(Phase.QUEUED, Phase.ENDED);
+            nodes.remove(node.acquisition().owner(), node);
+            removals.removeInTurn(node);
+            throw new LockConfigurationException("the ensemble's zxid 0x"
+                    + Long.toHexString(place.czxid()) + " has an epoch beyond 2^21, too large for a fencing token;"
+                    + " move the locks to an ensemble with fewer elections behind it");
+        }
+        long leaseMillis = Math.min(run.request().leaseMillis(), certainMillis);
+        if (leaseMillis < 1 || !place.session().isAlive() || !place.equals(node.place)) {
+            throw new LockUnavailableException("the session ended while it was granted");
+        }
+        Grant grant = new Grant(node.acquisition(), place.czxid(), leaseMillis, node.slot, node);
+        node.grant = grant;
+        node.leaseMillis = run.request().leaseMillis();
+        node.endNanos = run.startNanos() + TimeUnit.MILLISECONDS.toNanos(node.leaseMillis);
+        node.predecessorWatch.close();
+        if (!node.become(Phase.QUEUED, Phase.HELD) && node.phase() != Phase.HELD) {
+            throw new LockUnavailableException("the acquisition ended while it was granted");
+        }
+        if (!place.session().isAlive()) {
+            // The end of the session may have been told just before the node became a holder's.
+            node.lose(LossReason.SESSION_LOST, "the session ended while the lock was granted");
+            nodes.remove(node.acquisition().owner(), node);
+            throw new LockUnavailableException("the session ended while it was granted");
+        }
+        timer.sweepBy(node.endNanos);
+        return CompletableFuture.completedFuture(new AcquireResult.Granted(grant));
+    }
+
+    /** Its node was deleted by somebody else, which ends a grant. */
+    void deleted(Attempt run) {
+        if (run.node().lose(LossReason.REVOKED, "its node was deleted")) {
+            nodes.remove(run.node().acquisition().owner(), run.node());
+            throw new LockUnavailableException("the node of its grant was deleted");
+        }
+        run.node().leave();
+    }
+}
