@@ -31,7 +31,7 @@ final class RedisSentinelTest {
             await().atMost(PATIENCE)
                     .until(() -> replica.number("EXISTS", "holdfast:{kept}") == 1
                             && String.valueOf(replica.command("GET", "holdfast:{free}"))
-                                    .startsWith("-"));
+                                    .startsWith("0 - "));
 
             fixture.failOver();
 
