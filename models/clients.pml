@@ -46,6 +46,9 @@
 #define LOAD(i) skip
 #define LOAD_LATE(k) skip
 #endif
+#ifndef UNHEARD
+#define UNHEARD(i) skip /* its request is not answered, and may arrive */
+#endif
 inline send(i, event)
 {
   printf("client %d sends: %e\n", i, event);
@@ -125,9 +128,9 @@ end:
   :: d_step { faults > 0 && HITS(i) && OTHERS && pc[i] == waiting -> printf("client %d gives up\n", i); faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
   :: d_step { faults > 0 && HITS(i) && OTHERS && !gone(i) -> printf("client %d dies\n", i); faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
        died(i); pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false }
-  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is lost\n", i); fault(); rq[i] = 0; age[i] = 0 }
-  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the answer to client %d is lost\n", i); fault(); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 }
-  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("client %d gives its request up, which is on its way\n", i); fault(); isLate(i); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is lost\n", i); fault(); UNHEARD(i); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the answer to client %d is lost\n", i); fault(); UNHEARD(i); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("client %d gives its request up, which is on its way\n", i); fault(); UNHEARD(i); isLate(i); rq[i] = 0; age[i] = 0 }
   :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is repeated\n", i); fault(); isLate(i) }
   :: d_step { faults > 0 && HITS(i) && OTHERS && called[i] -> printf("the signal to client %d is lost\n", i); fault(); called[i] = false }
   /* the store */

@@ -32,6 +32,7 @@ bool tomb[N], changed;  /* tomb: on both leases at once */
 /* what the client knows, and what its requests say */
 byte seen[N], rqExp[N], lateExp[2];
 bool rqOn[N], lateOn[2];
+bool open_[N];          /* a creation was not answered: whether it arrives, the client does not know */
 hidden byte exp;
 hidden byte lease;
 hidden byte beside;            /* the keep-alive that is sent beside an attempt is carried out with it; a late attempt has none */
@@ -40,6 +41,9 @@ bool wasPolled[N];
 #define LEFT_OF(c, l) (l -> second_[c] : first[c])
 #define SENT(i) rqExp[i] = seen[i]; rqOn[i] = changed
 #define KEEP(k, i) lateExp[k] = rqExp[i]; lateOn[k] = rqOn[i]
+#ifndef NO_RENEWALS
+#define UNHEARD(i) open_[i] = (open_[i] || rq[i] == attempt && rqExp[i] == 0)
+#endif
 #define LOAD(i) beside = true; exp = rqExp[i]; lease = rqOn[i]; rqExp[i] = 0; rqOn[i] = 0
 #define LOAD_LATE(k) beside = false; exp = lateExp[k]; lease = lateOn[k]; lateExp[k] = 0; lateOn[k] = 0
 
@@ -52,12 +56,14 @@ bool wasPolled[N];
 #else
 #define matches (mod[who] == exp)
 #endif
-#define there_yes (mod[who] != 0)
-#define there_no (mod[who] == 0)
+#define another (ev == renew && gotTok[who] != 0 && created[who] != gotTok[who]) /* a late creation has made it, after the end of the first */
+#define there_yes (mod[who] != 0 && !another)
+#define there_no (!(there_yes))
 #define as_yes (there_yes && (matches) || there_no && exp == 0)
 #define as_no (!(as_yes))
-#define on_lease (on[who] == lease)
-#define on_other (on[who] != lease)
+#define on_open (open_[who])
+#define on_lease (on[who] == lease && !open_[who])
+#define on_other (on[who] != lease && !open_[who])
 #define lease_lives (LEFT_OF(who, lease) > 0)
 #define lease_gone (LEFT_OF(who, lease) == 0)
 #define before(c) (mod[c] != 0 && c != who && (mod[who] == 0 || created[c] < created[who]))
@@ -121,6 +127,7 @@ inline serve(event, id)
        seen[who] = mod[who]
   :: ev == release || ev == abandon ->
        step();
+       open_[who] = false;
 #ifndef MUTANT_NO_TOMBSTONE
        tomb[who] = true
 #else

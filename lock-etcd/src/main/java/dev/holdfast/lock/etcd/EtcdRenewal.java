@@ -203,13 +203,16 @@ final class EtcdRenewal {
                     null));
         }
         SharedLease present = place.lease();
-        if (!missing && on.size() == 1 && present != null && !leases.isOutdated(present)) {
+        // A late creation makes the key anew if somebody has deleted it: the list of keys does not tell that it is
+        // another one.
+        boolean unsure = missing || !place.openCreations().isEmpty();
+        if (!unsure && on.size() == 1 && present != null && !leases.isOutdated(present)) {
             return CompletableFuture.completedFuture(renewed(place, deadline));
         }
         return target(place, present, deadline)
                 .thenCompose(next -> write(place, next, deadline, true))
-                .exceptionally(failure -> missing
-                        ? new RenewResult.Unknown("its key seems to be deleted", failure)
+                .exceptionally(failure -> unsure
+                        ? new RenewResult.Unknown("its key may have been deleted", failure)
                         : renewed(place, deadline));
     }
 
