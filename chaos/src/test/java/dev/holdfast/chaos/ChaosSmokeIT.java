@@ -70,7 +70,14 @@ final class ChaosSmokeIT {
 
     /** Wrong in so plain a way that the speed of the machine does not matter. */
     @ParameterizedTest
-    @ValueSource(strings = {"no-op lock", "two servers that do not know of each other", "token starts again"})
+    @ValueSource(
+            strings = {
+                "no-op lock",
+                "two servers that do not know of each other",
+                "token starts again",
+                "reader admitted beside a writer",
+                "limit ignored by one process"
+            })
     void mutant_isCaught(String name) throws Exception {
         Mutant mutant = Mutants.named(name);
         Verdict verdict = run(new RunPlan(
