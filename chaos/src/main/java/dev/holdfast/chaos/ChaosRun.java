@@ -220,6 +220,7 @@ final class ChaosRun {
 
     private void watchClock() {
         long before = System.nanoTime();
+        MachineLoad load = new MachineLoad();
         try {
             while (true) {
                 Thread.sleep(20);
@@ -227,6 +228,9 @@ final class ChaosRun {
                 if (after - before > STALL_NANOS) {
                     stalls.add(new Interval("the machine was busy", before - originNanos, after - originNanos));
                 }
+                load.overloadedSince(after)
+                        .ifPresent(since -> stalls.add(new Interval(
+                                "too many threads wanted to run", since - originNanos, after - originNanos)));
                 before = after;
             }
         } catch (InterruptedException e) {

@@ -21,6 +21,8 @@ public final class Checks {
             case RW, SEMAPHORE ->
                 Stream.concat(locks(fifo).stream(), Stream.of(new StarvationCheck()))
                         .toList();
+            case ELECTION -> elections();
+            case MULTI -> severalLocks();
         };
     }
 
@@ -39,6 +41,34 @@ public final class Checks {
                 new LeakCheck());
     }
 
+    private static List<Check> elections() {
+        return List.of(
+                new OverlapCheck(),
+                new TokenCheck(),
+                new ClaimOrderCheck(),
+                new RegisterCheck(),
+                new LinearizabilityCheck(),
+                new ElectedAgainCheck(),
+                new CallbackCheck(),
+                new ToldCheck(),
+                new LossCheck(),
+                new LeakCheck());
+    }
+
+    private static List<Check> severalLocks() {
+        return List.of(
+                new OverlapCheck(),
+                new TokenCheck(),
+                new ClaimOrderCheck(),
+                new RegisterCheck(),
+                new LinearizabilityCheck(),
+                new HalfCheck(),
+                new ProgressCheck(),
+                new AnswerCheck(),
+                new LossCheck(),
+                new LeakCheck());
+    }
+
     /**
      * Returns those that are quick and need nothing but the clients' histories, which may still grow.
      *
@@ -47,7 +77,8 @@ public final class Checks {
      */
     public static List<Check> quick(Workload workload) {
         return switch (workload) {
-            case MUTEX, RW, SEMAPHORE -> List.of(new OverlapCheck(), new TokenCheck(), new ClaimOrderCheck());
+            case MUTEX, RW, SEMAPHORE, MULTI -> List.of(new OverlapCheck(), new TokenCheck(), new ClaimOrderCheck());
+            case ELECTION -> List.of(new OverlapCheck(), new TokenCheck(), new ClaimOrderCheck(), new CallbackCheck());
         };
     }
 
@@ -59,7 +90,10 @@ public final class Checks {
      */
     public static List<Check> exclusion(Workload workload) {
         return switch (workload) {
-            case MUTEX, RW, SEMAPHORE -> List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck());
+            case MUTEX, RW, SEMAPHORE, MULTI ->
+                List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck());
+            case ELECTION ->
+                List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck(), new ToldCheck());
         };
     }
 }

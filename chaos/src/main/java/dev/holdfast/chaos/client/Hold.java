@@ -4,6 +4,7 @@ import dev.holdfast.chaos.history.EventLog;
 import dev.holdfast.chaos.history.Kind;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Outcome;
+import dev.holdfast.chaos.history.Part;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
@@ -13,6 +14,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.Permit;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 
 /** Writes down one operation. The instants that matter are read before what they are about. */
@@ -38,6 +40,49 @@ final class Hold {
         log.demand(thread, name, operation, demand);
     }
 
+    /** As a part of several locks, all of which have the same number. */
+    void part(Part part) {
+        write(Kind.PART, 0, System.nanoTime(), part.value());
+    }
+
+    /** What is not a lease; its validity is confirmed by the caller. */
+    void acquired(long nanos, long token, CompletionStage<?> lost) {
+        write(Kind.ACQUIRED, 0, nanos, token);
+        lost.thenRun(() -> write(Kind.LOST, 0, System.nanoTime(), 0));
+    }
+
+    /** It was valid after that instant. */
+    void confirmed(long nanos) {
+        write(Kind.CONFIRM, 0, nanos, 0);
+    }
+
+    void invalid() {
+        if (!invalidSeen) {
+            invalidSeen = true;
+            write(Kind.INVALID, 0, System.nanoTime(), 0);
+        }
+    }
+
+    void probed(boolean free) {
+        write(Kind.PROBED, free ? 1 : 0, System.nanoTime(), 0);
+    }
+
+    void told() {
+        write(Kind.TOLD, 0, System.nanoTime(), 0);
+    }
+
+    void revoked() {
+        write(Kind.REVOKED, 0, System.nanoTime(), 0);
+    }
+
+    void together() {
+        write(Kind.TOGETHER, 0, System.nanoTime(), 0);
+    }
+
+    void rests(long millis) {
+        write(Kind.RESTS, 0, System.nanoTime(), millis);
+    }
+
     void acquired(long nanos, Lease lease) {
         write(Kind.ACQUIRED, lease instanceof Permit permit ? permit.slot() : 0, nanos, lease.token());
         lease.lost().thenAccept(reason -> write(Kind.LOST, reason.ordinal(), System.nanoTime(), 0));
@@ -51,13 +96,10 @@ final class Hold {
     boolean confirm(Lease lease) {
         long nanos = System.nanoTime();
         if (lease.isValid()) {
-            write(Kind.CONFIRM, 0, nanos, 0);
+            confirmed(nanos);
             return true;
         }
-        if (!invalidSeen) {
-            invalidSeen = true;
-            write(Kind.INVALID, 0, System.nanoTime(), 0);
-        }
+        invalid();
         return false;
     }
 

@@ -14,6 +14,13 @@ interface Work {
      */
     void step() throws IOException, InterruptedException;
 
+    /**
+     * Ends what lasts beyond a step.
+     *
+     * @throws InterruptedException if interrupted
+     */
+    default void close() throws InterruptedException {}
+
     /** Acquires for a {@link Hold}, works and releases; what it throws is how the acquisition ended. */
     @FunctionalInterface
     interface Attempt {

@@ -105,11 +105,15 @@ record Workbench(
         try {
             attempt.run();
         } catch (RuntimeException | ExecutionException e) {
-            Outcome outcome = Hold.outcome(e);
-            hold.failed(outcome);
-            if (outcome == Outcome.OTHER) {
-                LOG.error("unexpected at {}", hold, e);
-            }
+            hold.failed(Hold.outcome(e));
+            complain(hold, e);
+        }
+    }
+
+    /** Logs a failure that is not documented. */
+    void complain(Hold hold, Exception failure) {
+        if (Hold.outcome(failure) == Outcome.OTHER) {
+            LOG.error("unexpected at {}", hold, failure);
         }
     }
 

@@ -40,6 +40,8 @@ final class Worker implements Runnable {
         return switch (bench.config().workload()) {
             case MUTEX, RW -> new LockWork(bench);
             case SEMAPHORE -> new SemaphoreWork(bench);
+            case ELECTION -> new ElectionWork(bench);
+            case MULTI -> new MultiWork(bench);
         };
     }
 
@@ -52,6 +54,7 @@ final class Worker implements Runnable {
                     Thread.sleep(bench.random().nextInt(1, 20));
                 }
             }
+            work.close();
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (IOException e) {

@@ -1,18 +1,20 @@
 package dev.holdfast.chaos.history;
 
 import dev.holdfast.lock.Demand;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
-import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Appends events to a file, each with one write of {@link #BYTES} bytes, so that what was written outlives a SIGKILL of the
- * writer. Instants are {@code System.nanoTime}, which processes of one Linux host share. Thread-safe.
+ * writer. An interrupt of the writer does not close the file, as it would a channel. Instants are {@code System.nanoTime},
+ * which processes of one Linux host share. Thread-safe.
  */
 public final class EventLog implements AutoCloseable {
     /** The size of an event. */
@@ -22,11 +24,11 @@ public final class EventLog implements AutoCloseable {
     public static final int NO_OPERATION = 0;
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final ByteBuffer buffer = ByteBuffer.allocateDirect(BYTES);
-    private final FileChannel file;
+    private final ByteBuffer buffer = ByteBuffer.allocate(BYTES);
+    private final OutputStream file;
     private final AtomicInteger operations = new AtomicInteger();
 
-    private EventLog(FileChannel file) {
+    private EventLog(OutputStream file) {
         this.file = file;
     }
 
@@ -38,7 +40,7 @@ public final class EventLog implements AutoCloseable {
      * @throws IOException if the file cannot be created
      */
     public static EventLog create(Path path) throws IOException {
-        return new EventLog(FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE));
+        return new EventLog(new FileOutputStream(Files.createFile(path).toFile()));
     }
 
     /**
@@ -69,10 +71,8 @@ public final class EventLog implements AutoCloseable {
                     .put((byte) code)
                     .put((byte) thread)
                     .put((byte) name);
-            buffer.putInt(operation).putLong(nanos).putLong(value).flip();
-            while (buffer.hasRemaining()) {
-                file.write(buffer);
-            }
+            buffer.putInt(operation).putLong(nanos).putLong(value);
+            file.write(buffer.array());
         } catch (IOException e) {
             throw new UncheckedIOException("cannot write the history", e);
         } finally {

@@ -151,6 +151,15 @@ public record History(
                 operation.released = nanos;
                 operation.releaseOutcome = Outcome.values()[code];
             }
+            case PART -> operation.part = Part.of(value);
+            case PROBED -> {
+                operation.probed = nanos;
+                operation.leftHalf = code == 0;
+            }
+            case TOLD -> operation.told = operation.told == Operation.NEVER ? nanos : operation.told;
+            case REVOKED -> operation.revocations++;
+            case TOGETHER -> operation.together++;
+            case RESTS -> operation.rests = value * 1_000_000;
             default -> {}
         }
     }

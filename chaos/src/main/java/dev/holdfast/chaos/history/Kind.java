@@ -33,5 +33,17 @@ public enum Kind {
     /** The client was closed in order; the value says how many of its threads stayed. */
     END,
     /** What the acquisition asks for, if not the lock alone; the value is from {@link Demands}. */
-    DEMAND
+    DEMAND,
+    /** The acquisition is a part of one of several locks; the value has its number and patience, see {@link Part}. */
+    PART,
+    /** After an acquisition of several locks has failed: whether the first of them was free (the code is 1) or not. */
+    PROBED,
+    /** The leader was interrupted. */
+    TOLD,
+    /** The leader's {@code onRevoked} was called. */
+    REVOKED,
+    /** A leader's callback was called while another one ran. */
+    TOGETHER,
+    /** The candidate does not stand before so many milliseconds have passed since it was asked for; the value. */
+    RESTS
 }

@@ -3,6 +3,7 @@ package dev.holdfast.chaos.history;
 import dev.holdfast.lock.Demand;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One acquisition and what became of it, put together from its events. Instants are nanoseconds since the run's origin;
@@ -75,6 +76,27 @@ public final class Operation {
 
     /** How the release ended. */
     public Outcome releaseOutcome = Outcome.OK;
+
+    /** The multi-lock that it is a part of; null if it is alone. */
+    public @Nullable Part part;
+
+    /** When it was looked for what a failed multi-lock has left; {@link #NEVER} if it was not. */
+    public long probed = NEVER;
+
+    /** Whether the first lock of a failed multi-lock was still held then. */
+    public boolean leftHalf;
+
+    /** When the leader was interrupted. */
+    public long told = NEVER;
+
+    /** How many times the leader was revoked. */
+    public int revocations;
+
+    /** How many times a callback was called while another one of the same candidate ran. */
+    public int together;
+
+    /** How long the candidate did not stand after {@link #invoked}, in nanoseconds. */
+    public long rests;
 
     /** The inner holds. */
     public final List<Reentry> reentries = new ArrayList<>();

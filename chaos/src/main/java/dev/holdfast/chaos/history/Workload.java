@@ -18,7 +18,11 @@ public enum Workload {
     /** Semaphores of {@link #LIMIT} permits. */
     SEMAPHORE(
             client -> client.semaphore("chaos", Workload.LIMIT),
-            (client, name, patience) -> client.semaphore(name, Workload.LIMIT).tryAcquire(Workload.LIMIT, patience));
+            (client, name, patience) -> client.semaphore(name, Workload.LIMIT).tryAcquire(Workload.LIMIT, patience)),
+    /** Elections, with a candidate in each process. */
+    ELECTION(client -> client.lock("chaos"), Workload::exclusive),
+    /** Several locks at once. */
+    MULTI(client -> client.lock("chaos"), Workload::exclusive);
 
     /** How many permits a semaphore has. */
     public static final int LIMIT = 5;

@@ -96,7 +96,8 @@ final class MemoryConnection implements Runnable {
         long leaseMillis = in.readLong();
         long waitMillis = in.readLong();
         boolean fair = in.readBoolean();
-        Ticket ticket = in.readBoolean() ? tickets.get(acquisition.owner()) : null;
+        boolean waited = in.readBoolean();
+        Ticket ticket = waited ? tickets.get(acquisition.owner()) : null;
         AcquireRequest request = new AcquireRequest(
                 acquisition, leaseMillis, waitMillis, fair, ticket, in.readLong(), Identity.decode(in.readUTF()));
         answer(number, backend.tryAcquire(request), (out, attempt) -> {
@@ -109,6 +110,9 @@ final class MemoryConnection implements Runnable {
                 Ticket given = busy.ticket();
                 if (given != null) {
                     tickets.put(acquisition.owner(), given);
+                    if (waited && ticket == null) { // it was subscribed by a connection that has broken
+                        subscribe(given, acquisition.owner());
+                    }
                 }
                 out.writeByte(given == null ? Wire.BUSY : Wire.BUSY_WITH_TICKET);
                 out.writeLong(busy.remainingMillis());
@@ -121,18 +125,23 @@ final class MemoryConnection implements Runnable {
 
     private void subscribe(int number, AcquisitionId acquisition) throws IOException {
         Ticket ticket = tickets.get(acquisition.owner());
-        Runnable signal = () -> {
-            try {
-                write(Wire.SIGNAL, out -> Wire.write(out, acquisition.owner()));
-            } catch (IOException e) {
-                // The client has gone.
-            }
-        };
         write(number, out -> out.writeByte(Wire.DONE));
         if (ticket == null) {
-            signal.run();
+            signal(acquisition.owner());
         } else {
-            subscriptions.put(acquisition.owner(), backend.subscribe(ticket, signal));
+            subscribe(ticket, acquisition.owner());
+        }
+    }
+
+    private void subscribe(Ticket ticket, OwnerId owner) {
+        subscriptions.put(owner, backend.subscribe(ticket, () -> signal(owner)));
+    }
+
+    private void signal(OwnerId owner) {
+        try {
+            write(Wire.SIGNAL, out -> Wire.write(out, owner));
+        } catch (IOException e) {
+            // The client has gone.
         }
     }
 

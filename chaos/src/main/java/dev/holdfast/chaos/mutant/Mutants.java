@@ -72,6 +72,11 @@ public final class Mutants {
             Mutant.ofServer("sequence suffix as token", BrokenServers::tokenByArrival, FaultKind.NET_RESET),
             Mutant.ofClient("new token on re-entry", BrokenClients::tokenOnReentry),
             Mutant.ofClient("same token on hand-off", BrokenClients::tokenOfServerOnly),
+            // Recipes
+            Mutant.ofClient("leader told late", BrokenRecipes::leaderToldLate, FaultKind.NET_BLACK_HOLE)
+                    .under(Workload.ELECTION),
+            Mutant.ofClient("multi-lock left half", BrokenRecipes::multiLockLeftHalf)
+                    .under(Workload.MULTI),
             // The client
             Mutant.ofClient("close leaves the locks", BrokenClients::closeLeavesLocks)
                     .within(3),

@@ -59,7 +59,7 @@ public class ForwardingClient implements LockClient {
 
     /** Of the locks of this client, wrapped ones too. */
     @Override
-    public final MultiLock lockAll(Collection<String> names, LockOptions options) {
+    public MultiLock lockAll(Collection<String> names, LockOptions options) {
         return Recipes.lockAll(this, names, options, System::nanoTime);
     }
 
