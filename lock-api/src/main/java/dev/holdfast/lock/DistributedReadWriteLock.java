@@ -12,8 +12,10 @@ import java.util.concurrent.locks.ReadWriteLock;
  * <p><b>Readers of one process share one grant</b>, and its token, unless one has options that it cannot share: {@linkplain
  * LockOptions#fair() fair}, a {@linkplain LockOptions#maxHold() longest} or {@linkplain LockOptions#minHold() shortest hold}, no
  * {@linkplain LockOptions#renewal() renewal}, or another {@linkplain LockOptions#lease() lease}. While the process reads, a
- * further reader joins without a request: for a tenth of a second after the grant, and not once a thread of this client waits to
- * write. After that a new reader stands in line like another process.
+ * further reader joins without a request: for a tenth of a second after the grant. Once a thread of this client waits to write,
+ * readers pass it within the bounds of a hand-off, {@link LockClientOptions#handOffTime()} and {@link
+ * LockClientOptions#handOffLimit()}, and not at all if it asks for strict order. After that a new reader stands in line like
+ * another process.
  *
  * <p><b>Order.</b> On a store with a queue, requests to read and to write stand in one line: a writer that waits holds back the
  * readers behind it, and readers that wait are let in together when the writer ahead of them has ended. Neither starves the other.

@@ -99,7 +99,8 @@ public final class LockClientOptions {
     }
 
     /**
-     * Returns how many hand-offs to the next thread of this client, without a round trip, may follow each other.
+     * Returns how many hand-offs to the next thread of this client, without a round trip, may follow each other; also how many
+     * readers that share a grant may pass a thread of this client that waits to write.
      *
      * @return the number; 0 disables the hand-off; default 1000
      */
@@ -109,7 +110,7 @@ public final class LockClientOptions {
 
     /**
      * Returns for how long after its grant by the server a lock may be handed to the next thread of this client, so that
-     * other processes are not starved.
+     * other processes are not starved; also for how long readers may pass a thread of this client that waits to write.
      *
      * @return the time; default 10 ms
      */

@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which waiters a {@link LockEntry} takes in. One for a lock that is held alone takes all, and lets them queue. One for readers is
  * a <em>generation</em>: those who come before its grant, or soon after it, share that grant; it takes in nobody else, so that a
- * writer in the store's line is not kept waiting by readers who join again and again. One for permits serves a single waiter.
- * Within transitions.
+ * writer in the store's line is not kept waiting by readers who join again and again. A writer of this client is passed by as many
+ * readers, and for as long, as a lock may be handed off: else each write would cost the readers a grant of their own. One for
+ * permits serves a single waiter. Within transitions.
  */
 final class Admission {
     /** Takes in all; it keeps nothing, and serves all such entries. */
@@ -18,22 +19,25 @@ final class Admission {
     /** Null if the lock is held alone. */
     private final @Nullable HeldLock heldLock;
 
-    private final @Nullable Ticker ticker;
+    private final @Nullable EngineContext engine;
     /** What the first reader asked with. */
     private @Nullable LockOptions terms;
 
     private boolean granted;
     private boolean over;
+    /** A writer of this client waits since then, and has been passed by so many. */
+    private boolean writerWaits;
 
-    private Admission(@Nullable HeldLock heldLock, @Nullable Ticker ticker) {
+    private long writerSinceNanos;
+    private int passed;
+
+    private Admission(@Nullable HeldLock heldLock, @Nullable EngineContext engine) {
         this.heldLock = heldLock;
-        this.ticker = ticker;
+        this.engine = engine;
     }
 
     static Admission of(EntryContext entry, HeldLock heldLock) {
-        return entry.demand() instanceof Demand.Shared
-                ? new Admission(heldLock, entry.engine().ticker())
-                : ALL;
+        return entry.demand() instanceof Demand.Shared ? new Admission(heldLock, entry.engine()) : ALL;
     }
 
     /** Whether a reader with those options may share a grant with others who have the same lease. */
@@ -52,8 +56,8 @@ final class Admission {
     /** Lets a waiter in, or does not: then it belongs to another generation. */
     boolean admits(Waiter waiter) {
         HeldLock mine = heldLock;
-        Ticker now = ticker;
-        if (mine == null || now == null) {
+        EngineContext context = engine;
+        if (mine == null || context == null) {
             return true;
         }
         LockOptions first = terms;
@@ -63,7 +67,7 @@ final class Admission {
         }
         boolean alike =
                 mayShare(first) && mayShare(waiter.options) && first.lease().equals(waiter.options.lease());
-        return alike && (isOwnReader(waiter, mine, now) || isOpen(mine, now));
+        return alike && (isOwnReader(waiter, mine, context.ticker()) || isOpen(mine, context));
     }
 
     /** It reads by {@code lock} here and asks for a lease: behind a writer in line it would wait for itself. */
@@ -72,10 +76,20 @@ final class Admission {
         return own != null && own.heldGrant.remainingNanos(ticker) > 0;
     }
 
-    private boolean isOpen(HeldLock heldLock, Ticker ticker) {
+    private boolean isOpen(HeldLock heldLock, EngineContext engine) {
         HeldGrant grant = heldLock.grant();
-        over |= granted && (grant == null || !grant.mayBeJoined(ticker));
+        over |= granted && (grant == null || !grant.mayBeJoined(engine.ticker()));
+        over |= writerWaits && !mayPass(engine);
+        if (!over && writerWaits) {
+            passed++;
+        }
         return !over;
+    }
+
+    private boolean mayPass(EngineContext engine) {
+        return passed < engine.options().handOffLimit()
+                && engine.nanos() - writerSinceNanos
+                        < Durations.nanos(engine.options().handOffTime());
     }
 
     /** The grant has come. */
@@ -83,8 +97,16 @@ final class Admission {
         granted |= isShared();
     }
 
-    /** Nobody else is taken in: a writer waits. */
-    void end() {
-        over |= isShared();
+    /** A writer of this client waits: few more are taken in, and nobody if it asks for strict order. */
+    void writerWaits(boolean fair) {
+        EngineContext context = engine;
+        if (context == null) {
+            return;
+        }
+        over |= fair;
+        if (!writerWaits) {
+            writerWaits = true;
+            writerSinceNanos = context.nanos();
+        }
     }
 }

@@ -36,7 +36,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         others.refuseToUpgrade(name, waiter);
         LockEntry entry = submitAlone(name, waiter);
         if (waiter.state == Waiter.State.WAITING) {
-            others.letWrite(name);
+            others.letWrite(name, waiter);
             others.of(name).forEach(other -> other.watch(waiter));
         }
         return entry;

@@ -136,9 +136,9 @@ final class LockEntry implements EntryCallbacks {
         return mutex.test(() -> !registry.isClosed() && holds.reenter(waiter, true));
     }
 
-    /** No more readers are taken in. */
-    void endAdmission() {
-        mutex.run(admission::end);
+    /** A writer of this client waits for those who read here. */
+    void writerWaits(Waiter writer) {
+        mutex.run(() -> admission.writerWaits(writer.options.fair()));
     }
 
     /** Somebody waits for another entry of this name: perhaps for what its own thread has here. */

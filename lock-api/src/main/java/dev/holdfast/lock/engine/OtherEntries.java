@@ -114,11 +114,11 @@ final class OtherEntries {
         }
     }
 
-    /** One of this client waits to hold a lock alone: no more readers join those who read. */
-    void letWrite(String name) {
+    /** One of this client waits to hold a lock alone: soon no more readers join those who read. */
+    void letWrite(String name, Waiter writer) {
         LockEntry latest = latestReaders.get(name);
         if (latest != null) {
-            latest.endAdmission();
+            latest.writerWaits(writer);
         }
     }
 }

@@ -84,6 +84,7 @@ class SharesTest {
     void reader_whileAWriterWaits_standsBehindIt() {
         Lease first = reader();
         CompletableFuture<Lease> writer = lock.writeLock().acquireAsync(Duration.ofMinutes(1));
+        pass(10 * MILLI);
         CompletableFuture<Lease> later = read.acquireAsync(Duration.ofMinutes(1));
         assertThat(read.tryAcquire()).as("a reader that asks once").isEmpty();
         pass(10 * MILLI);
@@ -97,6 +98,46 @@ class SharesTest {
         pass(10 * MILLI);
 
         assertThat(later.join().token()).isGreaterThan(writer.join().token());
+    }
+
+    @Test
+    void readers_passAWriterOfTheirClient_forAsLongAsALockIsHandedOff() {
+        Lease first = reader();
+        lock.writeLock().acquireAsync(Duration.ofMinutes(1));
+        pass(5 * MILLI);
+        lock.writeLock().acquireAsync(Duration.ofMinutes(1));
+        pass(4 * MILLI);
+
+        assertThat(reader().token()).as("9 ms after the first writer").isEqualTo(first.token());
+        pass(MILLI);
+        assertThat(read.tryAcquire()).as("10 ms after the first writer").isEmpty();
+    }
+
+    @Test
+    void readers_passAWriterOfTheirClient_asOftenAsALockIsHandedOff() {
+        EngineClient twice = new EngineClient(
+                        backend, LockClientOptions.builder().handOffLimit(2).build(), machine.runtime())
+                .start();
+        DistributedReadWriteLock limited = twice.readWriteLock("n");
+        List<Lease> readers =
+                new ArrayList<>(List.of(limited.readLock().tryAcquire().orElseThrow()));
+        limited.writeLock().acquireAsync(Duration.ofMinutes(1));
+
+        for (int i = 0; i < 2; i++) {
+            readers.add(limited.readLock().tryAcquire().orElseThrow());
+        }
+
+        assertThat(limited.readLock().tryAcquire()).isEmpty();
+        assertThat(readers).extracting(Lease::token).containsOnly(readers.get(0).token());
+    }
+
+    @Test
+    void readers_doNotPassAWriterThatAsksForStrictOrder() {
+        LockOptions fair = LockOptions.builder().fair(true).build();
+        reader();
+        client.lock("n", fair).acquireAsync(Duration.ofMinutes(1));
+
+        assertThat(read.tryAcquire()).isEmpty();
     }
 
     @Test
