@@ -10,8 +10,8 @@ import java.util.Optional;
  * thread that asks for its own hold wants {@link DistributedLock#held()}. Immutable.
  *
  * @param name the lock's name
- * @param holders who has the lock through this client: one, or several who read or have permits; empty if nobody does, and it
- *     is only waited for
+ * @param holders who has the lock through this client: one, or several who read or have permits, in the order of their
+ *     tokens; empty if nobody does, and it is only waited for
  * @param waiters who waits for it through this client, first come first
  */
 public record LockUsage(String name, List<Holder> holders, List<Waiter> waiters) {

@@ -3,6 +3,7 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUsage;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -32,7 +33,7 @@ final class EntryUsage {
                 demand);
     }
 
-    /** One description a name, without those that nobody uses. */
+    /** One description a name, without those that nobody uses; who came first is first. */
     static List<LockUsage> byName(List<LockUsage> usages) {
         Map<String, LockUsage> used = new LinkedHashMap<>();
         for (LockUsage usage : usages) {
@@ -46,8 +47,10 @@ final class EntryUsage {
     private static LockUsage together(LockUsage one, LockUsage other) {
         List<LockUsage.Holder> holders = new ArrayList<>(one.holders());
         holders.addAll(other.holders());
+        holders.sort(Comparator.comparingLong(LockUsage.Holder::token));
         List<LockUsage.Waiter> waiters = new ArrayList<>(one.waiters());
         waiters.addAll(other.waiters());
+        waiters.sort(Comparator.comparing(LockUsage.Waiter::since));
         return new LockUsage(one.name(), holders, waiters);
     }
 }

@@ -13,6 +13,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -324,7 +325,9 @@ class SharesTest {
         assertThat(backend.attempts).hasSize(SimStore.LIMIT + 1);
         assertThat(client.held())
                 .singleElement()
-                .satisfies(usage -> assertThat(usage.holders()).hasSize(SimStore.LIMIT));
+                .satisfies(usage -> assertThat(usage.holders())
+                        .extracting(LockUsage.Holder::token)
+                        .isEqualTo(permits.stream().map(Lease::token).toList()));
 
         permits.forEach(Lease::close);
 
