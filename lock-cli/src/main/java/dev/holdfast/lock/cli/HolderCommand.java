@@ -3,7 +3,7 @@ package dev.holdfast.lock.cli;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClient;
 import java.io.PrintWriter;
-import java.util.Optional;
+import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -12,12 +12,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code holdfast holder}: who holds a lock. */
+/** {@code holdfast holder}: who holds a lock: one, several who share it, or several with permits. */
 @Command(
         name = "holder",
         mixinStandardHelpOptions = true,
         description =
-                "Says who holds the lock NAME. The answer may be stale already; do not decide by it whether to write.",
+                "Says who holds the lock NAME, a line each. The answer may be stale already; do not decide by it whether to write.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             "0:Somebody holds it.",
@@ -46,21 +46,23 @@ final class HolderCommand implements Callable<Integer> {
     public Integer call() {
         store.applyVerbosity();
         try (LockClient client = store.connect()) {
-            Optional<HolderInfo> holder = holder(client);
+            List<HolderInfo> holders = holders(client);
             PrintWriter out = spec.commandLine().getOut();
             if (json) {
-                out.println(HolderText.json(name, holder));
+                out.println(HolderText.json(name, holders));
+            } else if (holders.isEmpty()) {
+                out.println("free");
             } else {
-                out.println(holder.map(HolderText::line).orElse("free"));
+                holders.forEach(holder -> out.println(HolderText.line(holder)));
             }
             out.flush();
-            return holder.isPresent() ? ExitStatus.OK : ExitStatus.FREE;
+            return holders.isEmpty() ? ExitStatus.FREE : ExitStatus.OK;
         }
     }
 
-    private Optional<HolderInfo> holder(LockClient client) {
+    private List<HolderInfo> holders(LockClient client) {
         try {
-            return client.holder(name);
+            return client.holders(name);
         } catch (IllegalArgumentException e) {
             throw new UsageException(String.valueOf(e.getMessage()));
         }

@@ -1,7 +1,10 @@
 package dev.holdfast.lock.cli;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
-import java.util.Optional;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
 
 /** A holder as text for people and for programs. */
 final class HolderText {
@@ -9,21 +12,36 @@ final class HolderText {
 
     static String line(HolderInfo holder) {
         return holder.who() + "@" + holder.host() + " pid " + holder.pid() + " since " + holder.since() + " token "
-                + holder.token();
+                + holder.token() + demand(holder);
     }
 
-    /** The fields of a lock; those of the holder only if there is one. */
-    static String json(String name, Optional<HolderInfo> holder) {
-        return "{" + fields(name, holder) + "}";
+    /** What it has or asks for, unless that is the lock alone; as the end of a line. */
+    static String demand(HolderInfo holder) {
+        String slot = holder.slot() == 0 ? "" : " slot " + holder.slot() + ",";
+        return holder.demand() instanceof Demand.Exclusive ? "" : slot + " " + holder.demand();
     }
 
-    static String fields(String name, Optional<HolderInfo> holder) {
-        return "\"name\":" + quoted(name) + ",\"held\":" + holder.isPresent()
-                + holder.map(HolderText::fields).orElse("");
+    /** The fields of a lock. */
+    static String json(String name, List<HolderInfo> holders) {
+        return "{" + fields(name, holders) + "}";
     }
 
-    private static String fields(HolderInfo holder) {
-        return "," + identity(holder) + ",\"token\":" + holder.token();
+    static String fields(String name, List<HolderInfo> holders) {
+        return holders.stream()
+                .map(holder ->
+                        "{" + identity(holder) + ",\"token\":" + holder.token() + "," + demandFields(holder) + "}")
+                .collect(Collectors.joining(
+                        ",", "\"name\":" + quoted(name) + ",\"held\":" + !holders.isEmpty() + ",\"holders\":[", "]"));
+    }
+
+    /** What it has or asks for. */
+    static String demandFields(HolderInfo holder) {
+        String kind = "\"demand\":" + quoted(holder.demand().kind().name().toLowerCase(Locale.ROOT));
+        if (holder.demand() instanceof Demand.Permits permits) {
+            return kind + ",\"permits\":" + permits.permits() + ",\"limit\":" + permits.limit()
+                    + (holder.slot() == 0 ? "" : ",\"slot\":" + holder.slot());
+        }
+        return kind;
     }
 
     /** Who holds or waits, and since when. */

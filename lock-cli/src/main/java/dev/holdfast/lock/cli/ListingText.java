@@ -12,12 +12,13 @@ import java.util.stream.Collectors;
 final class ListingText {
     private ListingText() {}
 
-    /** A line a lock, and one below it for each of its waiters. */
+    /** A line a lock with its first holder, and one below it for each further holder and each waiter. */
     static List<String> lines(LockListing page) {
         List<String> lines = new ArrayList<>();
         for (ListedLock lock : page.locks()) {
             lines.add(LockName.printable(lock.name()) + "  "
                     + lock.holder().map(HolderText::line).orElse("free"));
+            lock.holders().stream().skip(1).forEach(holder -> lines.add("  with: " + HolderText.line(holder)));
             lock.waiters().forEach(waiter -> lines.add("  waits: " + waiter(waiter)));
         }
         if (page.more()) {
@@ -28,7 +29,7 @@ final class ListingText {
 
     private static String waiter(HolderInfo waiter) {
         String who = waiter.pid() == 0 ? "somebody" : waiter.who() + "@" + waiter.host() + " pid " + waiter.pid();
-        return who + " since " + waiter.since();
+        return who + " since " + waiter.since() + HolderText.demand(waiter);
     }
 
     static String json(LockListing page) {
@@ -39,8 +40,8 @@ final class ListingText {
 
     private static String json(ListedLock lock) {
         return lock.waiters().stream()
-                .map(waiter -> "{" + HolderText.identity(waiter) + "}")
+                .map(waiter -> "{" + HolderText.identity(waiter) + "," + HolderText.demandFields(waiter) + "}")
                 .collect(Collectors.joining(
-                        ",", "{" + HolderText.fields(lock.name(), lock.holder()) + ",\"waiters\":[", "]}"));
+                        ",", "{" + HolderText.fields(lock.name(), lock.holders()) + ",\"waiters\":[", "]}"));
     }
 }

@@ -2,6 +2,8 @@ package dev.holdfast.lock.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.testkit.server.ConsulServer;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
@@ -11,25 +13,32 @@ import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** On each store: two processes, as on two hosts; who holds and who waits; and whether the store is fit. */
 class EveryStoreIT {
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
     @TempDir
     private Path folder;
 
     @Test
     void redis() throws Exception {
         try (RedisServer server = RedisServer.start()) {
-            check("redis://" + server.host() + ":" + server.port(), 1, 1);
+            String store = "redis://" + server.host() + ":" + server.port();
+            check(store, 1, 1);
+            several(store, true);
         }
     }
 
     @Test
     void etcd() throws Exception {
         try (EtcdServer server = EtcdServer.start()) {
-            check("etcd://" + server.hostsAndPorts(), 1, 1);
+            String store = "etcd://" + server.hostsAndPorts();
+            check(store, 1, 1);
+            several(store, true);
         }
     }
 
@@ -37,7 +46,9 @@ class EveryStoreIT {
     void zooKeeper() throws Exception {
         String classPath = System.getProperty("java.class.path");
         try (ZooKeeperServer server = ZooKeeperServer.builder(classPath).start()) {
-            check("zookeeper://" + server.connectString() + "/locks", 1, 1);
+            String store = "zookeeper://" + server.connectString() + "/locks";
+            check(store, 1, 1);
+            several(store, false);
         }
     }
 
@@ -64,7 +75,9 @@ class EveryStoreIT {
     void postgres() throws Exception {
         try (PostgresServer server = PostgresServer.start()) {
             String login = "?user=" + PostgresServer.USER + "&password=" + PostgresServer.PASSWORD;
-            check(server.url() + login + "&holdfast.createTable=true", 0, 0);
+            String store = server.url() + login + "&holdfast.createTable=true";
+            check(store, 0, 0);
+            several(store, true);
         }
     }
 
@@ -72,7 +85,9 @@ class EveryStoreIT {
     void mariaDb() throws Exception {
         try (MariaDbServer server = MariaDbServer.start()) {
             String login = "?user=" + MariaDbServer.USER + "&password=" + MariaDbServer.PASSWORD;
-            check(server.url("mariadb") + login + "&holdfast.createTable=true", 0, 0);
+            String store = server.url("mariadb") + login + "&holdfast.createTable=true";
+            check(store, 0, 0);
+            several(store, true);
         }
     }
 
@@ -127,6 +142,58 @@ class EveryStoreIT {
             assertThat(ls.out()).contains("\"name\":\"hosts/counter\"").contains("\"pid\":" + pid);
         }
         assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + pid);
+    }
+
+    /** Two who read, and two with permits if the store has them: each has a line, and an object. */
+    private static void several(String store, boolean permits) throws Exception {
+        try (LockClient one = LockClient.connect(store);
+                LockClient two = LockClient.connect(store)) {
+            Lease first = one.readWriteLock("several/prices").readLock().acquire(PATIENCE);
+            Lease second = two.readWriteLock("several/prices").readLock().acquire(PATIENCE);
+            String pid = " pid " + ProcessHandle.current().pid() + " since ";
+
+            try (CliRun holder = CliRun.start(store, "holder", "several/prices")) {
+                assertThat(holder.status()).as(holder.err()).isZero();
+                assertThat(holder.out().lines())
+                        .satisfiesExactlyInAnyOrder(
+                                line -> assertThat(line).contains(pid).endsWith(" token " + first.token() + " shared"),
+                                line -> assertThat(line)
+                                        .contains(pid)
+                                        .endsWith(" token " + second.token() + " shared"));
+            }
+            if (permits) {
+                one.semaphore("several/printers", 4).acquire(2, PATIENCE);
+                two.semaphore("several/printers", 4).acquire(1, PATIENCE);
+            }
+            try (CliRun ls = CliRun.start(store, "ls", "several/")) {
+                assertThat(ls.status()).as(ls.err()).isZero();
+                assertThat(ls.out().lines().toList()).hasSize(permits ? 4 : 2).satisfies(lines -> {
+                    assertThat(lines.get(0)).startsWith("several/prices  ").endsWith(" shared");
+                    assertThat(lines.get(1)).startsWith("  with: ").endsWith(" shared");
+                    if (permits) {
+                        assertThat(lines.get(2))
+                                .startsWith("several/printers  ")
+                                .contains(pid)
+                                .endsWith(" permits");
+                        assertThat(lines.subList(2, 4))
+                                .anyMatch(line -> line.endsWith(" slot 1, 2 of 4 permits"))
+                                .anyMatch(line -> line.endsWith(" slot 2, 1 of 4 permits"));
+                    }
+                });
+            }
+            try (CliRun ls = CliRun.start(store, "ls", "several/", "--json")) {
+                assertThat(ls.status()).as(ls.err()).isZero();
+                assertThat(ls.out()).contains("\"name\":\"several/prices\",\"held\":true,\"holders\":[{");
+                assertThat(ls.out().split("\"demand\":\"shared\"}", -1))
+                        .as("shared")
+                        .hasSize(3);
+                if (permits) {
+                    assertThat(ls.out())
+                            .contains("\"demand\":\"permits\",\"permits\":2,\"limit\":4,\"slot\":1}")
+                            .contains("\"demand\":\"permits\",\"permits\":1,\"limit\":4,\"slot\":2}");
+                }
+            }
+        }
     }
 
     private static String list(String store) throws Exception {
