@@ -24,8 +24,9 @@ import org.jspecify.annotations.Nullable;
  * {@code handed_off}, {@code busy}, {@code timeout}, {@code interrupted}, {@code unavailable}, {@code error}</td></tr>
  * <tr><td>{@code holdfast.lock.hold}</td><td>timer of the hold</td><td>{@code lock}, {@code outcome}: {@code released},
  * {@code lost}</td></tr>
- * <tr><td>{@code holdfast.lock.held}</td><td>gauge</td><td>{@code lock}</td></tr>
- * <tr><td>{@code holdfast.lock.waiting}</td><td>gauge</td><td>{@code lock}</td></tr>
+ * <tr><td>{@code holdfast.lock.held}</td><td>gauge</td><td>{@code lock}, {@code demand}: {@code exclusive}, {@code shared},
+ * {@code permits}</td></tr>
+ * <tr><td>{@code holdfast.lock.waiting}</td><td>gauge</td><td>{@code lock}, {@code demand}</td></tr>
  * <tr><td>{@code holdfast.lock.renewals}</td><td>counter</td><td>{@code lock}, {@code outcome}: {@code renewed},
  * {@code suspect}</td></tr>
  * <tr><td>{@code holdfast.lock.lost}</td><td>counter</td><td>{@code lock}, {@code reason}</td></tr>

@@ -11,6 +11,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.memory.MemoryLockBackend;
 import dev.holdfast.lock.memory.MemoryStore;
@@ -237,6 +238,52 @@ class LockMetricsTest {
             assertThat(lease.isValid()).isTrue();
             await().atMost(PATIENCE).until(() -> gauge("holdfast.lock.held", "lock", "orders") == 1);
         }
+    }
+
+    @Test
+    void readersAndPermits_areCountedEach_byTheirDemand() throws Exception {
+        bind();
+        DistributedLock read = client.readWriteLock("prices").readLock();
+        Lease first = read.acquire();
+        Lease joined = read.acquire();
+        assertThat(counts.count(Request.ATTEMPT))
+                .as("a request for both readers")
+                .isOne();
+        Lease two = client.semaphore("printers", 3).acquire(2);
+        Lease one = client.semaphore("printers", 3).acquire();
+        CompletableFuture<Permit> waits = client.semaphore("printers", 3).acquireAsync(1, PATIENCE);
+        CompletableFuture<Lease> writer = client.lock("prices").acquireAsync(PATIENCE);
+
+        await().atMost(PATIENCE).until(() -> timed("holdfast.lock.acquire", "prices", "handed_off") == 1);
+        await().atMost(PATIENCE).until(() -> timed("holdfast.lock.acquire", "prices", "acquired") == 1);
+        await().atMost(PATIENCE).until(() -> timed("holdfast.lock.acquire", "printers", "acquired") == 2);
+        await().atMost(PATIENCE)
+                .until(() -> gauge("holdfast.lock.held", "lock", "prices", "demand", "exclusive") == 0
+                        && gauge("holdfast.lock.held", "lock", "prices", "demand", "shared") == 2);
+        assertThat(gauge("holdfast.lock.waiting", "lock", "prices", "demand", "exclusive"))
+                .isEqualTo(1);
+        assertThat(gauge("holdfast.lock.held", "lock", "printers", "demand", "permits"))
+                .as("holders, whatever their permits")
+                .isEqualTo(2);
+        assertThat(gauge("holdfast.lock.waiting", "lock", "printers", "demand", "permits"))
+                .isEqualTo(1);
+
+        first.close();
+        joined.close();
+        writer.get(20, TimeUnit.SECONDS).close();
+        two.close();
+        one.close();
+        waits.get(20, TimeUnit.SECONDS).close();
+        await().atMost(PATIENCE).until(() -> timed("holdfast.lock.hold", "prices", "released") == 3);
+        await().atMost(PATIENCE).until(() -> timed("holdfast.lock.hold", "printers", "released") == 3);
+        assertThat(gauge("holdfast.lock.held", "lock", "prices", "demand", "shared"))
+                .isZero();
+    }
+
+    private long timed(String meter, String lock, String outcome) {
+        Timer timer =
+                registry.find(meter).tags("lock", lock, "outcome", outcome).timer();
+        return timer == null ? 0 : timer.count();
     }
 
     @Test
