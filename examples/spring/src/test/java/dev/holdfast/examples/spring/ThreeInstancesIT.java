@@ -55,11 +55,11 @@ class ThreeInstancesIT {
 
                 assertThat(first.get("/actuator/locks").body())
                         .contains(
-                                "{\"name\":\"shop/leader\",\"holder\":{\"token\":",
+                                "{\"name\":\"shop/leader\",\"holders\":[{\"token\":",
                                 "\"thread\":\"holdfast-election-shop/leader\"");
                 assertThat(second.get("/actuator/locks").body())
                         .contains(
-                                "{\"name\":\"shop/leader\",\"holder\":null,\"waiters\":[{\"thread\":\"holdfast-election-shop/leader\"");
+                                "{\"name\":\"shop/leader\",\"holders\":[],\"waiters\":[{\"thread\":\"holdfast-election-shop/leader\"");
                 assertThat(third.get("/actuator/locks/shop/leader").body()).contains("\"pid\":" + first.pid());
 
                 long once = terminateLeader(first, List.of(second, third));

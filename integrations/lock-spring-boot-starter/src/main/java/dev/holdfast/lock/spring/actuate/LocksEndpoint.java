@@ -15,7 +15,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
 /**
  * The actuator endpoint {@code locks}. {@code /actuator/locks} lists what this process holds and waits for, without asking a
- * server; {@code /actuator/locks/orders/42} asks the server who holds {@code orders/42}. Nothing here ends a lock: a holder that
+ * server; {@code /actuator/locks/orders/42} asks the server who holds {@code orders/42}: one, several who read, or several with permits. Nothing here ends a lock: a holder that
  * does not know that it lost its lock is what locks are there to prevent.
  *
  * <p>Thread-safe.
@@ -61,9 +61,13 @@ public final class LocksEndpoint {
     @ReadOperation
     public ServerDescriptor lock(@Selector(match = Selector.Match.ALL_REMAINING) String... name) {
         String joined = String.join("/", name);
-        Map<String, HolderDescriptor> holders = new TreeMap<>();
-        clients.forEach((bean, client) ->
-                client.holder(joined).ifPresent(holder -> holders.put(bean, HolderDescriptor.of(holder))));
+        Map<String, List<HolderDescriptor>> holders = new TreeMap<>();
+        clients.forEach((bean, client) -> {
+            List<HolderInfo> found = client.holders(joined);
+            if (!found.isEmpty()) {
+                holders.put(bean, found.stream().map(HolderDescriptor::of).toList());
+            }
+        });
         return new ServerDescriptor(joined, holders);
     }
 
@@ -78,9 +82,9 @@ public final class LocksEndpoint {
      * The answer about a lock on its server. Immutable.
      *
      * @param name the lock's name
-     * @param holders who has it, by the client's bean; empty if nobody does
+     * @param holders who has it, by the client's bean, first come first; empty if nobody does
      */
-    public record ServerDescriptor(String name, Map<String, HolderDescriptor> holders) {}
+    public record ServerDescriptor(String name, Map<String, List<HolderDescriptor>> holders) {}
 
     /**
      * A holder, as the server knows it. Immutable.
@@ -90,10 +94,20 @@ public final class LocksEndpoint {
      * @param pid its process id
      * @param since when it got the lock
      * @param token the fencing token
+     * @param demand what it has: {@code exclusive}, {@code shared}, or {@code 2 of 4 permits}
+     * @param slot its slot if it has permits; otherwise 0
      */
-    public record HolderDescriptor(String who, String host, long pid, Instant since, long token) {
+    public record HolderDescriptor(
+            String who, String host, long pid, Instant since, long token, String demand, int slot) {
         static HolderDescriptor of(HolderInfo holder) {
-            return new HolderDescriptor(holder.who(), holder.host(), holder.pid(), holder.since(), holder.token());
+            return new HolderDescriptor(
+                    holder.who(),
+                    holder.host(),
+                    holder.pid(),
+                    holder.since(),
+                    holder.token(),
+                    holder.demand().toString(),
+                    holder.slot());
         }
     }
 
@@ -101,14 +115,14 @@ public final class LocksEndpoint {
      * A lock of this process. Immutable.
      *
      * @param name the lock's name
-     * @param holder who of this process has it; null if nobody does
+     * @param holders who of this process has it: one, or several who read or have permits; empty if nobody does
      * @param waiters who of this process waits, first come first
      */
-    public record LockDescriptor(String name, @Nullable HereHolder holder, List<HereWaiter> waiters) {
+    public record LockDescriptor(String name, List<HereHolder> holders, List<HereWaiter> waiters) {
         static LockDescriptor of(LockUsage usage) {
             return new LockDescriptor(
                     usage.name(),
-                    usage.holder().map(HereHolder::of).orElse(null),
+                    usage.holders().stream().map(HereHolder::of).toList(),
                     usage.waiters().stream().map(HereWaiter::of).toList());
         }
     }
@@ -121,15 +135,18 @@ public final class LocksEndpoint {
      * @param lease true if a lease owns it, false if the thread does
      * @param since when it was acquired
      * @param remainingMillis for how long it is valid without a renewal, in milliseconds
+     * @param demand what it has: {@code exclusive}, {@code shared}, or {@code 2 of 4 permits}
      */
-    public record HereHolder(long token, @Nullable String thread, boolean lease, Instant since, long remainingMillis) {
+    public record HereHolder(
+            long token, @Nullable String thread, boolean lease, Instant since, long remainingMillis, String demand) {
         static HereHolder of(LockUsage.Holder holder) {
             return new HereHolder(
                     holder.token(),
                     holder.thread().orElse(null),
                     holder.lease(),
                     holder.since(),
-                    holder.remaining().toMillis());
+                    holder.remaining().toMillis(),
+                    holder.demand().toString());
         }
     }
 
@@ -140,10 +157,16 @@ public final class LocksEndpoint {
      * @param async true if that thread does not wait itself
      * @param lease true if it asks for a lease
      * @param since since when
+     * @param demand what it asks for, likewise
      */
-    public record HereWaiter(String thread, boolean async, boolean lease, Instant since) {
+    public record HereWaiter(String thread, boolean async, boolean lease, Instant since, String demand) {
         static HereWaiter of(LockUsage.Waiter waiter) {
-            return new HereWaiter(waiter.thread(), waiter.async(), waiter.lease(), waiter.since());
+            return new HereWaiter(
+                    waiter.thread(),
+                    waiter.async(),
+                    waiter.lease(),
+                    waiter.since(),
+                    waiter.demand().toString());
         }
     }
 }

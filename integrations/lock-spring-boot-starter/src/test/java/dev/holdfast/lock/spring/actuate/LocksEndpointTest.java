@@ -45,7 +45,7 @@ class LocksEndpointTest {
                 var waiting = lock.acquireAsync(Duration.ofMinutes(1));
                 String all = get(context, "/actuator/locks");
                 assertThat(all)
-                        .startsWith("{\"clients\":{\"lockClient\":[{\"name\":\"orders/42\",\"holder\":{\"token\":"
+                        .startsWith("{\"clients\":{\"lockClient\":[{\"name\":\"orders/42\",\"holders\":[{\"token\":"
                                 + mine.token())
                         .contains("\"thread\":\"" + Thread.currentThread().getName() + "\"", "\"lease\":true")
                         .containsPattern("\"remainingMillis\":1[0-9]{4}\\b")
@@ -53,8 +53,11 @@ class LocksEndpointTest {
                         .doesNotContain("a b");
                 waiting.cancel(true);
                 assertThat(get(context, "/actuator/locks/orders/42"))
-                        .startsWith("{\"name\":\"orders/42\",\"holders\":{\"lockClient\":{\"who\":\"shop\"")
-                        .contains("\"pid\":" + ProcessHandle.current().pid(), "\"token\":" + mine.token());
+                        .startsWith("{\"name\":\"orders/42\",\"holders\":{\"lockClient\":[{\"who\":\"shop\"")
+                        .contains(
+                                "\"pid\":" + ProcessHandle.current().pid(),
+                                "\"token\":" + mine.token(),
+                                "\"demand\":\"exclusive\",\"slot\":0}]}");
                 assertThat(get(context, "/actuator/locks/a%20b/%C3%BC%3F"))
                         .startsWith("{\"name\":\"a b/ü?\"")
                         .contains("\"who\":\"other\"", "\"token\":" + theirs);
@@ -65,6 +68,33 @@ class LocksEndpointTest {
             assertThat(get(context, "/actuator/locks/orders/42")).isEqualTo("{\"name\":\"orders/42\",\"holders\":{}}");
             assertThat(get(context, "/actuator/health/locks"))
                     .contains("\"status\":\"UP\"", "\"held\":{\"lockClient\":0}");
+        }
+    }
+
+    @Test
+    void endpoint_showsAllWhoShareALockOrHavePermits() throws Exception {
+        try (ConfigurableApplicationContext context = start();
+                LockClient other = MemoryStore.named("endpoint").newClient(LockClientOptions.defaults())) {
+            LockClient client = context.getBean(LockClient.class);
+            try (Lease here = client.readWriteLock("prices").readLock().acquire();
+                    Lease there = other.readWriteLock("prices").readLock().acquire();
+                    Lease two = client.semaphore("printers", 4).acquire(2);
+                    Lease one = client.semaphore("printers", 4).acquire()) {
+                assertThat(get(context, "/actuator/locks"))
+                        .containsPattern("\"prices\",\"holders\":\\[\\{\"token\":" + here.token()
+                                + ",[^{}]*\"demand\":\"shared\"}]")
+                        .containsPattern("\"printers\",\"holders\":\\[\\{\"token\":" + two.token()
+                                + ",[^{}]*\"demand\":\"2 of 4 permits\"},\\{\"token\":" + one.token()
+                                + ",[^{}]*\"demand\":\"1 of 4 permits\"}]");
+                assertThat(get(context, "/actuator/locks/prices"))
+                        .containsPattern("\\[\\{[^{}]*\"token\":" + here.token()
+                                + ",\"demand\":\"shared\",\"slot\":0},\\{[^{}]*\"token\":" + there.token()
+                                + ",\"demand\":\"shared\",\"slot\":0}]");
+                assertThat(get(context, "/actuator/locks/printers"))
+                        .contains(
+                                "\"demand\":\"2 of 4 permits\",\"slot\":1}",
+                                "\"demand\":\"1 of 4 permits\",\"slot\":2}");
+            }
         }
     }
 
