@@ -33,9 +33,11 @@ final class AttemptSender {
             wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
         }
         long timeout = engine.requestTimeoutNanos();
+        boolean untilDeadline = false;
         if (engine.info().blocking() && !head.triesOnce()) {
             boolean answered = entry.availability().wasAnsweredSince(head.sinceNanos);
             long oneAnswer = answered ? 0 : timeout - (now - head.sinceNanos);
+            untilDeadline = answered && remaining < timeout;
             timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
         }
         AcquireRequest request = new AcquireRequest(
@@ -46,7 +48,7 @@ final class AttemptSender {
                 acquisition.ticket(),
                 Durations.ceilMillis(timeout),
                 engine.identity());
-        return new Round(++rounds, now, request, timeout);
+        return new Round(++rounds, now, request, timeout, untilDeadline);
     }
 
     /** Within a transition; what calls out is done after it. */

@@ -231,7 +231,9 @@ final class PendingAcquisition {
         if (wasSent && !refused) {
             acquisition.noteUncertain();
         }
-        lastFailure = failure;
+        if (!latest().isCutOff(engine.nanos())) {
+            lastFailure = failure;
+        }
         boolean mayPass = failure instanceof LockUnavailableException;
         queue.tellFailed(failure, mayPass, schedule.failed());
         Waiter head = queue.head();

@@ -12,6 +12,8 @@ final class Round {
     final long begunNanos;
     final AcquireRequest request;
     final long timeoutNanos;
+    /** The store has answered its waiter before, so that it has no more time than the waiter has left. */
+    final boolean untilDeadline;
     /** A signal came while it was out: its answer may be older than the signal. Guarded by the entry's mutex. */
     boolean signalled;
     /** In flight until a thread of the client's has begun it, if one is to; guarded likewise. */
@@ -19,11 +21,12 @@ final class Round {
 
     private @Nullable RequestTime sent;
 
-    Round(int number, long begunNanos, AcquireRequest request, long timeoutNanos) {
+    Round(int number, long begunNanos, AcquireRequest request, long timeoutNanos, boolean untilDeadline) {
         this.number = number;
         this.begunNanos = begunNanos;
         this.request = request;
         this.timeoutNanos = timeoutNanos;
+        this.untilDeadline = untilDeadline;
     }
 
     boolean isFirst() {
@@ -33,6 +36,11 @@ final class Round {
     /** Whether the store was asked to let the acquisition wait. */
     boolean askedToWait() {
         return request.waitMillis() > 0;
+    }
+
+    /** Whether it had to end without an answer because its waiter's time was over, which says nothing about the store. */
+    boolean isCutOff(long nowNanos) {
+        return untilDeadline && nowNanos - begunNanos >= timeoutNanos;
     }
 
     /** It is about to be sent: the thread that sends it says so, and the answer comes after that. */

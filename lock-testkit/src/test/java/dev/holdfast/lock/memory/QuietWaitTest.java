@@ -6,9 +6,21 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.fault.ForwardingBackend;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -45,6 +57,63 @@ final class QuietWaitTest {
                     .withCauseInstanceOf(LockTimeoutException.class);
             assertThat(held.isValid()).isTrue();
             first.cancel(false);
+        }
+    }
+
+    /**
+     * On a backend that blocks, an attempt has no more time than its waiter. Cut off by that, it says nothing about the store,
+     * even if the last answer is long ago.
+     */
+    @Test
+    void attemptCutOffByTheDeadline_isBusyAndNotUnavailable() throws Exception {
+        MemoryStore store = MemoryStore.create();
+        CutOff backend = new CutOff(store.newBackend());
+        try (LockClient other = store.newClient(LockClientOptions.defaults());
+                Lease held = other.lock("quiet").acquire();
+                LockClient client = LockEngine.client(
+                        backend,
+                        LockClientOptions.builder()
+                                .requestTimeout(Duration.ofMillis(500))
+                                .build())) {
+            assertThat(client.lock("quiet").tryAcquire(Duration.ofMillis(1_500)))
+                    .isEmpty();
+            assertThat(held.isValid()).isTrue();
+        }
+    }
+
+    /** Answers the first attempt; a signal 300 ms before the deadline makes a second one, which takes all the time it has. */
+    private static final class CutOff extends ForwardingBackend {
+        private static final BackendInfo INFO = BackendInfo.named("cut off")
+                .blocking(true)
+                .minLeaseMillis(1)
+                .pollMinMillis(60_000)
+                .pollMaxMillis(60_000)
+                .build();
+
+        private final AtomicInteger attempts = new AtomicInteger();
+
+        CutOff(LockBackend delegate) {
+            super(delegate);
+        }
+
+        @Override
+        public BackendInfo info() {
+            return INFO;
+        }
+
+        @Override
+        public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+            if (attempts.incrementAndGet() == 1) {
+                return super.tryAcquire(request);
+            }
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis()));
+            return CompletableFuture.failedStage(new LockUnavailableException("the deadline has passed"));
+        }
+
+        @Override
+        public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+            CompletableFuture.delayedExecutor(1_200, TimeUnit.MILLISECONDS).execute(onMaybeFree);
+            return super.subscribe(ticket, onMaybeFree);
         }
     }
 }
