@@ -3,11 +3,9 @@ package dev.holdfast.chaos.check;
 import dev.holdfast.chaos.history.Operation;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * S2, among claims: the later of two disjoint claims has the higher token. The first may have been asked for while the second
@@ -37,7 +35,7 @@ public final class ClaimOrderCheck implements Check {
             List<Granted> byEnd = claims.stream()
                     .sorted(Comparator.comparingLong(Granted::confirmed))
                     .toList();
-            Ended ended = new Ended();
+            HighestTokens ended = new HighestTokens();
             int next = 0;
             for (Granted claim : claims) {
                 while (next < byEnd.size() && byEnd.get(next).confirmed() < claim.acquired()) {
@@ -59,7 +57,7 @@ public final class ClaimOrderCheck implements Check {
      * A store may give a slot to somebody who stood still meanwhile and has the lower token, whom the resource refuses.
      * Returns 1 for such a claim.
      */
-    private static int judge(Granted claim, Ended ended, Calm calm, List<String> violations) {
+    private static int judge(Granted claim, HighestTokens ended, Calm calm, List<String> violations) {
         Granted excluding = ended.excluding(claim);
         Granted inSlot = ended.inSlotOf(claim);
         if (excluding != null && claim.token() < excluding.token() && excluding != claim) {
@@ -71,26 +69,5 @@ public final class ClaimOrderCheck implements Check {
             return 1;
         }
         return 0;
-    }
-
-    /** The highest tokens of the claims that have ended. */
-    private static final class Ended {
-        private final Map<Integer, Granted> bySlot = new HashMap<>();
-        private @Nullable Granted highest;
-        private @Nullable Granted highestAlone;
-
-        void add(Granted ended) {
-            highest = TokenCheck.higher(highest, ended);
-            highestAlone = ended.isAlone() ? TokenCheck.higher(highestAlone, ended) : highestAlone;
-            bySlot.merge(ended.slot(), ended, TokenCheck::higher);
-        }
-
-        @Nullable Granted excluding(Granted claim) {
-            return claim.isAlone() ? highest : highestAlone;
-        }
-
-        @Nullable Granted inSlotOf(Granted claim) {
-            return claim.slot() == 0 ? null : bySlot.get(claim.slot());
-        }
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.chaos.check;
 
 import dev.holdfast.chaos.history.Operation;
+import dev.holdfast.lock.Demand;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -17,7 +18,7 @@ import java.util.Map;
  * rise, so of all acquisitions that have not been placed only the one with the lowest token may be next, because it could
  * not come after another; and observations of the present owner may be placed as soon as they were invoked, because they
  * change nothing. A lock that may be shared, and permits, are the same with room for more than one owner; what shares a
- * grant is one acquisition. Each acquisition is therefore placed as early as it can be, and the history is linearizable if none comes
+ * grant is one acquisition, and of reads among each other, tokens say nothing. Each acquisition is therefore placed as early as it can be, and the history is linearizable if none comes
  * too late. The test compares this with a search through all orders of small histories.
  */
 public final class LinearizabilityCheck implements Check {
@@ -54,16 +55,17 @@ public final class LinearizabilityCheck implements Check {
         long last = Long.MIN_VALUE;
         Granted before = null;
         for (Granted grant : byToken) {
-            long placed = Math.max(Math.max(last, grant.invoked()), room.freeFor(grant.demand()));
+            long placed = Math.max(grant.invoked(), room.freeFor(grant.demand()));
+            placed = grant.demand() instanceof Demand.Permits ? Math.max(last, placed) : placed;
             if (before != null && (placed > grant.acquired() || before.token() == grant.token())) {
                 violations.add(grant + " cannot be placed after " + before);
             }
             for (Operation operation : grant.all()) {
                 // A write that goes on as a read leaves room for other reads.
-                room.take(operation.demand, lastSeen(operation));
+                room.take(operation.demand, Math.max(placed, lastSeen(operation)));
             }
-            room.forget(placed);
-            last = placed;
+            room.forget(last);
+            last = Math.max(last, placed);
             before = grant;
         }
     }

@@ -9,13 +9,13 @@ import java.util.Map;
 
 /**
  * C8: who waits to write does not wait for ever because others come to read, nor who waits for many permits because others
- * come for few. Nobody waits for ten undisturbed seconds while somebody who asked a second later for something else is served.
+ * come for few. Nobody waits for thirty undisturbed seconds while somebody who asked a second later for something else is served.
  */
 public final class StarvationCheck implements Check {
     /** The name. */
     public static final String NAME = "C8 starvation";
 
-    private static final long BOUND_NANOS = 10_000_000_000L;
+    private static final long BOUND_NANOS = 30_000_000_000L;
     private static final long APART_NANOS = 1_000_000_000L;
     private static final long LEAST_NANOS = 500_000_000L;
 

@@ -6,11 +6,10 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
- * S2: tokens rise. An acquisition that was asked for after another had returned has the higher token; no two grants share
- * a token; and re-entry keeps it. {@link ClaimOrderCheck} has the rule for claims.
+ * S2: tokens rise. An acquisition that was asked for after another had returned, with which it could not be held at once, has the
+ * higher token; no two grants share a token; and re-entry keeps it. {@link ClaimOrderCheck} has the rule for claims.
  */
 public final class TokenCheck implements Check {
     /** The name. */
@@ -58,19 +57,16 @@ public final class TokenCheck implements Check {
         List<Granted> byReturn = granted.stream()
                 .sorted(Comparator.comparingLong(Granted::acquired))
                 .toList();
-        int returned = 0;
-        Granted highest = null;
+        int next = 0;
+        HighestTokens returned = new HighestTokens();
         for (Granted grant : granted) {
-            while (returned < byReturn.size() && byReturn.get(returned).acquired() < grant.invoked()) {
-                highest = higher(highest, byReturn.get(returned++));
+            while (next < byReturn.size() && byReturn.get(next).acquired() < grant.invoked()) {
+                returned.add(byReturn.get(next++));
             }
+            Granted highest = returned.excluding(grant);
             if (highest != null && grant.token() < highest.token()) {
                 violations.add(grant + " was asked for after " + highest + " had returned");
             }
         }
-    }
-
-    static Granted higher(@Nullable Granted highest, Granted before) {
-        return highest == null || before.token() > highest.token() ? before : highest;
     }
 }

@@ -106,7 +106,15 @@ final class DemandChecksTest {
                 .as("joined after another process had got a newer grant")
                 .isEmpty();
         assertThat(found(new TokenCheck(), read(0, 5, 0, 1, 20), read(1, 4, 2, 3, 20)))
-                .as("a newer grant")
+                .as("a place in line that another thread has left")
+                .isEmpty();
+        assertThat(found(new LinearizabilityCheck(), read(0, 5, 0, 1, 20), read(1, 4, 2, 3, 20)))
+                .isEmpty();
+        assertThat(found(new TokenCheck(), read(0, 5, 0, 1, 2), write(1, 4, 2, 3, 20)))
+                .as("a writer")
+                .hasSize(1);
+        assertThat(found(new TokenCheck(), write(0, 5, 0, 1, 2), read(1, 4, 2, 3, 20)))
+                .as("a reader after a writer")
                 .hasSize(1);
         assertThat(found(new TokenCheck(), read(0, 5, 0, 1, 20), read(1, 5, 0, 3, 20)))
                 .as("a token of two processes")
@@ -291,13 +299,13 @@ final class DemandChecksTest {
     @Test
     void starvation() {
         Operation writer = waiting(0, Demand.EXCLUSIVE, 6_000);
-        writer.acquired = 18_000 * Claims.MILLI;
-        Operation reader = released(read(1, 9, 16_900, 17_000, 17_500), 17_501);
+        writer.acquired = 38_000 * Claims.MILLI;
+        Operation reader = released(read(1, 9, 36_900, 37_000, 37_500), 37_501);
         assertThat(found(new StarvationCheck(), writer, reader)).hasSize(1);
-        writer.acquired = 15_000 * Claims.MILLI;
+        writer.acquired = 35_000 * Claims.MILLI;
         assertThat(found(new StarvationCheck(), writer, reader)).isEmpty();
-        writer.acquired = 18_000 * Claims.MILLI;
-        assertThat(found(new StarvationCheck(), writer, released(write(1, 9, 16_900, 17_000, 17_500), 17_501)))
+        writer.acquired = 38_000 * Claims.MILLI;
+        assertThat(found(new StarvationCheck(), writer, released(write(1, 9, 36_900, 37_000, 37_500), 37_501)))
                 .as("by others who write")
                 .isEmpty();
         assertThat(found(new StarvationCheck(), writer)).as("nobody came").isEmpty();

@@ -81,7 +81,15 @@ final class LinearizabilityCheckTest {
         EXPIRE
     }
 
-    private record State(List<Operation> owners, long token) {
+    private record State(List<Operation> owners, List<Operation> before) {
+        /** Above all that it excludes, and not the same as any. */
+        boolean isAbove(Operation operation) {
+            return before.stream()
+                    .allMatch(earlier -> operation.demand == Demand.SHARED && earlier.demand == Demand.SHARED
+                            ? operation.token != earlier.token
+                            : operation.token > earlier.token);
+        }
+
         boolean hasRoomFor(Operation operation) {
             int permits = 0;
             for (Operation owner : owners) {
@@ -95,11 +103,12 @@ final class LinearizabilityCheckTest {
 
         State with(Operation operation) {
             return new State(
-                    Stream.concat(owners.stream(), Stream.of(operation)).toList(), operation.token);
+                    Stream.concat(owners.stream(), Stream.of(operation)).toList(),
+                    Stream.concat(before.stream(), Stream.of(operation)).toList());
         }
 
         State without(Operation operation) {
-            return new State(owners.stream().filter(owner -> owner != operation).toList(), token);
+            return new State(owners.stream().filter(owner -> owner != operation).toList(), before);
         }
     }
 
@@ -116,7 +125,7 @@ final class LinearizabilityCheckTest {
             }
             steps.add(new Step(operation, What.EXPIRE, Long.MIN_VALUE, Long.MAX_VALUE));
         }
-        return search(steps, new State(List.of(), Long.MIN_VALUE), Long.MIN_VALUE);
+        return search(steps, new State(List.of(), List.of()), Long.MIN_VALUE);
     }
 
     /** Tries every order; instants are placed as early as the order allows. */
@@ -141,7 +150,7 @@ final class LinearizabilityCheckTest {
     private static State apply(Step step, State state) {
         return switch (step.what()) {
             case ACQUIRE ->
-                state.hasRoomFor(step.operation()) && step.operation().token > state.token()
+                state.hasRoomFor(step.operation()) && state.isAbove(step.operation())
                         ? state.with(step.operation())
                         : null;
             case OBSERVE -> state.owners().contains(step.operation()) ? state : null;
