@@ -84,21 +84,19 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
     public void bindTo(MeterRegistry registry) {
         RegisteredMeters meters = new RegisteredMeters(registry);
         LockUsageGauges gauges = new LockUsageGauges(client, lockTags, tags, registry, meters);
-        MeteredEvents listener = new MeteredEvents(registry, lockTags, tags, gauges::show);
-        meters.add(() -> Gauge.builder(
+        MeteredEvents listener = new MeteredEvents(registry, lockTags, tags, gauges);
+        meters.add(Gauge.builder(
                         "holdfast.lock.releases.pending",
                         client,
                         locks -> locks.status().pendingReleases())
                 .description("Releases and abandonments that failed and are retried")
-                .tags(tags)
-                .register(registry));
-        meters.add(() -> FunctionCounter.builder(
+                .tags(tags));
+        meters.add(FunctionCounter.builder(
                         "holdfast.events.dropped",
                         client,
                         locks -> locks.status().droppedEvents())
                 .description("Events that were not told because a listener is too slow")
-                .tags(tags)
-                .register(registry));
+                .tags(tags));
         bindings.add(new Binding(listener, meters));
         client.addListener(listener);
     }

@@ -65,11 +65,10 @@ final class LockUsageGauges {
     }
 
     private void register(String name, String description, Key key, ToDoubleFunction<Count> value) {
-        meters.add(() -> Gauge.builder(name, this, gauges -> value.applyAsDouble(gauges.countOf(key)))
+        meters.add(Gauge.builder(name, this, gauges -> value.applyAsDouble(gauges.countOf(key)))
                 .description(description)
                 .tags(tags.and("lock", key.tag(), "demand", key.demand().name().toLowerCase(Locale.ROOT)))
-                .strongReference(true)
-                .register(registry));
+                .strongReference(true));
     }
 
     private Count countOf(Key key) {
@@ -91,7 +90,9 @@ final class LockUsageGauges {
             usage.waiters()
                     .forEach(waiter -> counts.merge(new Key(tag, waiter.demand().kind()), WAITER, Count::plus));
         }
-        counts.keySet().forEach(this::show);
+        for (Key key : counts.keySet()) {
+            show(key);
+        }
         return new Look(registry.config().clock().monotonicTime(), counts);
     }
 }

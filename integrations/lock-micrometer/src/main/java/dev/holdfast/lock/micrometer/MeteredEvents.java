@@ -10,12 +10,11 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.function.Consumer;
 
 /** Counts the events of a client, on its thread for events. */
 final class MeteredEvents implements LockListener {
     private final LockTags lockTags;
-    private final Consumer<String> seen;
+    private final LockUsageGauges gauges;
     private final Meter.MeterProvider<Timer> acquire;
     private final Meter.MeterProvider<Timer> hold;
     private final Meter.MeterProvider<Counter> renewals;
@@ -24,11 +23,11 @@ final class MeteredEvents implements LockListener {
     /**
      * Creates the listener.
      *
-     * @param seen told each value of the tag, as often as it is used
+     * @param gauges shows each value of the tag; asked as often as it is used
      */
-    MeteredEvents(MeterRegistry registry, LockTags lockTags, Tags tags, Consumer<String> seen) {
+    MeteredEvents(MeterRegistry registry, LockTags lockTags, Tags tags, LockUsageGauges gauges) {
         this.lockTags = lockTags;
-        this.seen = seen;
+        this.gauges = gauges;
         acquire = Timer.builder("holdfast.lock.acquire")
                 .description("The wait for a lock, by how it ended")
                 .tags(tags)
@@ -49,7 +48,7 @@ final class MeteredEvents implements LockListener {
 
     private String tag(String name) {
         String tag = lockTags.of(name);
-        seen.accept(tag);
+        gauges.show(tag);
         return tag;
     }
 

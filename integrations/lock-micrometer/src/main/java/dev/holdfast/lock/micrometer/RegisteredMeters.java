@@ -1,11 +1,12 @@
 package dev.holdfast.lock.micrometer;
 
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 
 /** Meters that ask a client for their values, to be removed with it. Thread-safe. */
 final class RegisteredMeters implements AutoCloseable {
@@ -18,12 +19,24 @@ final class RegisteredMeters implements AutoCloseable {
         this.registry = registry;
     }
 
-    /** Registers a meter, unless closed: an event may still be on its way then. */
-    void add(Supplier<? extends Meter> registration) {
+    /** Registers a gauge, unless closed: an event may still be on its way then. */
+    void add(Gauge.Builder<?> gauge) {
         guard.lock();
         try {
             if (!closed) {
-                meters.add(registration.get());
+                meters.add(gauge.register(registry));
+            }
+        } finally {
+            guard.unlock();
+        }
+    }
+
+    /** Registers a counter, unless closed. */
+    void add(FunctionCounter.Builder<?> counter) {
+        guard.lock();
+        try {
+            if (!closed) {
+                meters.add(counter.register(registry));
             }
         } finally {
             guard.unlock();

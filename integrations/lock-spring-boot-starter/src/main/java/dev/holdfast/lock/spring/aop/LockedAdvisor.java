@@ -1,19 +1,29 @@
 package dev.holdfast.lock.spring.aop;
 
 import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ClassFilter;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.Ordered;
 
 /**
  * Puts the advice around the methods with the annotation. Its place among the advices of a method is what makes transactions
  * right: outside of {@code @Transactional}, whose order is the lowest precedence, and inside of what repeats or moves a call.
+ *
+ * <p>When the application has started, it reads the annotations of all beans, those of lazy ones and of prototypes too, and refuses
+ * what could not work ({@link LockedStartUpCheck}). An application without annotated methods does not load what works on them.
  */
-public final class LockedAdvisor extends AbstractPointcutAdvisor {
+public final class LockedAdvisor extends AbstractPointcutAdvisor
+        implements BeanFactoryAware, SmartInitializingSingleton {
     private static final long serialVersionUID = 1L;
 
     /**
@@ -23,29 +33,60 @@ public final class LockedAdvisor extends AbstractPointcutAdvisor {
      */
     public static final int DEFAULT_ORDER = Ordered.LOWEST_PRECEDENCE - 1;
 
-    private final transient LockedMethods methods;
-    private final transient LockedInterceptor interceptor;
-    private final transient Pointcut pointcut;
+    private final transient AtomicReference<@Nullable LockedInterceptor> interceptor = new AtomicReference<>();
+    private final transient Pointcut pointcut = new LockedPointcut(this);
+    private transient @Nullable ConfigurableListableBeanFactory beans;
+    private transient @Nullable LockedMethods methods;
 
     /**
-     * Creates the advisor. It looks up the client and the rest at the first call.
+     * Creates the advisor.
      *
-     * @param beans the application's beans
      * @param order its place among the advices
      */
-    public LockedAdvisor(ConfigurableListableBeanFactory beans, int order) {
-        methods = new LockedMethods(beans);
-        interceptor = new LockedInterceptor(methods, beans);
-        pointcut = new LockedPointcut(methods);
+    public LockedAdvisor(int order) {
         setOrder(order);
     }
 
+    /** Takes the application's beans, among which it looks up the client and the rest at the first call. */
+    @Override
+    public void setBeanFactory(BeanFactory factory) {
+        beans = (ConfigurableListableBeanFactory) factory;
+        methods = new LockedMethods(beans);
+    }
+
+    private ConfigurableListableBeanFactory beans() {
+        return Objects.requireNonNull(beans, "setBeanFactory comes first");
+    }
+
     LockedMethods methods() {
-        return methods;
+        return Objects.requireNonNull(methods, "setBeanFactory comes first");
     }
 
     LockedInterceptor interceptor() {
-        return interceptor;
+        LockedInterceptor known = interceptor.get();
+        if (known != null) {
+            return known;
+        }
+        LockedInterceptor first = new LockedInterceptor(methods(), beans());
+        LockedInterceptor other = interceptor.compareAndExchange(null, first);
+        return other == null ? first : other;
+    }
+
+    /**
+     * Checks the annotations.
+     *
+     * @throws IllegalStateException if one could not work; the message has the method
+     */
+    @Override
+    public void afterSingletonsInstantiated() {
+        for (String name : beans().getBeanDefinitionNames()) {
+            Class<?> type = BeanClasses.of(beans(), name);
+            Map<Method, LockedMethod> found =
+                    type == null ? Map.of() : methods().of(type);
+            if (!found.isEmpty()) {
+                new LockedStartUpCheck(beans(), this).check(name, found.values());
+            }
+        }
     }
 
     @Override
@@ -55,7 +96,7 @@ public final class LockedAdvisor extends AbstractPointcutAdvisor {
 
     @Override
     public LockedInterceptor getAdvice() {
-        return interceptor;
+        return interceptor();
     }
 
     @Override
@@ -70,21 +111,21 @@ public final class LockedAdvisor extends AbstractPointcutAdvisor {
 
     /** Reading a class for the filter refuses its mistakes before the bean is used. */
     private static final class LockedPointcut extends StaticMethodMatcherPointcut implements ClassFilter {
-        private final LockedMethods methods;
+        private final LockedAdvisor advisor;
 
-        LockedPointcut(LockedMethods methods) {
-            this.methods = methods;
+        LockedPointcut(LockedAdvisor advisor) {
+            this.advisor = advisor;
             setClassFilter(this);
         }
 
         @Override
         public boolean matches(Class<?> type) {
-            return !methods.of(type).isEmpty();
+            return !advisor.methods().of(type).isEmpty();
         }
 
         @Override
         public boolean matches(Method method, Class<?> targetClass) {
-            return methods.find(method, targetClass) != null;
+            return advisor.methods().find(method, targetClass) != null;
         }
     }
 }

@@ -20,11 +20,11 @@ import org.springframework.util.ClassUtils;
  */
 final class LockedMethods {
     private final LockedSearch search = new LockedSearch();
-    private final LockedMethodReader reader;
+    private final ConfigurableBeanFactory beans;
     private final Map<Class<?>, Map<Method, LockedMethod>> classes = new ConcurrentHashMap<>();
 
     LockedMethods(ConfigurableBeanFactory beans) {
-        reader = new LockedMethodReader(beans);
+        this.beans = beans;
     }
 
     /**
@@ -53,6 +53,7 @@ final class LockedMethods {
         if (annotated.isEmpty()) {
             return Map.of();
         }
+        LockedMethodReader reader = new LockedMethodReader(beans);
         Map<Method, LockedMethod> found = new LinkedHashMap<>();
         for (Method method : annotated) {
             Locked locked = annotation(method);

@@ -1,34 +1,26 @@
 package dev.holdfast.lock.spring.aop;
 
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.Advisor;
 import org.springframework.aop.PointcutAdvisor;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
 /**
- * Reads the annotations of all beans when the application has started, those of lazy ones and of prototypes too, and refuses
- * what could not work: mistakes in an annotation, options and clients that there are not, beans that have no proxy or one that does
- * not have the method, and transactions that begin outside of the lock.
+ * Refuses annotated methods of a bean that could not work: options and clients that there are not, beans that have no proxy or one
+ * that does not have the method, and transactions that begin outside of the lock.
  */
-public final class LockedStartUpCheck implements SmartInitializingSingleton {
+final class LockedStartUpCheck {
     private final ConfigurableListableBeanFactory beans;
     private final LockedAdvisor advisor;
 
-    /**
-     * Creates the check.
-     *
-     * @param beans the application's beans
-     * @param advisor the advisor that they should have
-     */
-    public LockedStartUpCheck(ConfigurableListableBeanFactory beans, LockedAdvisor advisor) {
+    LockedStartUpCheck(ConfigurableListableBeanFactory beans, LockedAdvisor advisor) {
         this.beans = beans;
         this.advisor = advisor;
     }
@@ -38,18 +30,8 @@ public final class LockedStartUpCheck implements SmartInitializingSingleton {
      *
      * @throws IllegalStateException if an annotation could not work; the message has the method
      */
-    @Override
-    public void afterSingletonsInstantiated() {
-        for (String name : beans.getBeanDefinitionNames()) {
-            Class<?> type = BeanClasses.of(beans, name);
-            if (type != null) {
-                check(name, advisor.methods().of(type));
-            }
-        }
-    }
-
-    private void check(String name, Map<?, LockedMethod> methods) {
-        for (LockedMethod method : methods.values()) {
+    void check(String name, Collection<LockedMethod> methods) {
+        for (LockedMethod method : methods) {
             try {
                 advisor.interceptor().check(method);
                 if (beans.containsSingleton(name) && beans.isSingleton(name)) {

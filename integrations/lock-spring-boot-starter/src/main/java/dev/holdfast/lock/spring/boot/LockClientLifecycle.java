@@ -2,9 +2,12 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
+import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.ApplicationContextAware;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
@@ -19,18 +22,18 @@ import org.springframework.context.event.ContextClosedEvent;
  * and schedulers at half of {@code MAX_VALUE}, connection factories at 0, and destroys pools last. A context that is only
  * stopped or paused, and may start again, keeps its clients.
  */
-final class LockClientLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+final class LockClientLifecycle
+        implements ApplicationContextAware, SmartLifecycle, ApplicationListener<ContextClosedEvent> {
     /** Below the executors, above all else. */
     static final int PHASE = Integer.MAX_VALUE / 4;
 
-    private final ApplicationContext context;
-    private final ConfigurableListableBeanFactory beans;
+    private @Nullable ApplicationContext context;
     private volatile boolean running;
     private volatile boolean ending;
 
-    LockClientLifecycle(ApplicationContext context, ConfigurableListableBeanFactory beans) {
+    @Override
+    public void setApplicationContext(ApplicationContext context) {
         this.context = context;
-        this.beans = beans;
     }
 
     @Override
@@ -55,6 +58,9 @@ final class LockClientLifecycle implements SmartLifecycle, ApplicationListener<C
     }
 
     private <T> void forEach(Class<T> type, Consumer<T> action) {
+        ConfigurableListableBeanFactory beans =
+                (ConfigurableListableBeanFactory) Objects.requireNonNull(context, "setApplicationContext comes first")
+                        .getAutowireCapableBeanFactory();
         for (String name : beans.getBeanNamesForType(type, true, false)) {
             if (beans.containsSingleton(name)) { // a lazy one that was never needed is not made now
                 action.accept(beans.getBean(name, type));

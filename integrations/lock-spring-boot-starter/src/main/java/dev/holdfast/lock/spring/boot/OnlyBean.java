@@ -38,7 +38,8 @@ final class OnlyBean {
         });
     }
 
-    private static List<String> names(Class<?> type, ConfigurableListableBeanFactory beans) {
+    /** Returns the names of the beans of a type that could be injected. Makes none. */
+    static List<String> names(Class<?> type, ConfigurableListableBeanFactory beans) {
         List<String> names = new ArrayList<>();
         for (String name : BeanFactoryUtils.beanNamesForTypeIncludingAncestors(beans, type, true, false)) {
             if (!beans.containsBeanDefinition(name) || isCandidate(beans.getBeanDefinition(name))) {

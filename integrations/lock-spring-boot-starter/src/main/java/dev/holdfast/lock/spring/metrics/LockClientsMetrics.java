@@ -22,20 +22,22 @@ final class LockClientsMetrics implements MeterBinder, AutoCloseable {
 
     @Override
     public void bindTo(MeterRegistry registry) {
-        clients.forEach((name, client) -> {
-            LockMetrics metrics = LockMetrics.builder(client)
+        for (Map.Entry<String, LockClient> client : clients.entrySet()) {
+            LockMetrics metrics = LockMetrics.builder(client.getValue())
                     .maxLockTags(maxNames)
-                    .tags(clients.size() == 1 ? Tags.empty() : Tags.of("client", name))
+                    .tags(clients.size() == 1 ? Tags.empty() : Tags.of("client", client.getKey()))
                     .build();
             bound.add(metrics);
             metrics.bindTo(registry);
-        });
+        }
     }
 
     /** Ends the meters with the application, as its registry may outlive it. */
     @Override
     public void close() {
-        bound.forEach(LockMetrics::close);
+        for (LockMetrics metrics : bound) {
+            metrics.close();
+        }
         bound.clear();
     }
 }

@@ -12,7 +12,6 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.BeanDefinitionCustomizer;
 import org.springframework.beans.factory.config.BeanPostProcessor;
-import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.beans.factory.support.AbstractBeanDefinition;
 import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.beans.factory.support.RootBeanDefinition;
@@ -199,13 +198,8 @@ class LockedStartUpTest {
     static class AdviceAlone {
         @Bean
         @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-        static LockedAdvisor advisor(ConfigurableListableBeanFactory beans) {
-            return new LockedAdvisor(beans, LockedAdvisor.DEFAULT_ORDER);
-        }
-
-        @Bean
-        static LockedStartUpCheck check(ConfigurableListableBeanFactory beans, LockedAdvisor advisor) {
-            return new LockedStartUpCheck(beans, advisor);
+        static LockedAdvisor advisor() {
+            return new LockedAdvisor(LockedAdvisor.DEFAULT_ORDER);
         }
     }
 
