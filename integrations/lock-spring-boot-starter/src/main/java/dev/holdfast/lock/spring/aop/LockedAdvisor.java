@@ -84,7 +84,7 @@ public final class LockedAdvisor extends AbstractPointcutAdvisor
             Map<Method, LockedMethod> found =
                     type == null ? Map.of() : methods().of(type);
             if (!found.isEmpty()) {
-                new LockedStartUpCheck(beans(), this).check(name, found.values());
+                new LockedStartUpCheck(beans(), this, methods(), interceptor()).check(name, found.values());
             }
         }
     }

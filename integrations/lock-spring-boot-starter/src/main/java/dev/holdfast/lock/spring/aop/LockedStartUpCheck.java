@@ -18,11 +18,19 @@ import org.springframework.util.ClassUtils;
  */
 final class LockedStartUpCheck {
     private final ConfigurableListableBeanFactory beans;
-    private final LockedAdvisor advisor;
+    private final Advisor advisor;
+    private final LockedMethods methods;
+    private final LockedInterceptor interceptor;
 
-    LockedStartUpCheck(ConfigurableListableBeanFactory beans, LockedAdvisor advisor) {
+    LockedStartUpCheck(
+            ConfigurableListableBeanFactory beans,
+            Advisor advisor,
+            LockedMethods methods,
+            LockedInterceptor interceptor) {
         this.beans = beans;
         this.advisor = advisor;
+        this.methods = methods;
+        this.interceptor = interceptor;
     }
 
     /**
@@ -30,10 +38,10 @@ final class LockedStartUpCheck {
      *
      * @throws IllegalStateException if an annotation could not work; the message has the method
      */
-    void check(String name, Collection<LockedMethod> methods) {
-        for (LockedMethod method : methods) {
+    void check(String name, Collection<LockedMethod> annotated) {
+        for (LockedMethod method : annotated) {
             try {
-                advisor.interceptor().check(method);
+                interceptor.check(method);
                 if (beans.containsSingleton(name) && beans.isSingleton(name)) {
                     checkProxy(beans.getSingleton(name), method);
                 }
@@ -73,7 +81,7 @@ final class LockedStartUpCheck {
         Class<?> target = AopUtils.getTargetClass(proxy);
         return Arrays.stream(ClassUtils.getAllInterfaces(proxy))
                 .flatMap(type -> Arrays.stream(type.getMethods()))
-                .anyMatch(candidate -> advisor.methods().find(candidate, target) == method);
+                .anyMatch(candidate -> methods.find(candidate, target) == method);
     }
 
     /** Returns the proxy that has the advice: the bean, or what it stands for; null if there is none. */
