@@ -7,7 +7,6 @@ import dev.holdfast.chaos.fault.FaultKind;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -58,12 +57,13 @@ final class Arrangement {
             if (missing.isEmpty()) {
                 return done;
             }
-            Optional<Check> provoked = missing.stream()
+            List<Check> provoked = missing.stream()
                     .filter(check -> check.provokedBy().isPresent())
-                    .findFirst();
-            if (provoked.isPresent() && evidence.isCalm(evidence.lengthNanos())) {
-                FaultKind kind = provoked.get().provokedBy().orElseThrow();
-                done.add(kind + " for " + provoked.get().name());
+                    .toList();
+            if (!provoked.isEmpty() && evidence.isCalm(evidence.lengthNanos())) {
+                Check next = provoked.get(done.size() % provoked.size());
+                FaultKind kind = next.provokedBy().orElseThrow();
+                done.add(kind + " for " + next.name());
                 provocation.provoke(kind, done.size() % clients);
             } else {
                 Thread.sleep(LOOK_MILLIS);

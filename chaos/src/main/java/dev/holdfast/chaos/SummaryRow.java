@@ -95,7 +95,7 @@ record SummaryRow(
                         row -> new LinkedHashSet<>(row.checks().keySet()), LinkedHashMap::new, Collectors.toList()));
         byChecks.forEach((checks, some) -> text.append(table(checks, some)).append('\n'));
         text.append(
-                "ok N: no violation in N cases; (N): violations over failovers, which the store does not promise away;"
+                "ok N: no violation in N cases; (N): N violations over failovers, for which the store promises nothing;"
                         + " none: the store does not promise it\n");
         for (SummaryRow row : rows) {
             row.notes()

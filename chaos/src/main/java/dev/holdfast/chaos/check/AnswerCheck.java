@@ -35,7 +35,7 @@ public final class AnswerCheck implements Check {
                     && operation.answered() != Long.MAX_VALUE
                     && operation.answered() - operation.invoked >= PATIENCE_NANOS
                     && calm.throughout(operation.invoked, operation.answered())
-                    && calm.smooth(operation.invoked, operation.answered())) {
+                    && (!refused || calm.smooth(operation.invoked, operation.answered()))) {
                 undisturbed++;
                 if (refused) {
                     violations.add("name " + operation.name + ", client " + operation.process + " thread "

@@ -96,12 +96,14 @@ public final class ElectedAgainCheck implements Check {
         boolean stood = ofName.stream()
                 .anyMatch(operation ->
                         operation.invoked + operation.rests <= end.free() && evidence.endOfWait(operation) >= until);
-        if (!stood || !calm.throughout(end.free(), until) || !calm.smooth(end.free(), until)) {
+        if (!stood || !calm.throughout(end.free(), until)) {
             return;
         }
         if (next - end.free() > end.boundNanos() && until - end.free() > end.boundNanos()) {
-            violations.add("nobody was elected in the " + end.boundNanos() / 1_000_000 + " ms after the end of "
-                    + end.leader());
+            if (calm.smooth(end.free(), until)) { // a busy machine excuses who is late, but not who is in time
+                violations.add("nobody was elected in the " + end.boundNanos() / 1_000_000 + " ms after the end of "
+                        + end.leader());
+            }
         } else if (next != Long.MAX_VALUE) {
             millis.add((next - end.free()) / 1_000_000);
         }

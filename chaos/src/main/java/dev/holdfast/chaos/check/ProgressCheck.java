@@ -50,11 +50,12 @@ public final class ProgressCheck implements Check {
                             + " ms until its client was closed, although nobody had got or released a lock since "
                             + lastStep / 1_000_000 + " ms");
                 }
-            } else if (answered != Long.MAX_VALUE
-                    && calm.throughout(operation.invoked, answered)
-                    && calm.smooth(operation.invoked, answered)) {
-                bounded++;
+            } else if (answered != Long.MAX_VALUE && calm.throughout(operation.invoked, answered)) {
                 long late = answered - operation.invoked - part.patienceMillis() * 1_000_000L;
+                if (late > LATE_NANOS && !calm.smooth(operation.invoked, answered)) {
+                    continue;
+                }
+                bounded++;
                 latest = Math.max(latest, late);
                 if (late > LATE_NANOS) {
                     violations.add(operation + " ended " + late / 1_000_000 + " ms after its deadline of "

@@ -151,6 +151,28 @@ final class ElectionChecksTest {
         assertThat(found(new ElectedAgainCheck(), resigned, soon)).isEmpty();
     }
 
+    /** A busy machine excuses who is late; who is in time nevertheless is a case. */
+    @Test
+    void onABusyMachine() {
+        Interval busy = new Interval("busy", 0, 90_000 * MILLI);
+        Operation dead = term(0, 1, 10_000, 19_900);
+        Injection kill = fault(FaultKind.CLIENT_KILL, 0, 20_000, 20_000);
+        Operation soon = claim(1, OpKind.LOCK, 2, 15_000, 22_000, 25_000);
+        assertThat(new ElectedAgainCheck()
+                        .check(evidence(List.of(dead, soon), List.of(kill), List.of(busy)))
+                        .isJudged())
+                .isTrue();
+        Operation late = claim(1, OpKind.LOCK, 2, 15_000, 28_000, 29_000);
+        Result excused = new ElectedAgainCheck().check(evidence(List.of(dead, late), List.of(kill), List.of(busy)));
+        assertThat(excused.violations()).isEmpty();
+        Operation next = term(1, 2, 10_000, 11_000);
+        Operation told = lost(term(0, 1, 5_000, 9_000), 9_300, 9_310);
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(told, next), List.of(), List.of(busy)))
+                        .isJudged())
+                .isTrue();
+    }
+
     /** A candidate that has yielded, failed or lost its lease does not stand for a while. */
     @Test
     void electedAgain_whoRestsDoesNotStand() {
