@@ -46,7 +46,9 @@ final class ManyHeld implements Scenario {
     @Override
     public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
         try (WorkerGroup alone = group.other(settings -> settings.with(List.of("-Xms768m", "-Xmx768m")))) {
-            Message many = new Message("many").with("name", group.candidate().name() + "-many").with("locks", plan.many());
+            Message many = new Message("many")
+                    .with("name", group.candidate().name() + "-many")
+                    .with("locks", plan.many());
             Message memory = alone.call(many);
             long commands = alone.commands();
             long cpu = alone.call(new Message("cpu")).number("nanos");

@@ -54,7 +54,9 @@ final class VirtualWaiters implements Scenario {
         })) {
             alone.workers(1);
             long commands = alone.commands();
-            Message order = new Message("virtual").with("name", group.candidate().name() + "-virtual").with("threads", plan.many());
+            Message order = new Message("virtual")
+                    .with("name", group.candidate().name() + "-virtual")
+                    .with("threads", plan.many());
             Message answer = alone.call(order);
             Map<Metric, Double> figures = new EnumMap<>(Metric.class);
             figures.put(Metric.OPS, plan.many() / (answer.number("nanos") / 1e9));
