@@ -49,14 +49,50 @@
 #ifndef UNHEARD
 #define UNHEARD(i) skip /* its request is not answered, and may arrive */
 #endif
+#ifdef HANDS_OVER
+bool handed[N];              /* a message has come that it is the holder, by its latest attempt */
+bool seen[N];                /* the store has carried its latest attempt out */
+#define SEEN(i) if :: rq[i] == attempt -> seen[i] = true :: else fi
+#define BUSY(i) skip /* the attempt's age counts on */
+#define ages(i) ((open(i) || pc[i] == waiting || handed[i]) && age[i] < L)
+#ifdef MUTANT_NUMBER_NOT_COMPARED
+#define FORGET_HANDED(i, event) skip
+#else
+#define FORGET_HANDED(i, event) if :: event == attempt || event == abandon -> handed[i] = false; seen[i] = false :: else fi
+#endif
+#ifdef MUTANT_MESSAGE_SETS_THE_CLOCK
+#define AGE(i) 0
+#else
+#define AGE(i) age[i]
+#endif
+inline takeOver(i)
+{
+  handed[i] = false;
+  if
+  :: AGE(i) < L ->
+       pc[i] = holding; valid[i] = L - AGE(i); printf("client %d is handed the lock and holds, for %d, with token %d\n", i, valid[i], gotTok[i]);
+       assert(!two || S1);
+       assert(gotTok[i] > maxHeld || S2);
+       maxHeld = gotTok[i]; polled[0] = false; polled[1] = false; polled[2] = false;
+       holders++; age[i] = 0
+  :: else -> pc[i] = asking; send(i, attempt)
+  fi
+}
+#else
+#define SEEN(i) skip
+#define BUSY(i) age[i] = 0
+#define ages(i) (open(i) && age[i] < L)
+#define FORGET_HANDED(i, event) skip
+#endif
 inline send(i, event)
 {
   printf("client %d sends: %e\n", i, event);
-  rq[i] = event; age[i] = 0; SENT(i)
+  rq[i] = event; age[i] = 0; FORGET_HANDED(i, event); SENT(i)
 }
 
 inline over(i)
 {
+  FORGET_HANDED(i, attempt);
   valid[i] = 0; age[i] = 0; got[i] = false; gotTok[i] = 0; renewals[i] = false; called[i] = false; polled[i] = false;
   if :: i == 0 && ROUNDS == 2 && !second[i] -> second[i] = true; pc[i] = idle
      :: else -> pc[i] = ended
@@ -67,13 +103,14 @@ inline over(i)
 inline execute(i)
 {
   LOAD(i);
+  SEEN(i);
   serve(rq[i], ID(i));
   rq[i] = 0;
   if
   :: pc[i] != dead && answer == again -> if :: pc[i] == asking -> send(i, attempt) :: else -> age[i] = 0 fi
   :: pc[i] == dead -> age[i] = 0
   :: pc[i] != dead && answer == granted -> got[i] = true; gotTok[i] = tok
-  :: pc[i] != dead && answer == busy -> age[i] = 0; pc[i] = waiting
+  :: pc[i] != dead && answer == busy -> BUSY(i); pc[i] = waiting
   :: pc[i] != dead && answer == renewed ->
        if :: valid[i] > 0 && certain(i) > valid[i] -> valid[i] = certain(i); assert(!two || S1) :: else fi;
        age[i] = 0
@@ -118,6 +155,10 @@ end:
   :: d_step { pc[i] == asking && !open(i) -> send(i, attempt) }               /* nobody knows: it asks again, */
   :: d_step { pc[i] == asking && !open(i) -> pc[i] = ending; send(i, abandon) } /* or gives up */
   :: d_step { got[i] && pc[i] == asking -> hear(i) }
+#ifdef HANDS_OVER
+  :: d_step { handed[i] && pc[i] == waiting -> takeOver(i) }
+  :: d_step { handed[i] && faults > 0 && HITS(i) && OTHERS -> printf("the message to client %d is lost\n", i); fault(); handed[i] = false }
+#endif
   :: d_step { pc[i] == waiting && (called[i] || free(i)) -> called[i] = false; pc[i] = asking; send(i, attempt) }
   :: d_step { pc[i] == holding && !open(i) && !renewals[i] && valid[i] > 0 && MAY_RENEW(i) -> renewals[i] = true; send(i, renew) }
   :: d_step { pc[i] == holding && i == 0 && valid[i] > 0 && write == 0 && !second[0] && WRITES -> write = gotTok[0]; writeNo = holders }
@@ -127,9 +168,9 @@ end:
   /* faults */
   :: d_step { faults > 0 && HITS(i) && OTHERS && pc[i] == waiting -> printf("client %d gives up\n", i); faults--; pc[i] = ending; send(i, abandon) } /* a waiter gives up */
   :: d_step { faults > 0 && HITS(i) && OTHERS && !gone(i) -> printf("client %d dies\n", i); faults--; if :: pc[i] != waiting && !CRASH_TELLS -> disturbed = true :: else fi;
-       died(i); pc[i] = dead; valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false }
+       died(i); pc[i] = dead; FORGET_HANDED(i, attempt); valid[i] = 0; got[i] = false; gotTok[i] = 0; called[i] = false }
   :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is lost\n", i); fault(); UNHEARD(i); rq[i] = 0; age[i] = 0 }
-  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the answer to client %d is lost\n", i); fault(); UNHEARD(i); LOAD(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 }
+  :: d_step { faults > 0 && HITS(i) && OTHERS && rq[i] != 0 && pc[i] != dead -> printf("the answer to client %d is lost\n", i); fault(); UNHEARD(i); LOAD(i); SEEN(i); serve(rq[i], ID(i)); rq[i] = 0; age[i] = 0 }
   :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("client %d gives its request up, which is on its way\n", i); fault(); UNHEARD(i); isLate(i); rq[i] = 0; age[i] = 0 }
   :: d_step { faults > 0 && HITS(i) && rq[i] != 0 && pc[i] != dead -> printf("the request of client %d is repeated\n", i); fault(); isLate(i) }
   :: d_step { faults > 0 && HITS(i) && OTHERS && called[i] -> printf("the signal to client %d is lost\n", i); fault(); called[i] = false }
@@ -138,7 +179,6 @@ end:
   od
 }
 
-#define ages(i) (open(i) && age[i] < L)
 inline pass(i)
 {
   if :: valid[i] > 0 -> valid[i]-- :: else fi;

@@ -13,14 +13,16 @@
  * mutant: TOKEN_WITHOUT_CLOCK S2 -DFAULTS=0 -DCONTENDERS=2 -DROUNDS=2 -DFORGETS
  * mutant: CALLS_NOBODY WAKE -DFAULTS=0 -DCONTENDERS=2
  * mutant: GRANT_FORGETS_WAITERS WAKE -DFAULTS=0
- * mutant: DEAD_WAITER_STAYS WAKE -DFAULTS=1 -DVICTIM=1
  * mutant: ABANDON_CALLS_NOBODY WAKE -DFAULTS=1 -DVICTIM=1
+ * mutant: MESSAGE_SETS_THE_CLOCK S1 -DFAULTS=0 -DNO_RENEWALS
+ * mutant: NUMBER_NOT_COMPARED S2 -DFAULTS=1 -DNO_RENEWALS
  * mutant: CALL_IS_FOR_EVER LEFT -DFAULTS=1 -DVICTIM=1
  */
 #define ID(i) (1 + i + (second[i] -> N : 0))
 #define CLIENT(id) ((id - 1) % N)
 #define CRASH_TELLS false
 #define MAY_POLL ranOut
+#define HANDS_OVER
 #include "state.pml"
 
 #define IDS (N + 2)
@@ -33,8 +35,8 @@ bool wasCalled[IDS];            /* the deadline is that of a call */
 bool young[IDS];                /* in the queue for less than the time in which it may be passed */
 bool told[IDS];                 /* its release was carried out */
 byte arrivals;
-hidden byte head, k;
-mtype = { first_, passes_, behind_ };
+hidden byte head, k, heir;
+mtype = { first_, passes_, behind_, heir_ };
 hidden mtype line;
 bool wasPolled, forgotten;
 bool ranOut; /* a lease has ended by itself: nobody is called then, and waiters poll when the lease is over that they were told of */
@@ -50,10 +52,12 @@ bool ranOut; /* a lease has ended by itself: nobody is called then, and waiters 
 #define line_first (line == first_)
 #define line_passes (line == passes_)
 #define line_behind (line == behind_)
+#define line_heir (line == heir_)
 #define told_yes (told[who])
 #define told_no (!told[who])
 
 #define to_lock_mine owner = who; left = L
+#define to_lock_taken owner = heir; left = L; told[who] = (ev == release || told[who])
 #define to_lock_free owner = NOBODY; left = 0; told[who] = (ev == release || told[who])
 #ifdef MUTANT_TOKEN_WITHOUT_CLOCK
 #define to_token_next token++
@@ -65,6 +69,12 @@ bool ranOut; /* a lease has ended by itself: nobody is called then, and waiters 
   if :: place[who] == 0 -> if :: ticket[who] == 0 -> arrivals++; ticket[who] = arrivals; young[who] = true :: else fi; place[who] = ticket[who] :: else fi; \
   waiting_ = true; wasCalled[who] = false; life[who] = 2
 #define to_next_called skip /* below, when the lock's new state is known */
+/* The message counts for the attempt that the server has seen last. If that is not the client's latest one, it is a call only. */
+#define to_next_handed \
+  if :: ID(CLIENT(heir)) == heir && seen[CLIENT(heir)] -> handed[CLIENT(heir)] = true; gotTok[CLIENT(heir)] = token \
+     :: ID(CLIENT(heir)) == heir && !seen[CLIENT(heir)] -> called[CLIENT(heir)] = true \
+     :: else fi; \
+  leave(heir)
 
 #include "redis.steps.pml"
 
@@ -83,11 +93,7 @@ inline findHead()
   k = 0
 }
 
-#ifdef MUTANT_DEAD_WAITER_STAYS
-#define heardBy(id) true
-#else
 #define heardBy(id) (pc[CLIENT(id)] != dead) /* the process is subscribed, whatever it does */
-#endif
 inline publish(id)
 {
   if :: ID(CLIENT(id)) == id && pc[CLIENT(id)] != dead -> called[CLIENT(id)] = true :: else fi;
@@ -118,6 +124,18 @@ inline look()
 {
   line = first_;
   if
+#ifndef MUTANT_CALLS_NOBODY
+  :: (ev == release || ev == abandon) && held && owner == who && waiting_ ->
+       leave(who);
+       do
+       :: findHead();
+          if
+          :: head == 0 -> waiting_ = false; break
+          :: head != 0 && heardBy(head) -> heir = head; line = heir_; break
+          :: else -> leave(head)
+          fi
+       od
+#endif
   :: ev == attempt && !held && waiting_ ->
        do
        :: findHead();
@@ -156,7 +174,7 @@ inline serve(event, id)
 #endif
   :: else
   fi;
-  tok = token; line = 0; head = 0
+  tok = token; line = 0; head = 0; heir = 0
 }
 
 /* A live waiter's entry is kept by its polls, unless it was called: then it has to come. */
@@ -191,7 +209,7 @@ inline storeTick()
 #define nothingLeft ((owner == NOBODY || left == 0) && !inQueue(1) && !inQueue(2) && !inQueue(3) && !inQueue(4))
 inline died(i)
 {
-  if :: called[i] -> disturbed = true :: else fi /* it was called, and nobody else is before that has lasted too long */
+  if :: called[i] || handed[i] -> disturbed = true :: else fi /* it was called, and nobody else is before that has lasted too long */
 }
 
 #include "clients.pml"

@@ -1,8 +1,10 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.Grant;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -40,15 +42,22 @@ final class AttemptSender {
             untilDeadline = answered && remaining < timeout;
             timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
         }
-        AcquireRequest request = new AcquireRequest(
+        Round next = new Round(++rounds, now, timeout, untilDeadline);
+        boolean renews = head.options.renewal() == Renewal.AUTO;
+        next.request = new AcquireRequest(
                 acquisition.id,
                 acquisition.leaseMillis,
                 Durations.ceilMillis(wait),
                 acquisition.fair,
                 acquisition.ticket(),
                 Durations.ceilMillis(timeout),
-                engine.identity());
-        return new Round(++rounds, now, request, timeout, untilDeadline);
+                engine.identity(),
+                wait > 0 && renews && engine.info().handsOver() ? grant -> handedOver(next, grant) : null);
+        return next;
+    }
+
+    private void handedOver(Round round, Grant grant) {
+        entry.mutex().run(() -> pending.handedOver(round, grant));
     }
 
     /** Within a transition; what calls out is done after it. */

@@ -24,6 +24,8 @@ final class HeldGrant {
     /** For how long readers may join it, unless a writer of this client waits before. */
     static final long ADMISSION_NANOS = 100_000_000;
 
+    private static final long RENEW_SOON_NANOS = 100_000_000;
+
     final RenewalListener listener;
     final Grant grant;
     final boolean autoRenew;
@@ -105,6 +107,11 @@ final class HeldGrant {
     /** A third of what the server last confirmed. */
     long thirdOfLeaseNanos() {
         return confirmedMillis * 1_000_000 / 3;
+    }
+
+    /** Its first lease is short. A lock that is released at once, as most are, is spared the renewal. */
+    void renewSoon(long nowNanos) {
+        renewDueNanos = nowNanos + Math.min(RENEW_SOON_NANOS, thirdOfLeaseNanos());
     }
 
     /** A new hold begins: its {@code minHold} and {@code maxHold} count from now. */

@@ -4,6 +4,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
@@ -133,7 +134,7 @@ final class PendingAcquisition {
                 abandonUnlessHeld();
             }
         } else if (answer instanceof AcquireResult.Granted granted) {
-            granted(asked.sent(), granted.grant());
+            granted(asked.sent(), granted.grant(), false);
         } else if (answer instanceof AcquireResult.Busy busy) {
             busy(asked, busy);
         } else if (answer instanceof AcquireResult.OtherLimit other) {
@@ -161,8 +162,33 @@ final class PendingAcquisition {
         }
     }
 
+    /**
+     * A release has made this acquisition the holder. The lease counts from when the latest attempt was sent, which the server carried
+     * out before that release. If a later attempt is out, or this comes too late, the next answer says who holds.
+     */
+    void handedOver(Round asked, Grant grant) {
+        if (state == State.ENDED) {
+            abandonUnlessHeld();
+        } else if (asked == round && state == State.ASKING) {
+            asked.handedOver = grant;
+        } else if (asked == round && state == State.LISTENING) {
+            handedOver(grant);
+        }
+    }
+
+    private void handedOver(Grant grant) {
+        RequestTime sent = latest().sent();
+        Waiter head = queue.head();
+        boolean renews = head != null && head.options.renewal() == Renewal.AUTO; // what asked may have left the queue
+        if (renews && sent.validity(grant.leaseMillis()).remainingNanos(engine.ticker()) > 0) {
+            granted(sent, grant, true);
+        } else if (head != null) {
+            ask();
+        }
+    }
+
     /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
-    private void granted(RequestTime sent, Grant grant) {
+    private void granted(RequestTime sent, Grant grant, boolean handedOver) {
         Waiter head = queue.head();
         if (head == null || earlyNews == EarlyNews.LOST || !acquisition.serves(head.options)) {
             end();
@@ -173,6 +199,9 @@ final class PendingAcquisition {
         long now = engine.nanos();
         HeldGrant heldGrant = new HeldGrant(heldLock, grant, head.options, now, sent, acquisition.isUncertain());
         if (heldGrant.remainingNanos(engine.ticker()) > 0) {
+            if (handedOver) {
+                heldGrant.renewSoon(now);
+            }
             end();
             context.availability().noteAnswer();
             holds.begin(heldGrant, head);
@@ -199,6 +228,8 @@ final class PendingAcquisition {
         if (head == null || !acquisition.serves(head.options)) {
             giveUp();
             entry.startNext();
+        } else if (asked.handedOver != null) {
+            handedOver(asked.handedOver);
         } else if (asked.signalled || !asked.askedToWait()) {
             ask();
         } else {

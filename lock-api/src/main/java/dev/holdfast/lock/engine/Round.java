@@ -1,6 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.Grant;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -10,21 +11,24 @@ final class Round {
     final int number;
 
     final long begunNanos;
-    final AcquireRequest request;
+    /** Set before anything is done with it. */
+    @SuppressWarnings("NullAway.Init")
+    AcquireRequest request;
     final long timeoutNanos;
     /** The store has answered its waiter before, so that it has no more time than the waiter has left. */
     final boolean untilDeadline;
     /** A signal came while it was out: its answer may be older than the signal. Guarded by the entry's mutex. */
     boolean signalled;
+    /** Handed over while it was out, before its answer was seen. Guarded likewise. */
+    @Nullable Grant handedOver;
     /** In flight until a thread of the client's has begun it, if one is to; guarded likewise. */
     InFlightRequests.@Nullable Request untilBegun;
 
     private @Nullable RequestTime sent;
 
-    Round(int number, long begunNanos, AcquireRequest request, long timeoutNanos, boolean untilDeadline) {
+    Round(int number, long begunNanos, long timeoutNanos, boolean untilDeadline) {
         this.number = number;
         this.begunNanos = begunNanos;
-        this.request = request;
         this.timeoutNanos = timeoutNanos;
         this.untilDeadline = untilDeadline;
     }

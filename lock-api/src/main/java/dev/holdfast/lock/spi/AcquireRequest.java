@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spi;
 
 import dev.holdfast.lock.Demand;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,6 +15,10 @@ import org.jspecify.annotations.Nullable;
  * @param ticket from the last {@link AcquireResult.Busy} of the same acquisition, or null at the first attempt
  * @param timeoutMillis how long the engine waits for this attempt's answer
  * @param identity who asks, to be kept with the grant for {@link LockBackend#holder}
+ * @param onHandOver takes the grant if the server makes this acquisition the holder after it has answered this attempt with
+ *     {@link AcquireResult.Busy}: the grant's lease counts from when this attempt was sent, so the server must have carried it out
+ *     before. It may be shorter than what was asked for, and is renewed soon. For the acquisition's latest attempt only, at most
+ *     once, from any thread; null if the caller does not take it. See {@link BackendInfo#handsOver}
  */
 public record AcquireRequest(
         AcquisitionId acquisition,
@@ -22,7 +27,30 @@ public record AcquireRequest(
         boolean fair,
         @Nullable Ticket ticket,
         long timeoutMillis,
-        Identity identity) {
+        Identity identity,
+        @Nullable Consumer<Grant> onHandOver) {
+
+    /**
+     * Makes a request of a caller to whom nothing is handed over.
+     *
+     * @param acquisition as above
+     * @param leaseMillis as above
+     * @param waitMillis as above
+     * @param fair as above
+     * @param ticket as above
+     * @param timeoutMillis as above
+     * @param identity as above
+     */
+    public AcquireRequest(
+            AcquisitionId acquisition,
+            long leaseMillis,
+            long waitMillis,
+            boolean fair,
+            @Nullable Ticket ticket,
+            long timeoutMillis,
+            Identity identity) {
+        this(acquisition, leaseMillis, waitMillis, fair, ticket, timeoutMillis, identity, null);
+    }
 
     /**
      * Returns what is asked for: one of {@link BackendInfo#demands}.

@@ -15,6 +15,7 @@ public final class BackendInfo {
     private final boolean ordered;
     private final boolean expiring;
     private final boolean listing;
+    private final boolean handsOver;
     private final Set<Demand.Kind> demands;
 
     private BackendInfo(Builder builder) {
@@ -27,6 +28,7 @@ public final class BackendInfo {
         ordered = builder.ordered;
         expiring = builder.expiring;
         listing = builder.listing;
+        handsOver = builder.handsOver;
         demands = Set.copyOf(builder.demands);
     }
 
@@ -56,6 +58,7 @@ public final class BackendInfo {
                 .ordered(ordered)
                 .expiring(expiring)
                 .listing(listing)
+                .handsOver(handsOver)
                 .demands(demands);
     }
 
@@ -132,6 +135,15 @@ public final class BackendInfo {
     }
 
     /**
+     * Whether a release can make a waiting acquisition the holder.
+     *
+     * @return see {@link Builder#handsOver}
+     */
+    public boolean handsOver() {
+        return handsOver;
+    }
+
+    /**
      * Whether the store can list its locks.
      *
      * @return see {@link Builder#listing}
@@ -166,6 +178,7 @@ public final class BackendInfo {
         private boolean ordered;
         private boolean expiring;
         private boolean listing;
+        private boolean handsOver;
         private Set<Demand.Kind> demands = EnumSet.of(Demand.Kind.EXCLUSIVE);
 
         private Builder(String name) {
@@ -252,6 +265,18 @@ public final class BackendInfo {
          */
         public Builder expiring(boolean value) {
             expiring = value;
+            return this;
+        }
+
+        /**
+         * Says whether a release may make a waiting acquisition the holder and tell it so, without a request of its own; see
+         * {@link AcquireRequest#onHandOver}.
+         *
+         * @param value false if not called
+         * @return this
+         */
+        public Builder handsOver(boolean value) {
+            handsOver = value;
             return this;
         }
 

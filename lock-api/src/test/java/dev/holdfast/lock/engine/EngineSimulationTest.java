@@ -33,6 +33,7 @@ class EngineSimulationTest {
         LongAdder closes = new LongAdder();
         LongAdder stops = new LongAdder();
         LongAdder late = new LongAdder();
+        LongAdder handOvers = new LongAdder();
         LongStream seeds = REPLAY == null ? LongStream.rangeClosed(1, SEEDS).parallel() : LongStream.of(REPLAY);
         seeds.forEach(seed -> {
             Simulation simulation = run(seed, SimKind.ANY, SimStore.Fault.NONE, 1, false);
@@ -45,6 +46,7 @@ class EngineSimulationTest {
             closes.add(simulation.closes);
             stops.add(simulation.stops);
             late.add(simulation.late);
+            handOvers.add(simulation.handOvers());
         });
         if (REPLAY == null) {
             assertThat(acquisitions.sum()).as("acquisitions").isGreaterThan(SEEDS * 5);
@@ -57,6 +59,7 @@ class EngineSimulationTest {
             assertThat(late.sum())
                     .as("requests that arrived after their client had given them up")
                     .isGreaterThan(SEEDS / 2);
+            assertThat(handOvers.sum()).as("hand-overs without a request").isGreaterThan(SEEDS / 10);
             assertThat(closes.sum()).as("clients closed").isGreaterThan(SEEDS / 10);
         }
     }

@@ -55,6 +55,7 @@ final class ImpoliteBackend extends OutageBackend {
     public BackendInfo info() {
         return BackendInfo.named("impolite")
                 .fifo(true)
+                .handsOver(true)
                 .minLeaseMillis(1)
                 .pollMinMillis(60_000)
                 .pollMaxMillis(60_000)

@@ -22,6 +22,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -148,6 +149,7 @@ final class SimBackend implements LockBackend {
     /** The store may keep leases for a shorter time than is asked for; the same at each attempt, or a late one would shorten. */
     private AcquireRequest shorter(AcquireRequest request) {
         long leaseMillis = Math.max(1, (long) (request.leaseMillis() * keptShare));
+        Consumer<Grant> onHandOver = request.onHandOver();
         return new AcquireRequest(
                 request.acquisition(),
                 leaseMillis,
@@ -155,7 +157,19 @@ final class SimBackend implements LockBackend {
                 request.fair(),
                 request.ticket(),
                 request.timeoutMillis(),
-                request.identity());
+                request.identity(),
+                onHandOver == null ? null : grant -> handOver(onHandOver, grant));
+    }
+
+    /** The message may be late or lost, like any. */
+    private void handOver(Consumer<Grant> onHandOver, Grant grant) {
+        granted.put(grant.acquisition().owner(), grant);
+        boolean disturbed = !calm && world.chance(faults);
+        if (!disturbed || world.chance(0.5)) {
+            long delay = disturbed ? world.millis(10, 6000) : 500_000;
+            world.after(machine, delay, () -> onHandOver.accept(grant));
+        }
+        injected += disturbed ? 1 : 0;
     }
 
     /** The answer is there already when the call returns. */

@@ -53,6 +53,11 @@ enum SimKind {
         return this == TABLE || this == REDIS;
     }
 
+    /** Whether a release makes the first waiter the holder. */
+    boolean handsOver() {
+        return this == ANY || this == REDIS;
+    }
+
     /** Whether tokens are numbers of the whole store, given when an entry is made. */
     boolean numbersEntries() {
         return this == ETCD || this == ZOOKEEPER;

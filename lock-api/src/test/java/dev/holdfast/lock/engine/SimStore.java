@@ -60,6 +60,7 @@ final class SimStore {
 
     private static final long PASSED_NANOS = 30_000_000;
     private static final long CALLED_NANOS = 700_000_000;
+    private static final long HANDED_OVER_MILLIS = 2_000;
     private static final long ENTRY_NANOS = 5_000_000_000L;
 
     /** A place in the queue; of a store that has none but notifies, a caller that listens, which is nothing on the server. */
@@ -70,10 +71,13 @@ final class SimStore {
         final long number;
         long endsNanos = Long.MAX_VALUE;
         boolean called;
+        /** The latest attempt that has arrived. */
+        AcquireRequest latest;
 
-        Entry(SimWorld.Machine machine, Demand demand, long sinceNanos, long number) {
+        Entry(SimWorld.Machine machine, AcquireRequest latest, long sinceNanos, long number) {
             this.machine = machine;
-            this.demand = demand;
+            this.latest = latest;
+            this.demand = latest.demand();
             this.sinceNanos = sinceNanos;
             this.number = number;
         }
@@ -113,6 +117,8 @@ final class SimStore {
     private final Map<OwnerId, Runnable> listeners = new HashMap<>();
     Consumer<AcquisitionId> onGrant = acquisition -> {};
     int grants;
+    /** Of those, without a request of the waiter. */
+    int handOvers;
     /** How often it did what only its kind does: what is forgotten, sessions that end, signals without a reason, calls of all. */
     int ofItsKind;
 
@@ -183,6 +189,51 @@ final class SimStore {
             if (some && theirs.isEmpty()) {
                 signal(lock);
             }
+        }
+    }
+
+    /** Makes the first waiter the holder, and tells it so; false if it has to ask. */
+    private boolean handOver(Lock lock) {
+        Map.Entry<OwnerId, Entry> first =
+                lock.queue.entrySet().stream().findFirst().orElse(null);
+        if (first == null || !lock.holders.isEmpty()) {
+            return false;
+        }
+        Entry heir = first.getValue();
+        Consumer<Grant> onHandOver = heir.latest.onHandOver();
+        if (onHandOver == null || !(heir.demand instanceof Demand.Exclusive)) {
+            return false;
+        }
+        ofItsKind++;
+        lock.token = nextToken(lock, first.getKey());
+        long span = Math.min(heir.latest.leaseMillis(), HANDED_OVER_MILLIS);
+        Grant grant = new Grant(heir.latest.acquisition(), lock.token, span, heir.latest.leaseMillis());
+        begin(lock, heir.machine, grant, world.now() + span * 1_000_000);
+        onHandOver.accept(grant);
+        return true;
+    }
+
+    private void begin(Lock lock, SimWorld.Machine machine, Grant grant, long ends) {
+        grants++;
+        handOvers += grant.handle() == null ? 0 : 1;
+        onGrant.accept(grant.acquisition());
+        OwnerId owner = grant.acquisition().owner();
+        lock.queue.remove(owner);
+        Held begun = new Held(machine, grant);
+        begun.expiresNanos = ends;
+        firstEnds(owner, ends);
+        lock.holders.put(owner, begun);
+    }
+
+    /** By a release or an abandonment, which may hand over. */
+    private void endBy(Lock lock, OwnerId owner) {
+        if (fault != Fault.NONE) {
+            end(lock, owner);
+            return;
+        }
+        lock.holders.remove(owner);
+        if (!handOver(lock)) {
+            signal(lock);
         }
     }
 
@@ -347,23 +398,18 @@ final class SimStore {
         }
         if (fault == Fault.GRANTS_WHILE_HELD || isNext(lock, owner, request.demand())) {
             lock.token = fault == Fault.TOKEN_IS_PLACE ? lock.queue.size() + 1 : nextToken(lock, owner);
-            grants++;
-            onGrant.accept(acquisition);
-            lock.queue.remove(owner);
             Grant grant = new Grant(acquisition, lock.token, request.leaseMillis(), slot(lock, request.demand()), null);
-            Held begun = new Held(machine, grant);
-            begun.expiresNanos = ends;
-            firstEnds(owner, ends);
-            lock.holders.put(owner, begun);
+            begin(lock, machine, grant, ends);
             return new AcquireResult.Granted(grant);
         }
         boolean queued = (queues || notifies) && request.waitMillis() > 0;
         if (queued) {
             Entry entry = lock.queue.get(owner);
             if (entry == null) {
-                entry = new Entry(machine, request.demand(), world.now(), kind.numbersEntries() ? nextNumber() : 0);
+                entry = new Entry(machine, request, world.now(), kind.numbersEntries() ? nextNumber() : 0);
                 lock.queue.put(owner, entry);
             }
+            entry.latest = request;
             if (kind == SimKind.REDIS || kind == SimKind.TABLE) {
                 entry.called = false;
                 entry.endsNanos = world.now() + (kind == SimKind.REDIS ? ENTRY_NANOS : 2 * ENTRY_NANOS);
@@ -399,7 +445,7 @@ final class SimStore {
         Lock lock = lock(acquisition.name());
         boolean waited = lock.queue.remove(acquisition.owner()) != null;
         if (lock.holders.containsKey(acquisition.owner())) {
-            end(lock, acquisition.owner());
+            endBy(lock, acquisition.owner());
         } else if (waited) {
             signal(lock);
         }
@@ -412,11 +458,12 @@ final class SimStore {
         if (held == null && fault != Fault.RENEWS_WHAT_IS_GONE) {
             return new RenewResult.Lost(LossReason.REVOKED, "not the holder");
         }
-        long ends = world.now() + grant.leaseMillis() * 1_000_000;
+        long leaseMillis = grant.handle() instanceof Long full ? full : grant.leaseMillis();
+        long ends = world.now() + leaseMillis * 1_000_000;
         lock.holders.values().stream()
                 .filter(other -> held == null || other == held)
                 .forEach(other -> other.expiresNanos = ends);
-        return new RenewResult.Renewed(grant.leaseMillis());
+        return new RenewResult.Renewed(leaseMillis);
     }
 
     ReleaseResult release(Grant grant) {
@@ -428,7 +475,7 @@ final class SimStore {
         if (!lock.holders.containsKey(owner)) {
             return ReleaseResult.NOT_HELD;
         }
-        end(lock, owner);
+        endBy(lock, owner);
         return ReleaseResult.RELEASED;
     }
 

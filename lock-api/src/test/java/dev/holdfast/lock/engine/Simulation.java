@@ -179,6 +179,7 @@ final class Simulation {
                     .ordered(kind.ordered(world.chance(0.5)))
                     .expiring(kind.expiring(!sticky && !queues))
                     .demands(EnumSet.allOf(Demand.Kind.class))
+                    .handsOver(kind.handsOver() && queues && !blocking)
                     .build();
             clients.add(new Client(machine, new SimBackend(world, machine, store, info, faults), options));
         }
@@ -459,6 +460,10 @@ final class Simulation {
     }
 
     /** How often the store did what only its kind does. */
+    int handOvers() {
+        return store.handOvers;
+    }
+
     int ofItsKind() {
         return store.ofItsKind;
     }

@@ -158,9 +158,9 @@ final class ChannelSignals implements RedisSignals {
         heard = opened;
         opened.addListener(new RedisPubSubAdapter<>() {
             @Override
-            public void message(String from, String owner) {
+            public void message(String from, String text) {
                 missed.set(0);
-                waiters.call(owner);
+                waiters.message(text);
             }
 
             @Override

@@ -105,7 +105,7 @@ final class RedisDemandScripts {
             elseif r.kind ~= 'x' then
               remaining = r.bound - r.now
             end
-            if KEYS[2] and queues == '1' then
+            if KEYS[2] and queues ~= '0' then
               arrival = tonumber(redis.call('ZSCORE', KEYS[2], owner) or '0')
               if arrival == 0 and redis.call('ZCARD', KEYS[2]) < 1000 then
                 arrival = tonumber(ticket)

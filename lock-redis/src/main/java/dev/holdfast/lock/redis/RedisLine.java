@@ -102,7 +102,9 @@ final class RedisLine {
               deadline = tonumber(deadline)
               if not deadline or deadline <= millis or not string.find(id, '^%x+$') then return nil end
               local want, permits, limit = 'x', 0, 0
-              if asks ~= '' then want, permits, limit = string.match(asks, '^ ([sp]) (%d+) (%d+)$') end
+              if asks ~= '' and string.sub(asks, 1, 3) ~= ' x ' then
+                want, permits, limit = string.match(asks, '^ ([sp]) (%d+) (%d+)$')
+              end
               if not want then return nil end
               return {id = id, deadline = deadline, mode = mode, inbox = inbox, asks = asks,
                       want = want, permits = tonumber(permits), limit = tonumber(limit)}

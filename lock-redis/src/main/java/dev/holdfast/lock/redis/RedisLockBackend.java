@@ -29,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -91,6 +92,7 @@ final class RedisLockBackend implements LockBackend {
                 .pollMaxMillis(queues ? SAFETY_POLL_MILLIS : settings.pollMaxMillis())
                 .ordered(settings.replicas() == null) // attempts that wait for replicas have connections of their own
                 .expiring(true)
+                .handsOver(queues && settings.replicas() == null)
                 .listing(true)
                 .demands(EnumSet.allOf(Demand.Kind.class))
                 .build();
@@ -113,9 +115,7 @@ final class RedisLockBackend implements LockBackend {
         String owner = acquisition.owner().toString();
         String mode = request.waitMillis() > 0 ? signals.mode(keys) : RedisSignals.DEAF;
         boolean queue = !mode.equals(RedisSignals.DEAF);
-        if (queue) {
-            waiters.expect(owner);
-        }
+        boolean takesOver = queue && expect(request, owner, round);
         RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
         String[] args = {
             owner,
@@ -123,7 +123,7 @@ final class RedisLockBackend implements LockBackend {
             recordMillis,
             Long.toString(round),
             encoded(request.identity()),
-            wait(request, queue, mode, signals.inbox(), ticket)
+            wait(request, takesOver ? "2" : queue ? "1" : "0", mode, signals.inbox(), ticket)
         };
         RedisAttempt attempt = new RedisAttempt(false, request.demand(), keys, args, round);
         boolean inLine = !(request.demand() instanceof Demand.Exclusive) || ticket != null && ticket.inLine();
@@ -134,6 +134,28 @@ final class RedisLockBackend implements LockBackend {
                 leftQueue(owner);
             }
         });
+    }
+
+    /** Tells whether the attempt may be handed the lock: not while grants wait for replicas. */
+    private boolean expect(AcquireRequest request, String owner, long round) {
+        Consumer<Grant> onHandOver = request.onHandOver();
+        if (onHandOver == null || settings.replicas() != null || !(request.demand() instanceof Demand.Exclusive)) {
+            waiters.expect(owner);
+            return false;
+        }
+        waiters.expect(owner, round, (token, leaseMillis) -> {
+            forget(owner);
+            onHandOver.accept(
+                    new Grant(request.acquisition(), token, leaseMillis, new AskedLease(request.leaseMillis())));
+        });
+        return true;
+    }
+
+    /** The handle of a grant whose first lease is shorter than the one that a renewal gives it. */
+    private record AskedLease(long millis) {}
+
+    private static long fullLeaseMillis(Grant grant) {
+        return grant.handle() instanceof AskedLease asked ? asked.millis() : grant.leaseMillis();
     }
 
     private CompletableFuture<AcquireResult> send(AcquireRequest request, RedisAttempt attempt, boolean queue) {
@@ -151,7 +173,7 @@ final class RedisLockBackend implements LockBackend {
         String[] args = attempt.args();
         if (request.waitMillis() > 0 && !queue) {
             RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
-            args[5] = wait(request, true, RedisSignals.DEAF, pollPatience, ticket);
+            args[5] = wait(request, "1", RedisSignals.DEAF, pollPatience, ticket);
         }
         args[4] = args[4].replaceAll("\\p{Cntrl}", " "); // which separate holders
         RedisAttempt inLine = attempt.ofLine();
@@ -211,8 +233,8 @@ final class RedisLockBackend implements LockBackend {
 
     /** How to wait, in one argument: most attempts are granted before the server has to read it. */
     private String wait(
-            AcquireRequest request, boolean queue, String mode, String inbox, @Nullable RedisTicket ticket) {
-        return (queue ? "1 " : "0 ") + order(request.fair()) + " " + mode + " " + inbox
+            AcquireRequest request, String queues, String mode, String inbox, @Nullable RedisTicket ticket) {
+        return queues + " " + order(request.fair()) + " " + mode + " " + inbox
                 + (ticket == null ? " 0" : " " + ticket.arrival());
     }
 
@@ -313,7 +335,7 @@ final class RedisLockBackend implements LockBackend {
             Grant grant = grants.get(i);
             lockKeys.add(keys(grant.acquisition().name()).lock());
             args.add(grant.acquisition().owner().toString());
-            args.add(Long.toString(grant.leaseMillis()));
+            args.add(Long.toString(fullLeaseMillis(grant)));
             args.add(Long.toString(grant.token()));
         }
         RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
@@ -339,7 +361,7 @@ final class RedisLockBackend implements LockBackend {
             return new RenewResult.Unknown(String.valueOf(told.getMessage()), told);
         }
         if (answer == 1) {
-            return new RenewResult.Renewed(grant.leaseMillis());
+            return new RenewResult.Renewed(fullLeaseMillis(grant));
         }
         sender.ended(grant.acquisition().owner().toString());
         return new RenewResult.Lost(

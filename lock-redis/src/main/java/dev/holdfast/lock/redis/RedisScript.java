@@ -74,23 +74,25 @@ record RedisScript(String name, String body, String digest) {
                 local head = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
                 if not head[1] then return nil end
                 local entry = redis.call('HGET', KEYS[3], head[1]) or ''
-                local deadline, mode, inbox = string.match(entry, '^(%d+) ([PpSs]) (%x+)$')
+                local deadline, mode, inbox, asks = string.match(entry, '^(%d+) ([PpSs]) (%x+)(.*)$')
                 deadline = tonumber(deadline)
                 if deadline and deadline > millis and string.find(head[1], '^%x+$') then
-                  return {id = head[1], since = tonumber(head[2]), deadline = deadline, mode = mode, inbox = inbox}
+                  return {id = head[1], since = tonumber(head[2]), deadline = deadline, mode = mode, inbox = inbox,
+                          asks = asks}
                 end
                 leave(head[1])
               end
             end
+            local function tellInbox(waiter, text)
+              if string.lower(waiter.mode) == 's' then
+                return redis.pcall('SPUBLISH', KEYS[1] .. ':c:' .. waiter.inbox, text)
+              end
+              return redis.pcall('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, text)
+            end
             local function call(waiter, again)
               local called = waiter.deadline <= millis + 700
               if called and not again then return true end
-              local heard
-              if string.lower(waiter.mode) == 's' then
-                heard = redis.pcall('SPUBLISH', KEYS[1] .. ':c:' .. waiter.inbox, waiter.id)
-              else
-                heard = redis.pcall('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, waiter.id)
-              end
+              local heard = tellInbox(waiter, waiter.id)
               if heard == 0 and string.find(waiter.mode, '%u') then
                 leave(waiter.id)
                 return false
@@ -98,7 +100,7 @@ record RedisScript(String name, String body, String digest) {
               if not called then
                 waiter.deadline = millis + 700
                 redis.call('HSET', KEYS[3], waiter.id,
-                           string.format('%.0f %s %s%s', waiter.deadline, waiter.mode, waiter.inbox, waiter.asks or ''))
+                           string.format('%.0f %s %s%s', waiter.deadline, waiter.mode, waiter.inbox, waiter.asks))
               end
               return true
             end
@@ -159,6 +161,10 @@ record RedisScript(String name, String body, String digest) {
             end
             if remaining <= 0 and (waiting == '0' or not KEYS[2]) then return grant() end
             """ + QUEUE + """
+            if KEYS[2] and ticket ~= '0' then
+              local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', '^(%d+) ')
+              if not deadline or tonumber(deadline) <= millis + 700 then called = 1 end
+            end
             if who == owner and remaining > 0 then
               local known, rest = string.match(about, '^(%d+)(.*)$')
               if tonumber(round) > tonumber(known) then about = round .. rest end
@@ -166,14 +172,10 @@ record RedisScript(String name, String body, String digest) {
               redis.call('SET', KEYS[1], string.format('%s %s %s %s %s %s',
                          waiting, owner, ARGV[3], last, released, about), 'PX', ARGV[2])
               if KEYS[2] then leave(owner) end
-              return {1, tonumber(last), 0, 0}
+              return {1, tonumber(last), 0, called}
             end
             if who == '+' and remaining > 0 or waiting == '3' then return {2, remaining, 0, 0} end
             if not KEYS[2] then return {0, remaining, 0, 0} end
-            if ticket ~= '0' then
-              local deadline = string.match(redis.call('HGET', KEYS[3], owner) or '', '^(%d+) ')
-              if not deadline or tonumber(deadline) <= millis + 700 then called = 1 end
-            end
             if remaining <= 0 then
               local head = first()
               while head and head.id ~= owner do
@@ -192,7 +194,7 @@ record RedisScript(String name, String body, String digest) {
               end
             end
             local arrival = 0
-            if queues == '1' then
+            if queues ~= '0' then
               arrival = tonumber(redis.call('ZSCORE', KEYS[2], owner) or '0')
               if arrival == 0 and redis.call('ZCARD', KEYS[2]) < 1000 then
                 arrival = tonumber(ticket)
@@ -203,8 +205,9 @@ record RedisScript(String name, String body, String digest) {
                 redis.call('ZADD', KEYS[2], string.format('%.0f', arrival), owner)
               end
               if arrival > 0 then
+                local asks = queues == '2' and string.format(' x %s %.0f %s', round, ARGV[2] - ARGV[3], ARGV[5]) or ''
                 redis.call('HSET', KEYS[3], owner,
-                           string.format('%.0f %s %s', millis + 5000, mode, inbox))
+                           string.format('%.0f %s %s%s', millis + 5000, mode, inbox, asks))
                 redis.call('PEXPIRE', KEYS[2], 6000)
                 redis.call('PEXPIRE', KEYS[3], 6000)
                 local now = (waiting == '2' or order == 'fair') and '2' or '1'
@@ -248,9 +251,25 @@ record RedisScript(String name, String body, String digest) {
             elseif what == 'release' and string.find(released, ARGV[5], 1, true) then
               ended = 1
             end
-            if mine then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+            if mine then
+              redis.call('PEXPIRE', KEYS[1], ARGV[3])
+              if what == 'release' then released = ARGV[5] .. string.sub(released, 1, 48) end
+            end
             if KEYS[2] and (waiting ~= '0' or what == 'place' or what == 'both') then
             """ + CLOCK + QUEUE + """
+              local function handOver(heir)
+                local round, lease, identity = string.match(heir.asks, '^ x (%d+) (%d+) (.*)$')
+                local token = math.max(math.max(last, ARGV[2]) + 1, micros)
+                if not round or not string.find(heir.mode, '%u') or token >= 9007199254740992 then return false end
+                local span, stays = math.min(lease, 2000), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
+                redis.call('SET', KEYS[1], string.format('%s %s %s %.0f %s %s %.0f %s',
+                           stays, heir.id, ARGV[3], token, released, round, millis, identity), 'PX', span + ARGV[3])
+                local heard = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, round, token, span))
+                if heard == 0 then return 'gone' end
+                if type(heard) ~= 'number' then return false end
+                leave(heir.id)
+                return 'given'
+              end
               if what ~= 'grant' and (mine or what ~= 'release') then leave(owner) end
               if waiting == '3' then
             """ + RedisLine.RECORD + RedisLine.LINE + """
@@ -260,12 +279,20 @@ record RedisScript(String name, String body, String digest) {
                 if redis.call('ZCARD', KEYS[2]) == 0 then waiting = '0' end
               elseif not held and waiting ~= '0' then
                 local head = first()
-                while head and not call(head, true) do head = first() end
+                while head do
+                  local given = mine and handOver(head)
+                  if given == 'given' then return {ended} end
+                  if given == 'gone' then
+                    leave(head.id)
+                  elseif call(head, true) then
+                    break
+                  end
+                  head = first()
+                end
                 if not head then waiting = '0' end
               end
             end
             if mine then
-              if what == 'release' then released = ARGV[5] .. string.sub(released, 1, 48) end
               redis.call('SET', KEYS[1], string.format('%s - 0 %.0f %s ',
                          waiting, math.max(last, ARGV[2]), released), 'PX', ARGV[3])
             end

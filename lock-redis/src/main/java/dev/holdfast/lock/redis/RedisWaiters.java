@@ -4,6 +4,7 @@ import dev.holdfast.lock.spi.Subscription;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,11 @@ final class RedisWaiters {
     /** Makes calls to this owner count from now on. */
     void expect(String owner) {
         waiters.computeIfAbsent(owner, key -> new Waiter());
+    }
+
+    /** As {@link #expect}, and from now on that attempt is the owner's latest one, to which the lock may be handed over. */
+    void expect(String owner, long round, BiConsumer<Long, Long> onHandOver) {
+        waiters.computeIfAbsent(owner, key -> new Waiter()).latest = new Latest(round, onHandOver);
     }
 
     void forget(String owner) {
@@ -43,6 +49,25 @@ final class RedisWaiters {
         return waiter != null && waiter.heard.getAndSet(false);
     }
 
+    /**
+     * A message: the owner that is called, or {@code owner round token lease}, if the lock is its now. That counts for the attempt
+     * that the server had seen last; if there has been a later one, its answer will tell.
+     */
+    void message(String text) {
+        String[] parts = text.split(" ", -1);
+        Waiter waiter = waiters.get(parts[0]);
+        if (waiter == null) {
+            return;
+        }
+        Latest latest = waiter.latest;
+        if (parts.length == 4 && latest != null && parts[1].equals(Long.toString(latest.round))) {
+            waiter.heard.set(true);
+            latest.onHandOver.accept(Long.parseLong(parts[2]), Long.parseLong(parts[3]));
+        } else {
+            waiter.call();
+        }
+    }
+
     void call(String owner) {
         Waiter waiter = waiters.get(owner);
         if (waiter != null) {
@@ -59,10 +84,14 @@ final class RedisWaiters {
         return waiters.size();
     }
 
+    /** The latest attempt, and who takes the token and the lease in ms that it is given later. */
+    private record Latest(long round, BiConsumer<Long, Long> onHandOver) {}
+
     private static final class Waiter {
         private final AtomicBoolean called = new AtomicBoolean();
         private final AtomicBoolean heard = new AtomicBoolean();
         private volatile @Nullable Runnable listener;
+        volatile @Nullable Latest latest;
 
         void listen(Runnable onMaybeFree) {
             listener = onMaybeFree;

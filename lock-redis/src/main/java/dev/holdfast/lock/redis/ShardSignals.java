@@ -270,9 +270,9 @@ final class ShardSignals implements RedisSignals {
     private Set<String> prepare(StatefulRedisPubSubConnection<String, String> node) {
         node.addListener(new RedisPubSubAdapter<>() {
             @Override
-            public void smessage(String from, String owner) {
+            public void smessage(String from, String text) {
                 missed.set(0);
-                waiters.call(owner);
+                waiters.message(text);
             }
 
             @Override

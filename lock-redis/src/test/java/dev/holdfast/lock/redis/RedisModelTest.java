@@ -5,6 +5,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
@@ -24,6 +25,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -46,6 +48,11 @@ final class RedisModelTest extends TwoBackends {
     private record Entry(String owner, double arrival, String text) {
         long deadline() {
             return Long.parseLong(text.substring(0, text.indexOf(' ')));
+        }
+
+        /** Whether it is subscribed, and takes the lock if it is handed over. */
+        boolean isHeir() {
+            return text.matches("\\d+ P \\p{XDigit}+ x .*");
         }
     }
 
@@ -170,8 +177,15 @@ final class RedisModelTest extends TwoBackends {
         switch (event) {
             case "attempt" -> {
                 boolean fair = !mayPass && random.nextInt(5) == 0;
-                AcquireResult result = Attempts.tryAcquire(
-                        backend, asking, mayPass ? 0 : BackendDriver.WAIT_MILLIS, fair, tickets.get(asking));
+                AcquireResult result = answer(backend.tryAcquire(new AcquireRequest(
+                        asking,
+                        Attempts.LEASE_MILLIS,
+                        mayPass ? 0 : BackendDriver.WAIT_MILLIS,
+                        fair,
+                        tickets.get(asking),
+                        TIMEOUT_MILLIS,
+                        BackendDriver.IDENTITY,
+                        random.nextBoolean() ? given -> {} : null)));
                 if (result instanceof AcquireResult.Busy busy && busy.ticket() != null) {
                     tickets.put(asking, busy.ticket());
                 } else {
@@ -242,14 +256,25 @@ final class RedisModelTest extends TwoBackends {
             next.add("called"); // an attempt calls before it takes its own place
         }
         boolean repeat = event.equals("repeat");
+        boolean ends = repeat || event.equals("release") || event.equals("abandon");
+        Entry heir = ends && before.lock(asking).equals("mine") ? heir(before, owner) : null;
+        if (heir != null && after.held() && after.owner().equals(heir.owner()) && !after.queue().containsKey(heir.owner())) {
+            next.add("handed");
+        }
         return new ModelTrace.Step(
                 repeat ? "release" : event,
                 Map.of(
                         "lock", before.lock(asking),
-                        "line", !before.isBehind(asking) ? "first" : mayPass ? "passes" : "behind",
+                        "line", ends ? heir == null ? "first" : "heir" : !before.isBehind(asking) ? "first" : mayPass ? "passes" : "behind",
                         "told", repeat && id != null && before.released().contains(id) ? "yes" : "no"),
                 answer,
                 Map.of("lock", lock, "token", token, "place", place, "next", next));
+    }
+
+    /** To whom a release hands the lock over, if the first who waits takes it. */
+    private static @Nullable Entry heir(Seen before, String owner) {
+        List<Entry> waiting = before.waiting().equals("0") ? List.of() : others(before, owner, before.millis());
+        return !waiting.isEmpty() && waiting.get(0).isHeir() ? waiting.get(0) : null;
     }
 
     private static boolean isFirstCalled(List<Entry> live, Seen seen) {

@@ -1,0 +1,143 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.Grant;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** A release makes a waiting acquisition the holder: what counts is when its latest attempt was sent. */
+class HandOverTest {
+    private static final long MILLI = 1_000_000;
+    private static final long LEASE_MILLIS = 2_000;
+
+    private final Virtual virtual = new Virtual(
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(1)).build(), ImpoliteBackend::new);
+    private final ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
+
+    @Test
+    void leaseCounts_fromWhenTheAttemptWasSent_notFromTheMessage() {
+        AsyncWaiter waiter = waiting(LockOptions.defaults());
+        virtual.pass(1_000 * MILLI);
+        handOver(0);
+
+        assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
+        // 2 s less 1 %, 50 ms and the second that has passed
+        assertThat(virtual.remainingMillis(held(waiter))).isBetween(925L, 930L);
+        assertThat(backend.requests).hasSize(1);
+    }
+
+    @Test
+    void message_thatComesTooLate_isNoGrant_andTheNextAttemptTells() {
+        AsyncWaiter waiter = waiting(LockOptions.defaults());
+        virtual.pass(1_930 * MILLI);
+        CompletableFuture<AcquireResult> next = backend.answerLate();
+        handOver(0);
+
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        assertThat(backend.requests).hasSize(2);
+        next.complete(new AcquireResult.Granted(backend.grant(7)));
+        assertThat(virtual.remainingMillis(held(waiter))).isGreaterThan(14_000);
+    }
+
+    @Test
+    void messageBeforeTheAnswer_countsWithTheAnswer() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER);
+        virtual.pass(300 * MILLI);
+        handOver(0);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+
+        answer.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        assertThat(virtual.remainingMillis(held(waiter))).isBetween(1_625L, 1_630L);
+        assertThat(backend.requests).hasSize(1);
+    }
+
+    /** An older message may be of a grant that has ended since. */
+    @Test
+    void messageOfAnEarlierAttempt_isIgnored() {
+        AsyncWaiter waiter = waiting(LockOptions.defaults());
+        CompletableFuture<AcquireResult> second = backend.answerLate();
+        Objects.requireNonNull(backend.signal).run();
+        handOver(0);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+
+        second.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        handOver(0);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        handOver(1);
+        assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    @Test
+    void message_afterItsAcquisitionWasGivenUp_isAbandonedAgain() {
+        AsyncWaiter waiter = waiting(LockOptions.defaults());
+        Objects.requireNonNull(virtual.client.entries().find("n")).cancel(waiter);
+        assertThat(backend.abandoned).hasSize(1);
+
+        handOver(0);
+        assertThat(backend.abandoned).hasSize(2);
+        assertThat(waiter.hold).isNull();
+    }
+
+    @Test
+    void shortFirstLease_isRenewedToTheFullOne_unlessItIsReleasedBefore() {
+        AsyncWaiter first = waiting(LockOptions.defaults());
+        handOver(0);
+        virtual.pass(99 * MILLI);
+        assertThat(backend.renewals).isZero();
+        virtual.pass(2 * MILLI);
+        assertThat(backend.renewals).isEqualTo(1);
+
+        virtual.end(held(first));
+        virtual.pass(Virtual.SECOND);
+        assertThat(backend.renewals).isEqualTo(1);
+    }
+
+    @Test
+    void repeatedMessage_isIgnored() {
+        AsyncWaiter waiter = waiting(LockOptions.defaults());
+        handOver(0);
+        Hold held = held(waiter);
+        handOver(0);
+        assertThat(backend.abandoned).isEmpty();
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+    }
+
+    @Test
+    void whoDoesNotRenew_orDoesNotWait_isHandedNothing() {
+        waiting(LockOptions.builder().renewal(Renewal.NONE).build());
+        assertThat(backend.requests.get(0).onHandOver()).isNull();
+
+        backend.answerLate();
+        virtual.submit("m", LockOptions.defaults(), 0);
+        assertThat(backend.requests.get(1).onHandOver()).isNull();
+    }
+
+    /** A waiter in the queue of the store. */
+    private AsyncWaiter waiting(LockOptions options) {
+        backend.answerLate().complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        AsyncWaiter waiter = virtual.submit("n", options, Waiter.FOREVER);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        return waiter;
+    }
+
+    /** The store's message to that attempt. */
+    private void handOver(int attempt) {
+        AcquireRequest request = backend.requests.get(attempt);
+        Objects.requireNonNull(request.onHandOver())
+                .accept(new Grant(request.acquisition(), 5 + attempt, LEASE_MILLIS, null));
+        virtual.pass(0);
+    }
+
+    private static Hold held(AsyncWaiter waiter) {
+        return Objects.requireNonNull(waiter.hold);
+    }
+}
