@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
@@ -272,13 +273,18 @@ final class HeldLock implements RenewalListener {
         mutex().run(() -> end(current, reason, detail));
     }
 
-    /** The backend says that a grant has ended; false if it is not the one that is held. */
-    boolean lost(OwnerId owner, LossReason reason, String detail) {
+    /**
+     * The backend says that a grant has ended; false if what is held is another acquisition's. An acquisition may have been granted
+     * twice, if nobody saw the first grant: its end is not that of the second.
+     */
+    boolean lost(Grant ended, LossReason reason, String detail) {
         HeldGrant current = heldGrant;
-        if (current == null || !isOf(owner)) {
+        if (current == null || !isOf(ended.acquisition().owner())) {
             return false;
         }
-        end(current, reason, detail);
+        if (current.grant.token() <= ended.token()) {
+            end(current, reason, detail);
+        }
         return true;
     }
 

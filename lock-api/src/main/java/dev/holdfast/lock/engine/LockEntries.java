@@ -113,7 +113,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
 
     @Override
     public void lost(Grant grant, LossReason reason, String detail) {
-        forEach(grant, entry -> entry.lost(grant.acquisition().owner(), reason, detail));
+        forEach(grant, entry -> entry.lost(grant, reason, detail));
     }
 
     /** Where a grant may be: only one of them knows its owner. */

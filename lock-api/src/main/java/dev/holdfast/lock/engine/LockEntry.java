@@ -4,6 +4,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -297,9 +298,10 @@ final class LockEntry implements EntryCallbacks {
     }
 
     /** The backend says that a grant has ended, perhaps one whose answer has not been seen yet. */
-    void lost(OwnerId owner, LossReason reason, String detail) {
+    void lost(Grant grant, LossReason reason, String detail) {
         mutex.run(() -> {
-            if (!heldLock.lost(owner, reason, detail) && pending != null && pending.isOf(owner)) {
+            boolean isHeld = heldLock.lost(grant, reason, detail);
+            if (!isHeld && pending != null && pending.isOf(grant.acquisition().owner())) {
                 pending.noteLoss();
             }
         });

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -109,6 +110,20 @@ class HandOverTest {
         handOver(0);
         assertThat(backend.abandoned).isEmpty();
         assertThat(held.state).isEqualTo(Hold.State.HELD);
+    }
+
+    /** The first grant was handed over, nobody saw it, and it was deleted: the report of that comes behind the second grant. */
+    @Test
+    void endOfAnEarlierGrantOfTheSameAcquisition_isNotThatOfTheLater() {
+        virtual.end(virtual.hold("m", LockOptions.defaults()));
+        virtual.pass(MILLI);
+        Hold held = virtual.hold("m", LockOptions.defaults());
+        Grant second = held.heldGrant.grant;
+        Grant first = new Grant(second.acquisition(), second.token() - 1, LEASE_MILLIS, null);
+        virtual.client.entries().lost(first, LossReason.REVOKED, "on purpose");
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+        virtual.client.entries().lost(second, LossReason.REVOKED, "on purpose");
+        assertThat(held.state).isEqualTo(Hold.State.LOST);
     }
 
     @Test
