@@ -2,8 +2,8 @@ package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;

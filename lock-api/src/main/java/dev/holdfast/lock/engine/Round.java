@@ -14,6 +14,7 @@ final class Round {
     /** Set before anything is done with it. */
     @SuppressWarnings("NullAway.Init")
     AcquireRequest request;
+
     final long timeoutNanos;
     /** The store has answered its waiter before, so that it has no more time than the waiter has left. */
     final boolean untilDeadline;

@@ -87,7 +87,8 @@ final class RedisHandOverTest extends TwoBackends {
         String inbox = entry(waiting).split(" ")[2];
         String round = entry(waiting).split(" ")[4];
         String message = waiting.owner() + " " + (Long.parseLong(round) - 1) + " 99 2000";
-        assertThat(fixture.server().number("PUBLISH", "holdfast:c:" + inbox, message)).isEqualTo(1);
+        assertThat(fixture.server().number("PUBLISH", "holdfast:c:" + inbox, message))
+                .isEqualTo(1);
         assertThat(called.poll(60, TimeUnit.SECONDS)).isEqualTo(waiting);
         assertThat(handed).isEmpty();
     }

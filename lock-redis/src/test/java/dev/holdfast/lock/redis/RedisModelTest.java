@@ -258,14 +258,20 @@ final class RedisModelTest extends TwoBackends {
         boolean repeat = event.equals("repeat");
         boolean ends = repeat || event.equals("release") || event.equals("abandon");
         Entry heir = ends && before.lock(asking).equals("mine") ? heir(before, owner) : null;
-        if (heir != null && after.held() && after.owner().equals(heir.owner()) && !after.queue().containsKey(heir.owner())) {
+        if (heir != null
+                && after.held()
+                && after.owner().equals(heir.owner())
+                && !after.queue().containsKey(heir.owner())) {
             next.add("handed");
         }
         return new ModelTrace.Step(
                 repeat ? "release" : event,
                 Map.of(
                         "lock", before.lock(asking),
-                        "line", ends ? heir == null ? "first" : "heir" : !before.isBehind(asking) ? "first" : mayPass ? "passes" : "behind",
+                        "line",
+                                ends
+                                        ? heir == null ? "first" : "heir"
+                                        : !before.isBehind(asking) ? "first" : mayPass ? "passes" : "behind",
                         "told", repeat && id != null && before.released().contains(id) ? "yes" : "no"),
                 answer,
                 Map.of("lock", lock, "token", token, "place", place, "next", next));
