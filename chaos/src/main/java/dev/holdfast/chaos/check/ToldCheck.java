@@ -16,7 +16,7 @@ import java.util.Optional;
  */
 public final class ToldCheck implements Check {
     /** The name. */
-    public static final String NAME = "E told in time";
+    public static final String NAME = "E loss in time";
 
     private static final long AT_ONCE_NANOS = 500_000_000L;
 
