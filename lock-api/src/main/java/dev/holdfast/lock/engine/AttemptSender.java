@@ -1,7 +1,6 @@
 package dev.holdfast.lock.engine;
 
 import dev.holdfast.lock.LockException;
-import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
@@ -43,7 +42,7 @@ final class AttemptSender {
             timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
         }
         Round next = new Round(++rounds, now, timeout, untilDeadline);
-        boolean renews = head.options.renewal() == Renewal.AUTO;
+        boolean takesOver = wait > 0 && engine.info().handsOver() && PendingAcquisition.mayBeHandedOver(head);
         next.request = new AcquireRequest(
                 acquisition.id,
                 acquisition.leaseMillis,
@@ -52,7 +51,7 @@ final class AttemptSender {
                 acquisition.ticket(),
                 Durations.ceilMillis(timeout),
                 engine.identity(),
-                wait > 0 && renews && engine.info().handsOver() ? grant -> handedOver(next, grant) : null);
+                takesOver ? grant -> handedOver(next, grant) : null);
         return next;
     }
 

@@ -53,6 +53,9 @@ final class HeldGrant {
     private volatile long confirmedNanos;
     private volatile Validity validity;
     private volatile boolean doubted;
+    /** Handed over, and not renewed yet. */
+    private boolean hasShortLease;
+
     private long doubtedNanos;
     private volatile boolean holdEnds;
     private volatile long holdEndNanos;
@@ -110,8 +113,9 @@ final class HeldGrant {
     }
 
     /** Its first lease is short. A lock that is released at once, as most are, is spared the renewal. */
-    void renewSoon(long nowNanos) {
-        renewDueNanos = nowNanos + Math.min(RENEW_SOON_NANOS, thirdOfLeaseNanos());
+    void renewSoon(long nowNanos, Ticker ticker) {
+        hasShortLease = true;
+        renewDueNanos = nowNanos + Math.min(RENEW_SOON_NANOS, remainingNanos(ticker) / 4);
     }
 
     /** A new hold begins: its {@code minHold} and {@code maxHold} count from now. */
@@ -153,6 +157,7 @@ final class HeldGrant {
                 && autoRenew
                 && next.renewal() == Renewal.AUTO
                 && next.lease().equals(options.lease())
+                && (!hasShortLease || next.minHold().isZero())
                 && !doubted
                 && failedRenewals.get() == 0
                 && handOffs < client.handOffLimit()
@@ -183,6 +188,7 @@ final class HeldGrant {
     /** The server confirmed a request that was sent then; a fixed lease is confirmed, but not extended. */
     void confirm(RequestTime sent, long nowNanos, long leaseMillis, boolean extend) {
         if (extend) {
+            hasShortLease = false;
             confirmedMillis = Math.min(requestedMillis, leaseMillis);
             validity = validity.or(sent.validity(confirmedMillis));
         }

@@ -302,7 +302,7 @@ final class LockEntry implements EntryCallbacks {
         mutex.run(() -> {
             boolean isHeld = heldLock.lost(grant, reason, detail);
             if (!isHeld && pending != null && pending.isOf(grant.acquisition().owner())) {
-                pending.noteLoss();
+                pending.noteLoss(grant.token());
             }
         });
     }

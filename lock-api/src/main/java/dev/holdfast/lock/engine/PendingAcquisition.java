@@ -50,6 +50,9 @@ final class PendingAcquisition {
 
     private @Nullable Round round;
     private EarlyNews earlyNews = EarlyNews.NONE;
+    /** The highest token of a grant that has ended before its answer was seen; a later attempt may have got another. */
+    private long lostToken;
+
     private @Nullable LockException lastFailure;
 
     PendingAcquisition(
@@ -176,11 +179,16 @@ final class PendingAcquisition {
         }
     }
 
+    /** The first lease is short: nothing for whoever does not renew it, or wants the lock to stay taken for a while at least. */
+    static boolean mayBeHandedOver(Waiter head) {
+        return head.options.renewal() == Renewal.AUTO && head.options.minHold().isZero();
+    }
+
     private void handedOver(Grant grant) {
         RequestTime sent = latest().sent();
-        Waiter head = queue.head();
-        boolean renews = head != null && head.options.renewal() == Renewal.AUTO; // what asked may have left the queue
-        if (renews && sent.validity(grant.leaseMillis()).remainingNanos(engine.ticker()) > 0) {
+        Waiter head = queue.head(); // who asked may have left the queue
+        long leftNanos = sent.validity(grant.leaseMillis()).remainingNanos(engine.ticker());
+        if (head != null && mayBeHandedOver(head) && leftNanos > grant.leaseMillis() * 1_000_000 / 3) {
             granted(sent, grant, true);
         } else if (head != null) {
             ask();
@@ -190,7 +198,8 @@ final class PendingAcquisition {
     /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
     private void granted(RequestTime sent, Grant grant, boolean handedOver) {
         Waiter head = queue.head();
-        if (head == null || earlyNews == EarlyNews.LOST || !acquisition.serves(head.options)) {
+        boolean isLost = earlyNews == EarlyNews.LOST && grant.token() <= lostToken;
+        if (head == null || isLost || !acquisition.serves(head.options)) {
             end();
             acquisition.abandon();
             entry.startNext();
@@ -200,7 +209,7 @@ final class PendingAcquisition {
         HeldGrant heldGrant = new HeldGrant(heldLock, grant, head.options, now, sent, acquisition.isUncertain());
         if (heldGrant.remainingNanos(engine.ticker()) > 0) {
             if (handedOver) {
-                heldGrant.renewSoon(now);
+                heldGrant.renewSoon(now, engine.ticker());
             }
             end();
             context.availability().noteAnswer();
@@ -323,8 +332,9 @@ final class PendingAcquisition {
         }
     }
 
-    void noteLoss() {
+    void noteLoss(long token) {
         earlyNews = EarlyNews.LOST;
+        lostToken = Math.max(lostToken, token);
     }
 
     void noteDoubt() {

@@ -45,7 +45,9 @@ final class Round {
 
     /** Whether it had to end without an answer because its waiter's time was over, which says nothing about the store. */
     boolean isCutOff(long nowNanos) {
-        return untilDeadline && nowNanos - begunNanos >= timeoutNanos;
+        long roundedNanos =
+                Math.min(2_000_000, timeoutNanos / 4); // a backend counts what is left in whole milliseconds
+        return untilDeadline && nowNanos - begunNanos >= timeoutNanos - roundedNanos;
     }
 
     /** It is about to be sent: the thread that sends it says so, and the answer comes after that. */

@@ -13,6 +13,8 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A release makes a waiting acquisition the holder: what counts is when its latest attempt was sent. */
 class HandOverTest {
@@ -33,6 +35,25 @@ class HandOverTest {
         // 2 s less 1 %, 50 ms and the second that has passed
         assertThat(virtual.remainingMillis(held(waiter))).isBetween(925L, 930L);
         assertThat(backend.requests).hasSize(1);
+    }
+
+    /** Whatever is left of the first lease: who gets it keeps it, or asks. */
+    @ParameterizedTest
+    @ValueSource(longs = {100, 200, 500, 1_000, 2_000})
+    void handedOverLate_isKept_orAskedFor(long leaseMillis) {
+        LockOptions options =
+                LockOptions.builder().lease(Duration.ofMillis(leaseMillis)).build();
+        for (long age = 0; age <= leaseMillis; age += Math.max(1, leaseMillis / 50)) {
+            Virtual world = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
+            ImpoliteBackend store = (ImpoliteBackend) world.backend;
+            store.answerLate().complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+            AsyncWaiter waiter = world.submit("n", options, Waiter.FOREVER);
+            world.pass(age * MILLI);
+            AcquireRequest asked = store.requests.get(0);
+            Objects.requireNonNull(asked.onHandOver()).accept(new Grant(asked.acquisition(), 5, leaseMillis, null));
+            world.pass(3 * leaseMillis * MILLI);
+            assertThat(held(waiter).state).as("age %d of %d", age, leaseMillis).isEqualTo(Hold.State.HELD);
+        }
     }
 
     @Test
@@ -127,6 +148,16 @@ class HandOverTest {
     }
 
     @Test
+    void endOfAnEarlierGrant_whileTheAnswerIsOut_isNotThatOfTheLater() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER);
+        Grant first = new Grant(backend.requests.get(0).acquisition(), 6, LEASE_MILLIS, null);
+        virtual.client.entries().lost(first, LossReason.REVOKED, "on purpose");
+        answer.complete(new AcquireResult.Granted(backend.grant(7)));
+        assertThat(held(waiter).state).isEqualTo(Hold.State.HELD);
+    }
+
+    @Test
     void whoDoesNotRenew_orDoesNotWait_isHandedNothing() {
         waiting(LockOptions.builder().renewal(Renewal.NONE).build());
         assertThat(backend.requests.get(0).onHandOver()).isNull();
@@ -134,6 +165,12 @@ class HandOverTest {
         backend.answerLate();
         virtual.submit("m", LockOptions.defaults(), 0);
         assertThat(backend.requests.get(1).onHandOver()).isNull();
+
+        backend.answerLate();
+        LockOptions staying =
+                LockOptions.builder().minHold(Duration.ofSeconds(5)).build();
+        virtual.submit("o", staying, Waiter.FOREVER);
+        assertThat(backend.requests.get(2).onHandOver()).isNull();
     }
 
     /** A waiter in the queue of the store. */

@@ -144,9 +144,9 @@ final class RedisLockBackend implements LockBackend {
             return false;
         }
         waiters.expect(owner, round, (token, leaseMillis) -> {
-            forget(owner);
-            onHandOver.accept(
-                    new Grant(request.acquisition(), token, leaseMillis, new AskedLease(request.leaseMillis())));
+            leftQueue(owner);
+            long first = Math.min(Math.min(leaseMillis, RedisScript.HANDED_OVER_MILLIS), request.leaseMillis());
+            onHandOver.accept(new Grant(request.acquisition(), token, first, new AskedLease(request.leaseMillis())));
         });
         return true;
     }
@@ -202,6 +202,7 @@ final class RedisLockBackend implements LockBackend {
         long place = number(reply, 2);
         if (place > 0 && queue) {
             signals.wanted(owner, attempt.keys());
+            unlessKnown(owner); // it was handed the lock before this answer came
         } else if (queue) {
             leftQueue(owner); // the queue is full, or the slot is moving
         }
@@ -244,9 +245,22 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
-        return ticket instanceof RedisTicket place
-                ? waiters.listen(place.acquisition().owner().toString(), onMaybeFree)
-                : Subscription.NONE;
+        if (!(ticket instanceof RedisTicket place)) {
+            return Subscription.NONE;
+        }
+        String owner = place.acquisition().owner().toString();
+        Subscription listening = waiters.listen(owner, onMaybeFree);
+        return () -> {
+            listening.close();
+            unlessKnown(owner);
+        };
+    }
+
+    /** Nobody has to be called who is not waiting any more. */
+    private void unlessKnown(String owner) {
+        if (!waiters.knows(owner)) {
+            signals.unwanted(owner);
+        }
     }
 
     @Override

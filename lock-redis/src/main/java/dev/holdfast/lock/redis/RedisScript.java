@@ -51,6 +51,9 @@ record RedisScript(String name, String body, String digest) {
     /** What a script answers for a lock whose tokens are used up. */
     static final String NO_TOKEN = "NOTOKEN";
 
+    /** The longest lease that is handed over: it is counted from the waiter's last attempt, and a waiter polls each second. */
+    static final long HANDED_OVER_MILLIS = 2_000;
+
     static final String CLOCK = """
             local clock = redis.call('TIME')
             local micros = clock[1] * 1000000 + clock[2]
@@ -131,7 +134,8 @@ record RedisScript(String name, String body, String digest) {
             local text = redis.call('GET', KEYS[1])
             local before, others = '0000000000000000', '-'
             if text then
-              before = string.sub(text, 1, 6) == '0 - 0 ' and string.byte(text, 23) == 32 and string.sub(text, 7, 22)
+              before = string.sub(text, 1, 6) == '0 - 0 ' and string.byte(text, 23) == 32 and #text > 24
+                       and string.byte(text, -1) == 32 and string.sub(text, 7, 22)
               others = before and string.sub(text, 24, -2)
             end
             local clock = redis.call('TIME')

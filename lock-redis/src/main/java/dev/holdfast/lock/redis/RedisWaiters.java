@@ -16,7 +16,7 @@ final class RedisWaiters {
 
     /** Makes calls to this owner count from now on. */
     void expect(String owner) {
-        waiters.computeIfAbsent(owner, key -> new Waiter());
+        waiters.computeIfAbsent(owner, key -> new Waiter()).latest = null;
     }
 
     /** As {@link #expect}, and from now on that attempt is the owner's latest one, to which the lock may be handed over. */
@@ -35,9 +35,10 @@ final class RedisWaiters {
 
     Subscription listen(String owner, Runnable onMaybeFree) {
         Waiter waiter = waiters.computeIfAbsent(owner, key -> new Waiter());
-        waiter.listen(onMaybeFree);
+        Runnable listener = onMaybeFree::run; // distinct, though the same caller listens again
+        waiter.listen(listener);
         return () -> {
-            if (waiter.deafen(onMaybeFree)) {
+            if (waiter.deafen(listener)) {
                 waiters.remove(owner, waiter);
             }
         };
@@ -60,12 +61,24 @@ final class RedisWaiters {
             return;
         }
         Latest latest = waiter.latest;
-        if (parts.length == 4 && latest != null && parts[1].equals(Long.toString(latest.round))) {
+        if (isHandOver(parts) && latest != null && parts[1].equals(Long.toString(latest.round))) {
             waiter.heard.set(true);
             latest.onHandOver.accept(Long.parseLong(parts[2]), Long.parseLong(parts[3]));
         } else {
             waiter.call();
         }
+    }
+
+    private static boolean isHandOver(String[] parts) {
+        return parts.length == 4
+                && parts[2].matches("[1-9]\\d{0,15}")
+                && Long.parseLong(parts[2]) < 1L << 53
+                && parts[3].matches("[1-9]\\d{0,3}");
+    }
+
+    /** Whether that owner may be called. */
+    boolean knows(String owner) {
+        return waiters.containsKey(owner);
     }
 
     void call(String owner) {

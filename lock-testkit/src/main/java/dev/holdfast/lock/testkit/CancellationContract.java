@@ -4,7 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fault.Fault;
 import dev.holdfast.lock.testkit.fault.HeldReply;
 import dev.holdfast.lock.testkit.fault.Request;
@@ -19,6 +21,10 @@ import org.junit.jupiter.api.Test;
 
 /** The places at which an acquisition can be when its caller gives up. The lock is free again long before its lease ends. */
 abstract class CancellationContract extends ClientGroup {
+    /** A release makes nobody the holder who does not renew: such a waiter is called, and asks. */
+    private static final LockOptions NOT_HANDED_OVER =
+            LockOptions.builder().renewal(Renewal.NONE).build();
+
     private static final Duration SOON = Duration.ofSeconds(10);
     private FaultyClient own;
 
@@ -101,7 +107,7 @@ abstract class CancellationContract extends ClientGroup {
             String name = newName();
             Lease held = second().lock(name).acquire();
             CompletableFuture<Lease> waiting =
-                    actor.start(() -> own.client().lock(name).acquire());
+                    actor.start(() -> own.client().lock(name, NOT_HANDED_OVER).acquire());
             Waits.until("told that it is busy", () -> own.counts().busyAcquisitions(name) > 0);
             HeldReply next = own.faults().hold(Request.ATTEMPT);
             held.close();

@@ -5,6 +5,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Phase;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Predecessor;
@@ -214,7 +215,13 @@ final class QueueProtocol {
             return deleted(run);
         }
         if (run.isForPermits()) {
-            return permits.decide(run, place, new PermitLine(queue, book), index, certainMillis);
+            return permits.decide(run, place, new PermitLine(queue, book), index, certainMillis)
+                    .thenApply(answer -> {
+                        if (answer instanceof AcquireResult.Busy) {
+                            listenAgain(run.node());
+                        }
+                        return answer;
+                    });
         }
         List<SequentialNode> inTheWay =
                 inTheWay(queue.subList(0, index), run.node().acquisition().demand());
@@ -237,6 +244,13 @@ final class QueueProtocol {
             }
         }
         return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, run.node()));
+    }
+
+    /** A waiter for permits whose place is another one now hears of that one's line: its caller subscribes only once. */
+    private void listenAgain(ZooKeeperAcquisition node) {
+        if (node.onMaybeFree != null && node.predecessorWatch == Subscription.NONE) {
+            listen.accept(node);
+        }
     }
 
     /** Of those ahead, whom a lock or a share has to wait for. */

@@ -97,6 +97,29 @@ class ZooKeeperPermitsTest {
     }
 
     @Test
+    @DisplayName("A waiter whose place was deleted hears of room at its next place, although it subscribed once")
+    void waiter_atAnotherPlace_hearsOfRoom() throws Exception {
+        String name = newName();
+        Grant held = driver(others, name, 1, 1).acquire();
+        try (ZooKeeperLockBackend waits = fixture.newBackend(SESSION_MILLIS)) {
+            BackendDriver waiter = driver(waits, name, 1, 1);
+            waiter.queueUp();
+            ZooKeeperAcquisition node = (ZooKeeperAcquisition) waiter.ticket();
+            AtomicInteger calls = new AtomicInteger();
+            Subscription subscription = waits.subscribe(node, calls::incrementAndGet);
+            fixture.administrator().delete(node.place.path(), -1);
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            waiter.queueUp();
+            calls.set(0);
+
+            release(others, held);
+
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            subscription.close();
+        }
+    }
+
+    @Test
     @DisplayName("A request for a slot that comes when its acquisition has got another one changes nothing")
     void slot_askedForLate_isNotHadBesideAnother() throws Exception {
         slotAskedForLate(true);
