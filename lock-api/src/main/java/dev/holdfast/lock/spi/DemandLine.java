@@ -127,9 +127,17 @@ public final class DemandLine {
         return taken;
     }
 
+    /** Also whoever has written a slot that somebody before it has: it is about to take another one. */
     private long withoutSlotAhead(int index) {
-        return places.subList(0, index).stream()
-                .filter(place -> place.slot() == 0)
-                .count();
+        BitSet taken = new BitSet();
+        long without = 0;
+        for (Place place : places.subList(0, index)) {
+            if (place.slot() == 0 || taken.get(place.slot())) {
+                without++;
+            } else {
+                taken.set(place.slot());
+            }
+        }
+        return without;
     }
 }

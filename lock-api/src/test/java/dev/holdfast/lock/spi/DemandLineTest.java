@@ -62,6 +62,15 @@ final class DemandLineTest {
         assertThat(line.slotFor(2)).isEqualTo(3);
     }
 
+    /** The second guessed a slot that the first has: it is about to write another one, and has the lower token. */
+    @Test
+    void slotFor_thoseAheadWithAnothersSlot_areLeftTheLowerOnes() {
+        DemandLine line = new DemandLine(List.of(permits(1, 5, 1), permits(1, 5, 1), permits(1, 5, 0)));
+
+        assertThat(line.slotFor(1)).isEqualTo(2);
+        assertThat(line.slotFor(2)).isEqualTo(3);
+    }
+
     /** A slot that was written by one who found no room is nobody's. */
     @Test
     void slotFor_slotOfOneWithoutRoom_isFree() {

@@ -148,7 +148,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                 leases.byId(present.getLease()).orElse(null)));
         int slot = EtcdValue.place(present).slot();
         if (news && slot > 0) {
-            place.takeSlot(slot, true);
+            place.takeSlot(slot);
         }
         return new Result.Changed();
     }

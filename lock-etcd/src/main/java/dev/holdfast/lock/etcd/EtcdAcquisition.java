@@ -58,7 +58,6 @@ final class EtcdAcquisition implements PermitLine.Mine {
 
     private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
     private volatile int permitSlot;
-    private volatile boolean knewLine;
 
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile State state = State.CONTENDING;
@@ -139,16 +138,9 @@ final class EtcdAcquisition implements PermitLine.Mine {
      * Has the next write say that this slot is taken, unless they are granted.
      *
      * @param slot the slot; 0: none
-     * @param knew whether it was chosen by what is on the server, so that it may be kept though a lower one is free by now
      */
-    void takeSlot(int slot, boolean knew) {
+    void takeSlot(int slot) {
         permitSlot = slot;
-        knewLine = knew;
-    }
-
-    @Override
-    public boolean knewLine() {
-        return knewLine;
     }
 
     /** Whether these are the position and the slot of its grant. */

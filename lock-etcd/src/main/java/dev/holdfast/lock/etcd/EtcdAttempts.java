@@ -110,7 +110,7 @@ record EtcdAttempts(
             return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
         if (queued.hasSlot()) {
-            place.takeSlot(0, false);
+            place.takeSlot(0);
             place.called();
             return tryAcquire(place, request, deadline, true);
         }

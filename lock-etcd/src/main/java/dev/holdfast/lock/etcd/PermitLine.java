@@ -98,9 +98,6 @@ final class PermitLine {
 
         /** Whether it was granted with that revision and slot. */
         boolean isGranted(long createRevision, int slot);
-
-        /** Whether it knew the whole line when it chose its slot. */
-        boolean knewLine();
     }
 
     Turn turnOf(Mine place) {
@@ -121,7 +118,7 @@ final class PermitLine {
             return new Turn.None(slot > 0);
         }
         int lowest = line.slotFor(index);
-        boolean keeps = slot == lowest || place.knewLine() && line.mayKeepSlot(index);
+        boolean keeps = slot == lowest || slot > 0 && line.mayKeepSlot(index);
         return new Turn.Room(keeps ? slot : lowest, keeps);
     }
 

@@ -114,7 +114,7 @@ final class QueueProtocol implements EtcdProtocol {
             if (room.hasSlot()) {
                 return new Outcome.Held(place.seen().created(), room.slot());
             }
-            place.takeSlot(room.slot(), true);
+            place.takeSlot(room.slot());
         }
         return new Outcome.Changed();
     }
