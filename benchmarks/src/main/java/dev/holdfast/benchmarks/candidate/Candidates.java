@@ -55,7 +55,7 @@ public final class Candidates {
             case "zookeeper" ->
                 List.of(
                         new ZooKeeperRaw(),
-                        Holdfast.defaults(Primitive.LOCK, Primitive.READ_WRITE),
+                        Holdfast.defaults(),
                         Holdfast.fair(),
                         CuratorMutex.mutex(),
                         CuratorMutex.sharedMutex(),

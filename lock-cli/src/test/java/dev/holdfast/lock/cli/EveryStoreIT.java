@@ -29,7 +29,7 @@ class EveryStoreIT {
         try (RedisServer server = RedisServer.start()) {
             String store = "redis://" + server.host() + ":" + server.port();
             check(store, 1, 1);
-            several(store, true);
+            several(store);
         }
     }
 
@@ -38,7 +38,7 @@ class EveryStoreIT {
         try (EtcdServer server = EtcdServer.start()) {
             String store = "etcd://" + server.hostsAndPorts();
             check(store, 1, 1);
-            several(store, true);
+            several(store);
         }
     }
 
@@ -48,7 +48,7 @@ class EveryStoreIT {
         try (ZooKeeperServer server = ZooKeeperServer.builder(classPath).start()) {
             String store = "zookeeper://" + server.connectString() + "/locks";
             check(store, 1, 1);
-            several(store, false);
+            several(store);
         }
     }
 
@@ -77,7 +77,7 @@ class EveryStoreIT {
             String login = "?user=" + PostgresServer.USER + "&password=" + PostgresServer.PASSWORD;
             String store = server.url() + login + "&holdfast.createTable=true";
             check(store, 0, 0);
-            several(store, true);
+            several(store);
         }
     }
 
@@ -87,7 +87,7 @@ class EveryStoreIT {
             String login = "?user=" + MariaDbServer.USER + "&password=" + MariaDbServer.PASSWORD;
             String store = server.url("mariadb") + login + "&holdfast.createTable=true";
             check(store, 0, 0);
-            several(store, true);
+            several(store);
         }
     }
 
@@ -144,8 +144,8 @@ class EveryStoreIT {
         assertThat(list(store)).contains("hosts/counter  ").contains(" pid " + pid);
     }
 
-    /** Two who read, and two with permits if the store has them: each has a line, and an object. */
-    private static void several(String store, boolean permits) throws Exception {
+    /** Two who read, and two with permits: each has a line, and an object. */
+    private static void several(String store) throws Exception {
         try (LockClient one = LockClient.connect(store);
                 LockClient two = LockClient.connect(store)) {
             Lease first = one.readWriteLock("several/prices").readLock().acquire(PATIENCE);
@@ -161,24 +161,20 @@ class EveryStoreIT {
                                         .contains(pid)
                                         .endsWith(" token " + second.token() + " shared"));
             }
-            if (permits) {
-                one.semaphore("several/printers", 4).acquire(2, PATIENCE);
-                two.semaphore("several/printers", 4).acquire(1, PATIENCE);
-            }
+            one.semaphore("several/printers", 4).acquire(2, PATIENCE);
+            two.semaphore("several/printers", 4).acquire(1, PATIENCE);
             try (CliRun ls = CliRun.start(store, "ls", "several/")) {
                 assertThat(ls.status()).as(ls.err()).isZero();
-                assertThat(ls.out().lines().toList()).hasSize(permits ? 4 : 2).satisfies(lines -> {
+                assertThat(ls.out().lines().toList()).hasSize(4).satisfies(lines -> {
                     assertThat(lines.get(0)).startsWith("several/prices  ").endsWith(" shared");
                     assertThat(lines.get(1)).startsWith("  with: ").endsWith(" shared");
-                    if (permits) {
-                        assertThat(lines.get(2))
-                                .startsWith("several/printers  ")
-                                .contains(pid)
-                                .endsWith(" permits");
-                        assertThat(lines.subList(2, 4))
-                                .anyMatch(line -> line.endsWith(" slot 1, 2 of 4 permits"))
-                                .anyMatch(line -> line.endsWith(" slot 2, 1 of 4 permits"));
-                    }
+                    assertThat(lines.get(2))
+                            .startsWith("several/printers  ")
+                            .contains(pid)
+                            .endsWith(" permits");
+                    assertThat(lines.subList(2, 4))
+                            .anyMatch(line -> line.endsWith(" slot 1, 2 of 4 permits"))
+                            .anyMatch(line -> line.endsWith(" slot 2, 1 of 4 permits"));
                 });
             }
             try (CliRun ls = CliRun.start(store, "ls", "several/", "--json")) {
@@ -187,11 +183,9 @@ class EveryStoreIT {
                 assertThat(ls.out().split("\"demand\":\"shared\"}", -1))
                         .as("shared")
                         .hasSize(3);
-                if (permits) {
-                    assertThat(ls.out())
-                            .contains("\"demand\":\"permits\",\"permits\":2,\"limit\":4,\"slot\":1}")
-                            .contains("\"demand\":\"permits\",\"permits\":1,\"limit\":4,\"slot\":2}");
-                }
+                assertThat(ls.out())
+                        .contains("\"demand\":\"permits\",\"permits\":2,\"limit\":4,\"slot\":1}")
+                        .contains("\"demand\":\"permits\",\"permits\":1,\"limit\":4,\"slot\":2}");
             }
         }
     }
