@@ -28,13 +28,6 @@ final class PendingAcquisition {
         ENDED
     }
 
-    /** What the backend said of the grant before its answer was seen. */
-    private enum EarlyNews {
-        NONE,
-        DOUBTED,
-        LOST
-    }
-
     private final EntryContext context;
     private final EngineContext engine;
     private final WaitQueue queue;
@@ -49,8 +42,9 @@ final class PendingAcquisition {
     private volatile State state = State.RETRYING;
 
     private @Nullable Round round;
-    private EarlyNews earlyNews = EarlyNews.NONE;
-    /** The highest token of a grant that has ended before its answer was seen; a later attempt may have got another. */
+    /** The backend doubted the grant before its answer was seen. */
+    private boolean earlyDoubt;
+    /** The highest token of a grant that has ended before its answer was seen, or 0; a later attempt may have got another. */
     private long lostToken;
 
     private @Nullable LockException lastFailure;
@@ -198,7 +192,7 @@ final class PendingAcquisition {
     /** An answer to an earlier attempt counts if it is a grant: the server does not take that back. */
     private void granted(RequestTime sent, Grant grant, boolean handedOver) {
         Waiter head = queue.head();
-        boolean isLost = earlyNews == EarlyNews.LOST && grant.token() <= lostToken;
+        boolean isLost = grant.token() <= lostToken;
         if (head == null || isLost || !acquisition.serves(head.options)) {
             end();
             acquisition.abandon();
@@ -215,7 +209,7 @@ final class PendingAcquisition {
             context.availability().noteAnswer();
             holds.begin(heldGrant, head);
             queue.tellBusy();
-            if (earlyNews == EarlyNews.DOUBTED) {
+            if (earlyDoubt) {
                 heldLock.doubt(acquisition.id.owner(), "doubted before the grant was seen");
             }
         } else {
@@ -333,12 +327,11 @@ final class PendingAcquisition {
     }
 
     void noteLoss(long token) {
-        earlyNews = EarlyNews.LOST;
         lostToken = Math.max(lostToken, token);
     }
 
     void noteDoubt() {
-        earlyNews = earlyNews == EarlyNews.LOST ? EarlyNews.LOST : EarlyNews.DOUBTED;
+        earlyDoubt = true;
     }
 
     /** Ends it, and removes whatever it has on the server. */
