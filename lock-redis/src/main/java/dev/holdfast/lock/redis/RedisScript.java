@@ -28,7 +28,8 @@ import java.util.List;
  * <p><b>Queue</b>: a sorted set of waiting acquisitions by arrival, and a hash of their entries {@code deadlineMillis mode
  * inbox}. The state's {@code waiting} says whether there may be any: 0 none, 1 some, 2 some of them {@code fair}, 3 some
  * of them not for the lock alone ({@link RedisLine}). A waiter proves that it lives by trying again, which sets its deadline
- * to 5 s from now. A release (or an attempt that finds the lock free and somebody else first in line) calls the first live
+ * to 5 s from now. A release makes the first live waiter the holder if that one takes it, and tells it so (docs/decisions/0028). Otherwise
+ * it calls (as does an attempt that finds the lock free and somebody else first in line) the first live
  * waiter and leaves it 700 ms to try; then the next one is first. The server says how many heard a call. If nobody did, although the waiter was subscribed (its mode is in
  * upper case), its process is gone: the waiter leaves the queue and the next one is called at once.
  *
