@@ -12,6 +12,7 @@ import org.HdrHistogram.Histogram;
 final class Loads {
     private static final double NANOS_PER_MICRO = 1e3;
     private static final double NANOS_PER_MILLI = 1e6;
+    private static final int WRITE_WAIT_DIGITS = 3;
 
     private Loads() {}
 
@@ -23,9 +24,12 @@ final class Loads {
     static Map<Metric, Double> figures(List<Message> answers, long commands) {
         Histogram pairs = answers.get(0).histogram("pairs");
         Histogram waits = answers.get(0).histogram("waits");
-        Histogram writeWaits = answers.get(0).histogram("write-waits");
+        Histogram writeWaits = new Histogram(WRITE_WAIT_DIGITS);
+        // A worker of an earlier commit does not know of it.
+        answers.stream()
+                .filter(answer -> answer.contains("write-waits"))
+                .forEach(answer -> writeWaits.add(answer.histogram("write-waits")));
         for (Message answer : answers.subList(1, answers.size())) {
-            writeWaits.add(answer.histogram("write-waits"));
             pairs.add(answer.histogram("pairs"));
             waits.add(answer.histogram("waits"));
         }

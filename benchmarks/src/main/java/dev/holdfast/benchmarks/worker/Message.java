@@ -87,6 +87,16 @@ public final class Message {
     }
 
     /**
+     * Whether there is such a value.
+     *
+     * @param key its name
+     * @return whether it can be read
+     */
+    public boolean contains(String key) {
+        return values.containsKey(key);
+    }
+
+    /**
      * Reads a text.
      *
      * @param key its name
