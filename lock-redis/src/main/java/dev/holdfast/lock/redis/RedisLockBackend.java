@@ -3,7 +3,6 @@ package dev.holdfast.lock.redis;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -17,13 +16,9 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
-import io.lettuce.core.cluster.SlotHash;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.EnumSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -44,19 +39,17 @@ import org.jspecify.annotations.Nullable;
  * <p>Non-blocking; stages complete on the Redis client's threads, which may send further commands. Thread-safe.
  */
 final class RedisLockBackend implements LockBackend {
-    private static final int RENEWALS_A_COMMAND = 100;
     private static final long MIN_LEASE_MILLIS = 100;
     private static final long SAFETY_POLL_MILLIS = 1_000;
     /** What scripts answer besides granted and busy. */
     private static final long MEETS_OTHER_DEMANDS = 2;
 
     private static final long HAS_ANOTHER_LIMIT = 3;
-    private static final long NOT_AMONG_THE_HOLDERS = 3;
 
     private final RedisSettings settings;
-    private final boolean cluster;
     private final RedisCalls calls;
     private final AcquireSender sender;
+    private final RedisRenewal renewal;
     private final RedisWaiters waiters;
     private final RedisSignals signals;
     private final Runnable closer;
@@ -76,9 +69,9 @@ final class RedisLockBackend implements LockBackend {
             RedisSignals signals,
             Runnable closer) {
         this.settings = settings;
-        this.cluster = cluster;
         this.calls = calls;
         this.sender = sender;
+        this.renewal = new RedisRenewal(settings, cluster, calls, sender);
         this.waiters = waiters;
         this.signals = signals;
         this.closer = closer;
@@ -146,16 +139,9 @@ final class RedisLockBackend implements LockBackend {
         waiters.expect(owner, round, (token, leaseMillis) -> {
             leftQueue(owner);
             long first = Math.min(Math.min(leaseMillis, RedisScript.HANDED_OVER_MILLIS), request.leaseMillis());
-            onHandOver.accept(new Grant(request.acquisition(), token, first, new AskedLease(request.leaseMillis())));
+            onHandOver.accept(new Grant(request.acquisition(), token, first, new RedisRenewal.AskedLease(request.leaseMillis())));
         });
         return true;
-    }
-
-    /** The handle of a grant whose first lease is shorter than the one that a renewal gives it. */
-    private record AskedLease(long millis) {}
-
-    private static long fullLeaseMillis(Grant grant) {
-        return grant.handle() instanceof AskedLease asked ? asked.millis() : grant.leaseMillis();
     }
 
     private CompletableFuture<AcquireResult> send(AcquireRequest request, RedisAttempt attempt, boolean queue) {
@@ -312,79 +298,7 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
-        RenewResult[] results = new RenewResult[grants.size()];
-        List<CompletableFuture<Void>> parts = new ArrayList<>();
-        for (List<Integer> part : parts(grants)) {
-            parts.add(renew(grants, part, results, timeoutMillis));
-        }
-        CompletableFuture<List<RenewResult>> told = new CompletableFuture<>();
-        CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)).whenComplete((nothing, failure) -> {
-            told.complete(List.of(results));
-        });
-        return told;
-    }
-
-    /** Splits grants, by their positions, into what one command can carry: locks held alone, or shares and permits. */
-    private List<List<Integer>> parts(List<Grant> grants) {
-        Map<Integer, List<Integer>> parts = new LinkedHashMap<>();
-        for (int i = 0; i < grants.size(); i++) {
-            String lockKey = keys(grants.get(i).acquisition().name()).lock();
-            int part = cluster ? SlotHash.getSlot(lockKey) : i / RENEWALS_A_COMMAND;
-            int script = isAlone(grants.get(i)) ? 0 : 1;
-            parts.computeIfAbsent(2 * part + script, key -> new ArrayList<>()).add(i);
-        }
-        return List.copyOf(parts.values());
-    }
-
-    private static boolean isAlone(Grant grant) {
-        return grant.demand() instanceof Demand.Exclusive;
-    }
-
-    private CompletableFuture<Void> renew(
-            List<Grant> grants, List<Integer> part, RenewResult[] results, long timeoutMillis) {
-        List<String> lockKeys = new ArrayList<>(part.size());
-        List<String> args = new ArrayList<>(part.size() * 3 + 1);
-        args.add(recordMillis);
-        for (int i : part) {
-            Grant grant = grants.get(i);
-            lockKeys.add(keys(grant.acquisition().name()).lock());
-            args.add(grant.acquisition().owner().toString());
-            args.add(Long.toString(fullLeaseMillis(grant)));
-            args.add(Long.toString(grant.token()));
-        }
-        RedisScript script = isAlone(grants.get(part.get(0))) ? RedisScript.RENEW : RedisDemandScripts.RENEW;
-        return calls.script(script, lockKeys.toArray(String[]::new), args.toArray(String[]::new), timeoutMillis)
-                .<CompletableFuture<Void>>handle((reply, failure) -> {
-                    if (failure != null && part.size() > 1 && RedisFailures.isTryAgain(failure)) {
-                        return CompletableFuture.allOf(part.stream()
-                                .map(one -> renew(grants, List.of(one), results, timeoutMillis))
-                                .toArray(CompletableFuture[]::new));
-                    }
-                    for (int k = 0; k < part.size(); k++) {
-                        Grant grant = grants.get(part.get(k));
-                        results[part.get(k)] = renewal(grant, failure == null ? number(reply, k) : -1, failure);
-                    }
-                    return CompletableFuture.completedFuture(null);
-                })
-                .thenCompose(Function.identity());
-    }
-
-    private RenewResult renewal(Grant grant, long answer, @Nullable Throwable failure) {
-        if (failure != null) {
-            Throwable told = RedisFailures.TRANSLATOR.translate("renewal", failure);
-            return new RenewResult.Unknown(String.valueOf(told.getMessage()), told);
-        }
-        if (answer == 1) {
-            return new RenewResult.Renewed(fullLeaseMillis(grant));
-        }
-        sender.ended(grant.acquisition().owner().toString());
-        return new RenewResult.Lost(
-                LossReason.REVOKED,
-                answer == 0
-                        ? "its key is gone: deleted, expired, evicted, or lost with the server's data"
-                        : answer == NOT_AMONG_THE_HOLDERS
-                                ? "it is no longer among the holders: its lease has ended, or somebody has ended it"
-                                : "its key belongs to another owner");
+        return renewal.renew(grants, timeoutMillis);
     }
 
     @Override
@@ -449,7 +363,7 @@ final class RedisLockBackend implements LockBackend {
         return RedisKeys.of(settings.prefix(), name);
     }
 
-    private static long number(List<Object> reply, int index) {
+    static long number(List<Object> reply, int index) {
         return reply.get(index) instanceof Long number ? number : Long.parseLong(String.valueOf(reply.get(index)));
     }
 
