@@ -22,6 +22,8 @@ public enum Metric {
     PROCESS_SPREAD("max/min per process", 2, false),
     /** What the server was asked, each acquisition with its release. */
     COMMANDS("requests per acq", 2, false),
+    /** The server's own time for an acquisition with its release. */
+    SERVER_MICROS("server µs per acq", 1, false),
     /** From the call of {@code unlock} to the return of another process's {@code lock}, median. */
     HANDOFF_P50("hand-off p50 µs", 0, false),
     /** How often the lock went to another process. */

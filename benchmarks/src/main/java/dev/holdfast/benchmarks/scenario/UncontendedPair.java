@@ -41,9 +41,14 @@ final class UncontendedPair implements Scenario {
     public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
         group.workers(1);
         long before = group.commands();
+        double workedBefore = group.workMicros();
         Message answer = group.call(Loads.order(group.candidate().name() + "-own", threads, millis));
         Map<Metric, Double> figures = Loads.figures(List.of(answer), group.commands() - before);
         figures.keySet().retainAll(List.of(Metric.OPS, Metric.PAIR_P50, Metric.PAIR_P99, Metric.COMMANDS));
+        double worked = group.workMicros() - workedBefore;
+        if (!Double.isNaN(worked)) {
+            figures.put(Metric.SERVER_MICROS, worked / Math.max(1, answer.number("all")));
+        }
         return figures;
     }
 }

@@ -91,6 +91,11 @@ public final class WorkerGroup implements AutoCloseable {
         return store.commands(candidate.plainCommands());
     }
 
+    /** How long the store has worked so far, in microseconds; NaN if it does not say. */
+    double workMicros() throws IOException {
+        return store.workMicros(candidate.plainCommands());
+    }
+
     /** Ends all but the first {@code count} workers. */
     public void dismiss(int count) {
         while (workers.size() > count) {

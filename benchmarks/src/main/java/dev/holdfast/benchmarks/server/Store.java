@@ -37,6 +37,17 @@ public interface Store extends AutoCloseable {
     long commands(Set<String> plainCommands) throws IOException;
 
     /**
+     * How long the server has worked on what clients have asked for since some time in the past, without its network.
+     *
+     * @param plainCommands see {@code Candidate.plainCommands}
+     * @return microseconds, of which only differences make sense; NaN if the server does not say
+     * @throws IOException if the store does not answer
+     */
+    default double workMicros(Set<String> plainCommands) throws IOException {
+        return Double.NaN;
+    }
+
+    /**
      * What {@link #commands} counts.
      *
      * @return a plural
