@@ -3,9 +3,12 @@ package dev.holdfast.lock.consul;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.LockUri;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import java.net.URI;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -95,5 +98,41 @@ final class ConsulUriTest {
     @ValueSource(strings = {"", "/", "a", "a//", "/a/", "./", "a/../", "a b/", "ü/", "~/"})
     void prefix_bad_isRefused(String prefix) {
         assertThatIllegalArgumentException().isThrownBy(() -> new ConsulKeys(prefix));
+    }
+
+    @Test
+    void target_isTheAddress_withPortsAndTheOtherForm() {
+        ConnectDiagnosis.Target plain = ConsulUri.parse("consul://:t@a,b:1").target();
+        assertThat(plain)
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "consul://a,b:1",
+                        List.of(new LockUri.Host("a", 8500), new LockUri.Host("b", 1)),
+                        false,
+                        "consuls://"));
+        ConnectDiagnosis.Target tls = ConsulUri.parse("consuls://a").target();
+        assertThat(tls)
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "consuls://a", List.of(new LockUri.Host("a", 8501)), true, "consul://"));
+    }
+
+    @Test
+    void parse_saysWhatIsWrong() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ConsulUri.parse("consul://h?ca=x"))
+                .withMessageContaining("'ca' needs TLS; write consuls://");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ConsulUri.parse("consuls://h?key=x"))
+                .withMessageContaining("cert and key");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ConsulUri.parse("consul://h#x"))
+                .withMessageContaining("#");
+        ConsulUri both = ConsulUri.parse("consuls://:!~@h/a/?cert=c&key=k&ca=x");
+        assertThat(both.token()).isEqualTo("!~");
+        assertThat(both.prefix()).isEqualTo("a/");
+        assertThat(both.parameter("cert")).contains("c");
+        assertThat(both.time("lock-delay")).isEmpty();
+        for (String token : new String[] {"%20", "%7F"}) {
+            assertThatIllegalArgumentException().isThrownBy(() -> ConsulUri.parse("consul://:a" + token + "@h"));
+        }
     }
 }

@@ -2,8 +2,18 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.security.cert.CertificateException;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLHandshakeException;
 import org.junit.jupiter.api.Test;
 
 final class EtcdFailuresTest {
@@ -47,5 +57,109 @@ final class EtcdFailuresTest {
                         .withDescription("etcdserver: authentication failed, invalid user ID or password")
                         .asRuntimeException()))
                 .isFalse();
+    }
+
+    private static RuntimeException told(Throwable failure) {
+        return EtcdFailures.TRANSLATOR.translate("", new CompletionException(failure));
+    }
+
+    private static StatusRuntimeException status(Status status, String said) {
+        return status.withDescription(said).asRuntimeException();
+    }
+
+    private static StatusRuntimeException causedBy(Status status, Throwable cause) {
+        return status.withDescription("said").withCause(cause).asRuntimeException();
+    }
+
+    @Test
+    void isRefusal_isWhatChangedNothing() {
+        for (Status status : List.of(
+                Status.NOT_FOUND,
+                Status.PERMISSION_DENIED,
+                Status.INVALID_ARGUMENT,
+                Status.FAILED_PRECONDITION,
+                Status.UNIMPLEMENTED,
+                Status.UNAUTHENTICATED)) {
+            assertThat(EtcdFailures.isRefusal(status.asRuntimeException()))
+                    .as("%s", status)
+                    .isTrue();
+            assertThat(EtcdFailures.isRefusal(new CompletionException(status.asException())))
+                    .as("%s", status)
+                    .isTrue();
+        }
+        for (Throwable unknown : List.of(
+                Status.UNAVAILABLE.asRuntimeException(),
+                Status.UNKNOWN.asRuntimeException(),
+                causedBy(Status.UNAUTHENTICATED, Status.UNAVAILABLE.asRuntimeException()),
+                causedBy(Status.UNAUTHENTICATED, new IOException()),
+                new IllegalStateException())) {
+            assertThat(EtcdFailures.isRefusal(unknown)).as("%s", unknown).isFalse();
+        }
+        assertThat(EtcdFailures.isRefusal(status(Status.UNKNOWN, "etcdserver: invalid auth token")))
+                .isTrue();
+    }
+
+    @Test
+    void kinds_areToldApart() {
+        assertThat(EtcdFailures.isLeaseGone(new CompletionException(Status.NOT_FOUND.asRuntimeException())))
+                .isTrue();
+        assertThat(EtcdFailures.isLeaseGone(Status.UNKNOWN.asRuntimeException()))
+                .isFalse();
+        assertThat(EtcdFailures.isTimeout(new CompletionException(new TimeoutException())))
+                .isTrue();
+        assertThat(EtcdFailures.isTimeout(Status.DEADLINE_EXCEEDED.asRuntimeException()))
+                .isTrue();
+        assertThat(EtcdFailures.isTimeout(Status.UNAVAILABLE.asRuntimeException()))
+                .isFalse();
+        assertThat(EtcdFailures.isTokenRefused(status(Status.UNAVAILABLE, "etcdserver: invalid auth token")))
+                .isFalse();
+    }
+
+    @Test
+    void isLoginRefused_isWhatAnotherPasswordHelps() {
+        assertThat(EtcdFailures.isLoginRefused(Status.UNAUTHENTICATED.asRuntimeException()))
+                .isTrue();
+        assertThat(EtcdFailures.isLoginRefused(status(
+                        Status.INVALID_ARGUMENT, "etcdserver: authentication failed, invalid user ID or password")))
+                .isTrue();
+        assertThat(EtcdFailures.isLoginRefused(status(Status.UNKNOWN, "etcdserver: invalid auth token")))
+                .isTrue();
+        for (Status inner : List.of(Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED, Status.CANCELLED)) {
+            assertThat(EtcdFailures.isLoginRefused(causedBy(Status.UNAUTHENTICATED, inner.asException())))
+                    .as("%s", inner)
+                    .isFalse();
+        }
+        assertThat(EtcdFailures.isLoginRefused(causedBy(Status.UNAUTHENTICATED, Status.NOT_FOUND.asException())))
+                .isTrue();
+        assertThat(EtcdFailures.isLoginRefused(Status.UNAVAILABLE.asRuntimeException()))
+                .isFalse();
+    }
+
+    @Test
+    void translate_saysWhatToDo() {
+        assertThat(told(new TimeoutException()))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("etcd did not answer in time; see whether the cluster has a leader and can be reached");
+        for (Throwable closed :
+                List.of(new RejectedExecutionException(), new IllegalStateException("Channel shutdown"))) {
+            assertThat(told(new IOException(closed))).isInstanceOf(LockClosedException.class);
+        }
+        for (Throwable untrusted : List.of(new SSLHandshakeException("x"), new CertificateException("x"))) {
+            assertThat(told(causedBy(Status.UNAVAILABLE, untrusted)))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageStartingWith("the TLS handshake failed; check the certificates");
+        }
+        assertThat(told(status(Status.PERMISSION_DENIED, "no")))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("no'; grant the user read and write permission");
+        assertThat(told(status(Status.INVALID_ARGUMENT, "no")))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("check user, password");
+        assertThat(told(causedBy(Status.FAILED_PRECONDITION, new IOException())))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("etcd is not available (");
+        assertThat(told(status(Status.UNAVAILABLE, "no")))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("see whether the cluster has a leader");
     }
 }

@@ -122,4 +122,38 @@ final class EtcdKeysTest {
                     .hasMessageContaining("'/'");
         }
     }
+
+    @Test
+    void prefix_ofTheLongest_isTaken() {
+        assertThat(new EtcdKeys("x".repeat(127) + "/").prefix()).hasSize(128);
+        assertThat(new EtcdKeys("/").prefix()).isEqualTo("/");
+    }
+
+    @Test
+    void limit_isToldFromAPlace() {
+        EtcdKeys keys = new EtcdKeys("b/");
+        keys.limits("a")
+                .forEach(limit -> assertThat(
+                                EtcdKeys.isLimit(EtcdKeys.ending(limit).toString(StandardCharsets.UTF_8)))
+                        .isTrue());
+        assertThat(keys.limits("a").get(0)).isNotEqualTo(keys.limits("a").get(1));
+        ByteSequence place = place(keys, new QueueSlots(), "a", Demand.EXCLUSIVE);
+        assertThat(EtcdKeys.isLimit(EtcdKeys.ending(place).toString(StandardCharsets.UTF_8)))
+                .isFalse();
+    }
+
+    @Test
+    void keys_areWrittenSo() {
+        EtcdKeys keys = new EtcdKeys("b/");
+        assertThat(keys.queue("x/y").toString(StandardCharsets.UTF_8)).isEqualTo("b/~queue/x%2Fy/");
+        assertThat(keys.queueEnd("x").toString(StandardCharsets.UTF_8)).isEqualTo("b/~queue/x/~");
+        assertThat(keys.sharesStart("x").toString(StandardCharsets.UTF_8)).isEqualTo("b/~queue/x/r");
+        assertThat(keys.single("x/y").toString(StandardCharsets.UTF_8)).isEqualTo("b/x%2Fy");
+        OwnerId owner = OwnerId.random();
+        assertThat(keys.tombstone(owner, 0xab).toString(StandardCharsets.UTF_8)).isEqualTo("b/~gone/" + owner + "/~ab");
+        assertThat(place(keys, new QueueSlots(), "x", new Demand.Permits(1, 2)).toString(StandardCharsets.UTF_8))
+                .startsWith("b/~queue/x/p");
+        assertThat(EtcdKeys.ending(EtcdKeys.bytes("none")).toString(StandardCharsets.UTF_8))
+                .isEqualTo("none");
+    }
 }

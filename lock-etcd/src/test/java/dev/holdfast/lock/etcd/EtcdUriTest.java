@@ -3,7 +3,10 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.LockUri;
 import dev.holdfast.lock.testkit.CanaryPassword;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -111,5 +114,37 @@ final class EtcdUriTest {
                 assertThat(e).hasNoCause();
             }
         }
+    }
+
+    @Test
+    void target_isTheAddress_withPortsAndTheOtherForm() {
+        assertThat(EtcdUri.parse("etcd://me:pw@a,b:1").target())
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "etcd://a:2379,b:1",
+                        List.of(new LockUri.Host("a", 2379), new LockUri.Host("b", 1)),
+                        false,
+                        "etcds://"));
+        assertThat(EtcdUri.parse("etcds://a").target())
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "etcds://a:2379", List.of(new LockUri.Host("a", 2379)), true, "etcd://"));
+    }
+
+    @Test
+    void parse_saysWhatIsWrong() {
+        for (String[] wrong : new String[][] {
+            {"http://h", "write etcd://"},
+            {"etcd://h/x", "path"},
+            {"etcd://h#x", "#"},
+            {"etcd://:pw@h", "user:password@host"},
+            {"etcd://u:@h", "user:password@host"},
+            {"etcds://h?cert=x", "cert and key"},
+            {"etcds://h?key=x", "cert and key"},
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> EtcdUri.parse(wrong[0]))
+                    .withMessageContaining(wrong[1]);
+        }
+        assertThat(EtcdUri.parse("etcds://u:p@h?cert=c&key=k").parameter("key")).contains("k");
+        assertThat(EtcdUri.parse("etcds://u:p@h").password()).isEqualTo("p");
     }
 }

@@ -4,7 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.LockUri;
 import dev.holdfast.lock.testkit.CanaryPassword;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -74,5 +77,35 @@ final class MemcachedUriTest {
                 assertThat(password.showsIn(e.toString())).as(e.toString()).isFalse();
             }
         }
+    }
+
+    @Test
+    void target_isTheAddress_withItsPortAndTheOtherForm() {
+        assertThat(MemcachedUri.parse("memcached://me:pw@a").target())
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "memcached://a:11211", List.of(new LockUri.Host("a", 11_211)), false, "memcacheds://"));
+        assertThat(MemcachedUri.parse("memcacheds://a:1").target())
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "memcacheds://a:1", List.of(new LockUri.Host("a", 1)), true, "memcached://"));
+    }
+
+    @Test
+    void parse_saysWhatIsWrong() {
+        for (String[] wrong : new String[][] {
+            {"memcached://h#x", "#"},
+            {"memcached://h?ca=x", "'ca' needs TLS; write memcacheds://"},
+            {"memcached://:pw@h", "user:password"},
+            {"memcached://u@h", "user:password"},
+            {"memcached://u%00:pw@h", "blanks or line ends"},
+            {"memcached://u:p%00w@h", "blanks or line ends"},
+            {"memcached://h/~", "1 to 128 characters"},
+        }) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> MemcachedUri.parse(wrong[0]))
+                    .withMessageContaining(wrong[1]);
+        }
+        assertThat(MemcachedUri.parse("memcached://u:p%20w%09@h").uri().password())
+                .as("a password may have blanks")
+                .contains("p w\t");
     }
 }

@@ -91,4 +91,59 @@ class SequentialNodeTest {
                 .sorted(SequentialNode.BY_SEQUENCE)
                 .toList();
     }
+
+    @Test
+    void isOrdered_upToTheLastSequenceThatIsTrusted() {
+        int last = Integer.MAX_VALUE - 100_000;
+        assertThat(SequentialNode.isTrusted(last)).isTrue();
+        assertThat(SequentialNode.isTrusted(last + 1)).isFalse();
+        assertThat(SequentialNode.isTrusted(0)).isTrue();
+        assertThat(SequentialNode.isTrusted(-1)).isFalse();
+        assertThat(SequentialNode.isOrdered(of(0, last + 1))).isFalse();
+        assertThat(SequentialNode.isOrdered(of(1, 2, 2))).isFalse();
+    }
+
+    @Test
+    void of_sortsBySequence_andLeavesOutWhatIsNotOurs() {
+        assertThat(SequentialNode.of(List.of(OWNER + "-0000000009", "lock", OWNER + "-r-0000000007")))
+                .extracting(SequentialNode::sequence)
+                .containsExactly(7, 9);
+    }
+
+    @Test
+    void permits_areToldFromTheOthers() {
+        assertThat(SequentialNode.parse(OWNER + "-p1of1-0000000042")
+                        .orElseThrow()
+                        .isForPermits())
+                .isTrue();
+        assertThat(SequentialNode.parse(OWNER + "-p1of1000000-0000000042").isPresent())
+                .isTrue();
+        assertThat(SequentialNode.parse(OWNER + "-p1of1000001-0000000042")).isEmpty();
+        assertThat(SequentialNode.parse(OWNER + "-r-0000000042").orElseThrow().isForPermits())
+                .isFalse();
+        OwnerId owner = OwnerId.random();
+        assertThat(SequentialNode.prefix(new AcquisitionId("a", owner))).isEqualTo(owner + "-");
+        assertThat(SequentialNode.prefix(new AcquisitionId("a", owner, Demand.SHARED)))
+                .isEqualTo(owner + "-r-");
+        assertThat(SequentialNode.prefix(new AcquisitionId("a", owner, new Demand.Permits(2, 3))))
+                .isEqualTo(owner + "-p2of3-");
+        assertThat(SequentialNode.parse(owner + "-0000000042").orElseThrow().isOf(OwnerId.random()))
+                .isFalse();
+    }
+
+    @Test
+    void parse_charactersBesideDigits_areRefused() {
+        for (String other : List.of(
+                OWNER.substring(1) + "g-0000000001",
+                OWNER.substring(1) + "`-0000000001",
+                OWNER.substring(1) + ":-0000000001",
+                "/" + OWNER.substring(1) + "-0000000001",
+                OWNER + "-000000000/",
+                OWNER + "-000000000:",
+                OWNER + "--2147483649",
+                OWNER + "-r--",
+                OWNER + "-r-00000000001")) {
+            assertThat(SequentialNode.parse(other)).as(other).isEmpty();
+        }
+    }
 }

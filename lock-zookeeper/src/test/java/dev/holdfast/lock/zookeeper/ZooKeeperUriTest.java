@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.LockUri;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -130,5 +133,59 @@ class ZooKeeperUriTest {
         assertThat(ZooKeeperUri.parse("zk://h1?tls=true&acl=creator").acl()).isEqualTo(ZooKeeperUri.Acl.CREATOR);
         assertThat(ZooKeeperUri.parse("zk://u:p@h1?acl=world").acl()).isEqualTo(ZooKeeperUri.Acl.WORLD);
         assertThatThrownBy(() -> ZooKeeperUri.parse("zk://h1?acl=me")).hasMessageContaining("creator nor world");
+    }
+
+    @Test
+    void target_isTheAddress_withPortsAndTheOtherForm() {
+        assertThat(ZooKeeperUri.parse("zk://u:p@h1,[::1]:9/a").target())
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "zookeeper://h1:2181,[::1]:9",
+                        List.of(new LockUri.Host("h1", 2181), new LockUri.Host("[::1]", 9)),
+                        false,
+                        "?tls=true behind the address"));
+        assertThat(ZooKeeperUri.parse("zk://h1?tls=true").target())
+                .isEqualTo(new ConnectDiagnosis.Target(
+                        "zookeeper://h1:2181?tls=true",
+                        List.of(new LockUri.Host("h1", 2181)),
+                        true,
+                        "the address without tls=true"));
+    }
+
+    @Test
+    void sessionMillis_isAtMost36Hours_andRoundedUp() {
+        assertThat(ZooKeeperUri.parse("zk://h1?sessionTimeout=99999999").sessionMillis())
+                .isEqualTo(99_999_999);
+        LockClientOptions day = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder()
+                        .lease(Duration.ofHours(24))
+                        .renewal(Renewal.NONE)
+                        .build())
+                .build();
+        assertThat(ZooKeeperUri.parse("zk://h1").sessionMillis(day)).isEqualTo(36 * 60 * 60 * 1_000);
+        LockClientOptions odd = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder()
+                        .lease(Duration.ofMillis(3))
+                        .renewal(Renewal.NONE)
+                        .build())
+                .build();
+        assertThat(ZooKeeperUri.parse("zk://h1").sessionMillis(odd)).isEqualTo(5);
+    }
+
+    @Test
+    void parse_saysWhatIsWrong() {
+        for (String[] wrong : new String[][] {
+            {"http://h1", "write zookeeper://"},
+            {"zk://h1#x", "#"},
+            {"zk://:p@h1", "user:password"},
+            {"zk://u@h1", "user:password"},
+            {"zk://h1/zookeeper/a", "not below /zookeeper"},
+            {"zk://h1?tls=x", "neither true nor false"},
+            {"zk://h1?sessionTimeout=100000000", "1 to 99999999"},
+        }) {
+            assertThatThrownBy(() -> ZooKeeperUri.parse(wrong[0])).hasMessageContaining(wrong[1]);
+        }
+        assertThat(ZooKeeperUri.parse("zk://u:p@h1/a")).hasToString("ZooKeeperUri[h1:2181/a, with credentials]");
+        assertThat(ZooKeeperUri.parse("zk://h1/a")).hasToString("ZooKeeperUri[h1:2181/a]");
+        assertThat(ZooKeeperUri.parse("zk://h1?tls=false").tls()).isFalse();
     }
 }

@@ -1,0 +1,160 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
+import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.sql.SQLException;
+import java.sql.SQLInvalidAuthorizationSpecException;
+import java.sql.SQLTransientException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the codes of four databases mean, and what is said of each. */
+final class JdbcFailuresTest {
+
+    @ParameterizedTest
+    @CsvSource({
+        "40001, 0, CONFLICT",
+        "40P01, 0, CONFLICT",
+        "55P03, 0, CONFLICT",
+        "HY000, 1213, CONFLICT",
+        "HY000, 1205, CONFLICT",
+        "HY000, 1020, CONFLICT",
+        "HY000, 3572, CONFLICT",
+        "HYT00, 50200, CONFLICT",
+        "90131, 90131, CONFLICT",
+        "25006, 0, READ_ONLY",
+        "HY000, 1792, READ_ONLY",
+        "42P01, 0, NO_TABLE",
+        "42703, 0, NO_TABLE",
+        "42S02, 0, NO_TABLE",
+        "42S22, 0, NO_TABLE",
+        "42S03, 0, NO_TABLE",
+        "42S04, 0, NO_TABLE",
+        "3F000, 0, NO_TABLE",
+        "HY000, 1146, NO_TABLE",
+        "HY000, 1054, NO_TABLE",
+        "HY000, 42102, NO_TABLE",
+        "HY000, 42103, NO_TABLE",
+        "HY000, 42104, NO_TABLE",
+        "HY000, 42122, NO_TABLE",
+        "42501, 0, NO_PERMISSION",
+        "HY000, 1142, NO_PERMISSION",
+        "HY000, 1143, NO_PERMISSION",
+        "HY000, 1370, NO_PERMISSION",
+        "HY000, 90096, NO_PERMISSION",
+        "3D000, 0, NO_ACCESS",
+        "28P01, 0, NO_ACCESS",
+        "HY000, 1044, NO_ACCESS",
+        "HY000, 1045, NO_ACCESS",
+        "HY000, 1049, NO_ACCESS",
+        "HY000, 1698, NO_ACCESS",
+        "HY000, 90146, NO_ACCESS",
+        "08004, 0, NO_ACCESS",
+        "08004, 1040, UNAVAILABLE",
+        "HY000, 90020, IN_USE",
+        "42601, 0, REFUSED",
+        "0A000, 0, REFUSED",
+        "22001, 0, REFUSED",
+        "08006, 0, UNAVAILABLE",
+        ", 0, UNAVAILABLE",
+        "S1009, 0, UNAVAILABLE"
+    })
+    void of_codes(String state, int code, JdbcFailure failure) {
+        assertThat(JdbcFailure.of(new SQLException("said", state, code))).isEqualTo(failure);
+    }
+
+    @Test
+    void of_whatIsSaid() {
+        assertThat(JdbcFailure.of(new SQLException("Connection is read-only", "S1009")))
+                .isEqualTo(JdbcFailure.READ_ONLY);
+        for (String said : new String[] {
+            "The server does not support SSL.",
+            "ssl not enabled in the server",
+            "SSL Connection required, but not provided"
+        }) {
+            assertThat(JdbcFailure.of(new SQLException(said, "08004"))).isEqualTo(JdbcFailure.NO_TLS);
+        }
+        for (String said : new String[] {
+            "HikariDataSource HikariDataSource (x) has been closed.", "Data source is closed", "Pool closed"
+        }) {
+            assertThat(JdbcFailure.of(new SQLException(said))).as(said).isEqualTo(JdbcFailure.CLOSED);
+            assertThat(JdbcFailure.of(new SQLException(said, "08003"))).isEqualTo(JdbcFailure.UNAVAILABLE);
+            assertThat(JdbcFailure.of(new SQLException(said, null, 1))).isEqualTo(JdbcFailure.UNAVAILABLE);
+        }
+        assertThat(JdbcFailure.of(new SQLException("pool: this connection is closed")))
+                .isEqualTo(JdbcFailure.UNAVAILABLE);
+        assertThat(JdbcFailure.of(new SQLInvalidAuthorizationSpecException("no")))
+                .isEqualTo(JdbcFailure.NO_ACCESS);
+        assertThat(JdbcFailure.of(new SQLTransientException("made here", "42000", 5)))
+                .isEqualTo(JdbcFailure.UNAVAILABLE);
+        assertThat(JdbcFailure.of(new IOException())).isEqualTo(JdbcFailure.UNAVAILABLE);
+    }
+
+    @Test
+    void of_chained_theOneThatSaysSomething() {
+        SQLException first = new SQLException("batch");
+        first.setNextException(new SQLException("no table", "42P01"));
+        assertThat(JdbcFailure.of(new IllegalStateException(first))).isEqualTo(JdbcFailure.NO_TABLE);
+        SQLException known = new SQLException("no table", "42P01", new SQLException("reset", "08006"));
+        assertThat(JdbcFailure.of(known)).isEqualTo(JdbcFailure.NO_TABLE);
+        assertThat(JdbcFailure.isTimeOut(new SQLException("x", new SocketTimeoutException())))
+                .isTrue();
+        assertThat(JdbcFailure.isTimeOut(new SQLException("x", new IOException())))
+                .isFalse();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "28P01, true, refuses the connection",
+        "25006, false, accepts no writes",
+        "42P01, true, refuses the statement",
+        "42501, true, refuses the statement",
+        "42601, true, refuses the statement",
+        "40001, false, were in the way",
+        "08006, false, no usable answer from the database"
+    })
+    void told_withWhatToDo(String state, boolean configuration, String message) {
+        SQLException failure = new SQLException("said so", state);
+        RuntimeException told = JdbcFailures.CONNECTING.translate("attempt", failure);
+        assertThat(told)
+                .isInstanceOf(configuration ? LockConfigurationException.class : LockUnavailableException.class)
+                .hasMessageStartingWith("attempt: ")
+                .hasMessageContaining(message)
+                .hasMessageContaining("(said so)")
+                .hasCause(failure);
+    }
+
+    @Test
+    void told_ofTheOthers() {
+        assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("said", "x", 90020)))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("open in another process");
+        assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("The server does not support SSL.", "08006")))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageContaining("does not speak TLS");
+        assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("Pool closed")))
+                .isInstanceOf(LockClosedException.class);
+        IllegalArgumentException ours = new IllegalArgumentException("ours");
+        assertThat(JdbcFailures.CONNECTING.translate("", ours)).isSameAs(ours);
+    }
+
+    @Test
+    void told_ofATable_whatItNeeds() {
+        Schema schema = new Schema(JdbcStrategy.VERSION, Dialect.POSTGRESQL, new TableName("t"));
+        assertThat(JdbcFailures.of(schema).translate("", new SQLException("no table", "42P01")))
+                .isInstanceOf(LockException.class)
+                .hasMessageContaining("'t'");
+        assertThat(JdbcFailures.of(schema, "me").translate("", new SQLException("no right", "42501")))
+                .isInstanceOf(LockException.class)
+                .hasMessageContaining("me");
+        assertThat(JdbcFailures.of(schema).translate("", new SQLException("reset", "08006")))
+                .hasMessageContaining("no usable answer from PostgreSQL");
+    }
+}
