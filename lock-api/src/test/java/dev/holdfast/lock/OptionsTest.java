@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
@@ -115,5 +116,103 @@ class OptionsTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(
                         () -> from.toBuilder().minHold(Duration.ofSeconds(2)).build());
+    }
+
+    private static LockOptions all() {
+        return LockOptions.builder()
+                .lease(Duration.ofSeconds(7))
+                .renewal(Renewal.NONE)
+                .maxHold(Duration.ofSeconds(6))
+                .minHold(Duration.ofSeconds(5))
+                .fair(true)
+                .interruptOnLoss(true)
+                .build();
+    }
+
+    @Test
+    void lockOptions_areEqual_ifEachOptionIs() {
+        LockOptions one = all();
+        assertThat(one).isEqualTo(one).isEqualTo(all()).hasSameHashCodeAs(all()).isNotEqualTo("other");
+        List<LockOptions> others = List.of(
+                one.toBuilder().lease(Duration.ofSeconds(8)).build(),
+                one.toBuilder().renewal(Renewal.AUTO).build(),
+                one.toBuilder().maxHold(Duration.ofSeconds(8)).build(),
+                one.toBuilder().minHold(Duration.ofSeconds(4)).build(),
+                one.toBuilder().fair(false).build(),
+                one.toBuilder().interruptOnLoss(false).build());
+        assertThat(others).doesNotContain(one).doesNotHaveDuplicates();
+        assertThat(others).extracting(LockOptions::hashCode).doesNotContain(one.hashCode());
+        assertThat(one)
+                .hasToString("LockOptions[lease=PT7S, renewal=NONE, maxHold=PT6S, minHold=PT5S, fair=true,"
+                        + " interruptOnLoss=true]");
+        assertThat(one.maxHold()).contains(Duration.ofSeconds(6));
+        assertThat(LockOptions.defaults().maxHold()).isEmpty();
+        assertThat(LockOptions.defaults().lease()).isEqualTo(Duration.ofSeconds(15));
+        assertThat(LockOptions.defaults().interruptOnLoss()).isFalse();
+    }
+
+    @Test
+    void lockOptions_outOfRange_areRefused() {
+        Map<String, Consumer<LockOptions.Builder>> wrong = new LinkedHashMap<>();
+        wrong.put("lease must be positive, got PT0S", builder -> builder.lease(Duration.ZERO));
+        wrong.put("lease must be positive, got PT-1S", builder -> builder.lease(Duration.ofSeconds(-1)));
+        wrong.put(
+                "lease must be at least 1 ms, got PT0.000999999S", builder -> builder.lease(Duration.ofNanos(999_999)));
+        wrong.put(
+                "lease must be at most 24 hours",
+                builder -> builder.lease(Duration.ofHours(24).plusNanos(1)));
+        wrong.put("maxHold must be positive", builder -> builder.maxHold(Duration.ZERO));
+        wrong.put("minHold must not be negative", builder -> builder.minHold(Duration.ofNanos(-1)));
+        wrong.put(
+                "renewal is NONE",
+                builder -> builder.lease(Duration.ofSeconds(1))
+                        .renewal(Renewal.NONE)
+                        .minHold(Duration.ofSeconds(2))
+                        .build());
+        wrong.put(
+                "longer than maxHold",
+                builder -> builder.maxHold(Duration.ofSeconds(1))
+                        .minHold(Duration.ofSeconds(2))
+                        .build());
+        wrong.forEach((message, set) -> assertThatIllegalArgumentException()
+                .isThrownBy(() -> set.accept(LockOptions.builder()))
+                .withMessageContaining(message));
+        LockOptions extreme = LockOptions.builder()
+                .lease(Duration.ofHours(24))
+                .renewal(Renewal.NONE)
+                .minHold(Duration.ofHours(24))
+                .maxHold(Duration.ofHours(24))
+                .build();
+        assertThat(extreme.minHold()).isEqualTo(extreme.lease());
+        assertThat(LockOptions.builder().lease(Duration.ofMillis(1)).build().lease())
+                .isEqualTo(Duration.ofMillis(1));
+        assertThat(LockOptions.builder().minHold(Duration.ofMinutes(1)).build().renewal())
+                .as("renewed for as long as minHold lasts")
+                .isEqualTo(Renewal.AUTO);
+    }
+
+    @Test
+    void clientOptions_outOfRange_areRefused() {
+        Map<String, Consumer<LockClientOptions.Builder>> wrong = new LinkedHashMap<>();
+        wrong.put("at most 128 characters", builder -> builder.who("x".repeat(129)));
+        wrong.put("no control characters", builder -> builder.who("a\nb"));
+        wrong.put("got -1", builder -> builder.handOffLimit(-1));
+        wrong.put("got 1024", builder -> builder.handOffLimit(1024));
+        wrong.put("handOffTime must be positive", builder -> builder.handOffTime(Duration.ZERO));
+        wrong.put("requestTimeout must be positive", builder -> builder.requestTimeout(Duration.ZERO));
+        wrong.put("unavailableTimeout must be positive", builder -> builder.unavailableTimeout(Duration.ZERO));
+        wrong.forEach((message, set) -> assertThatIllegalArgumentException()
+                .isThrownBy(() -> set.accept(LockClientOptions.builder()))
+                .withMessageContaining(message));
+        LockClientOptions extreme = LockClientOptions.builder()
+                .who("x".repeat(128))
+                .handOffLimit(1023)
+                .build();
+        assertThat(extreme.handOffLimit()).isEqualTo(1023);
+        assertThat(extreme.who()).hasSize(128);
+        assertThat(LockClientOptions.defaults())
+                .hasToString("LockClientOptions[who=, lockOptions=" + LockOptions.defaults()
+                        + ", requestTimeout=PT3S, unavailableTimeout=PT30S, handOffLimit=1000, handOffTime=PT0.01S,"
+                        + " leakTracing=false]");
     }
 }

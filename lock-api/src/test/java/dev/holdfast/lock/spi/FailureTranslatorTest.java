@@ -6,6 +6,10 @@ import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import java.io.IOException;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import java.nio.channels.UnresolvedAddressException;
+import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -120,5 +124,58 @@ final class FailureTranslatorTest {
     void unwrap_wrapperWithoutACause_isTheFailure() {
         CompletionException empty = new CompletionException("nothing in it", null);
         assertThat(FailureTranslator.unwrap(new ExecutionException(empty))).isSameAs(empty);
+    }
+
+    @Test
+    void summary_hasTheOwnLineAndTheRoot_eachOnce() {
+        assertThat(FailureTranslator.summary(new IOException("cut"))).isEqualTo("cut");
+        assertThat(FailureTranslator.summary(new IOException("outer", new IOException("inner"))))
+                .isEqualTo("outer (inner)");
+        assertThat(FailureTranslator.summary(new IOException("outer: inner", new IOException("inner"))))
+                .isEqualTo("outer: inner");
+        assertThat(FailureTranslator.summary(new IllegalStateException(null, new IOException("inner"))))
+                .isEqualTo("inner");
+        assertThat(FailureTranslator.summary(new IllegalStateException())).isEqualTo("IllegalStateException");
+        assertThat(FailureTranslator.summary(new CompletionException(new IOException("first\nsecond"))))
+                .isEqualTo("first");
+    }
+
+    @Test
+    void root_isTheDeepestThatSaysSomething_orTheFirstOfTheNetwork() {
+        assertThat(FailureTranslator.rootOf(new IOException("a", new IOException("b", new IllegalStateException()))))
+                .isEqualTo("b");
+        assertThat(FailureTranslator.rootOf(new IOException("a", new IOException())))
+                .isEqualTo("IOException");
+        assertThat(FailureTranslator.rootOf(new IOException("a", new IllegalStateException(" "))))
+                .isEqualTo("a");
+        assertThat(FailureTranslator.rootOf(new IOException("a", new UnknownHostException("h"))))
+                .isEqualTo("unknown host");
+        assertThat(FailureTranslator.rootOf(new IOException("a", new UnresolvedAddressException())))
+                .isEqualTo("unknown host");
+        ConnectException refused = new ConnectException("refused");
+        refused.initCause(new IOException("native"));
+        assertThat(FailureTranslator.rootOf(new IOException("a", refused))).isEqualTo("refused");
+        assertThat(FailureTranslator.rootOf(new CertificateException("expired", new IOException("deeper"))))
+                .isEqualTo("expired");
+        assertThat(FailureTranslator.rootOf(new IllegalStateException())).isEqualTo("IllegalStateException");
+    }
+
+    @Test
+    void root_thatIsLong_isCut() {
+        assertThat(FailureTranslator.rootOf(new IOException("x".repeat(1000)))).isEqualTo("x".repeat(300) + "…");
+    }
+
+    /** A fault of the function that is the very failure does not become its own suppressed one. */
+    @Test
+    void translate_functionFails_theFailureIsToldAndTheFaultSuppressed() {
+        ArithmeticException failure = new ArithmeticException("by zero");
+        translator.translate("x", failure);
+        assertThat(failure.getSuppressed()).hasSize(1);
+        RuntimeException same = new RuntimeException("same");
+        FailureTranslator throwsIt = new FailureTranslator("Store", cause -> {
+            throw same;
+        });
+        assertThat(throwsIt.translate("x", same)).hasMessageContaining("same").hasCause(same);
+        assertThat(same.getSuppressed()).isEmpty();
     }
 }

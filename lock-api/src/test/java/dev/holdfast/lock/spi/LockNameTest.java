@@ -56,4 +56,33 @@ class LockNameTest {
     void printable_staysInItsLine() {
         assertThat(LockName.printable("a\nb")).isEqualTo("a\\nb");
     }
+
+    @ParameterizedTest
+    @CsvSource({"a, a", "orders%2F42, orders/42", "%2E%2E, ..", "a..b, a..b", "%F0%9F%94%92, 🔒"})
+    void percentDecoded_isTheNameThatIsWrittenSo(String encoded, String name) {
+        assertThat(LockName.percentDecoded(encoded)).contains(name);
+    }
+
+    /** Nobody of ours wrote these: no name is written so. */
+    @ParameterizedTest
+    @ValueSource(strings = {"a/b", "%61", "%2f", ".", "%", "%4", "%zz", "%ff", "a b"})
+    void percentDecoded_ofAnythingElse_isNothing(String encoded) {
+        assertThat(LockName.percentDecoded(encoded)).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"orders/, orders%2F", "a., a.", "'', ''", "., ''", ".., ''"})
+    void encodedPrefix_beginsWhatAllNamesOfThePrefixAreWrittenAs(String prefix, String encoded) {
+        assertThat(LockName.encodedPrefix(prefix)).isEqualTo(encoded);
+    }
+
+    @Test
+    void requireValid_saysWhatIsWrong() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockName.requireValid("a\0b"))
+                .withMessage("lock name 'a\\u0000b' contains NUL; remove it");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockName.requireValid("a\ud800b"))
+                .withMessageContaining("3 characters has an unpaired surrogate");
+    }
 }

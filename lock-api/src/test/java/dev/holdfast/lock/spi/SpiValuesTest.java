@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -185,5 +189,87 @@ class SpiValuesTest {
         assertThat(here.who()).isEqualTo("me");
         assertThat(here.pid()).isEqualTo(ProcessHandle.current().pid());
         assertThat(here.host()).isNotEmpty().doesNotContain(" ");
+    }
+
+    @Test
+    void info_saysEachFactOfItself() {
+        BackendInfo none = info("x", 1, 2, 3);
+        assertThat(none.listing()).isFalse();
+        assertThat(none.handsOver()).isFalse();
+        assertThat(none).hasToString("BackendInfo[x]");
+        BackendInfo listing = none.toBuilder().listing(true).build();
+        assertThat(listing.toBuilder().build().listing()).isTrue();
+        assertThat(listing.handsOver()).isFalse();
+        BackendInfo handsOver = none.toBuilder().handsOver(true).build();
+        assertThat(handsOver.toBuilder().build().handsOver()).isTrue();
+        assertThat(handsOver.listing()).isFalse();
+    }
+
+    @Test
+    void request_isForWhatItsAcquisitionDemands() {
+        AcquisitionId shared = new AcquisitionId("n", new OwnerId(1, 2), Demand.SHARED);
+        AcquireRequest request = new AcquireRequest(shared, 1, 2, true, null, 3, Identity.ofThisProcess(""));
+        assertThat(request.demand()).isEqualTo(Demand.SHARED);
+        assertThat(request.onHandOver()).isNull();
+    }
+
+    @Test
+    void identity_isTheHolderOfPermits() {
+        Demand two = new Demand.Permits(2, 3);
+        assertThat(new Identity("me", "host-1", 42).holderInfo(7, Instant.EPOCH, two, 5))
+                .isEqualTo(new HolderInfo("me", "host-1", 42, Instant.EPOCH, 7, two, 5));
+    }
+
+    @Test
+    void backend_thatDoesTheLeast_hasOneHolderAndNoMore() {
+        HolderInfo holder = new HolderInfo("me", "h", 1, Instant.EPOCH, 7);
+        LockBackend least = new LeastBackend(Optional.of(holder));
+        assertThat(least.holders("n", 1)).isCompletedWithValue(List.of(holder));
+        assertThat(new LeastBackend(Optional.empty()).holders("n", 1)).isCompletedWithValue(List.of());
+        assertThat(least.examine(1)).isCompletedWithValue(List.of());
+        assertThat(least.subscribe(new Ticket() {}, () -> {})).isSameAs(Subscription.NONE);
+        assertThat(least.changeLimit("n", 1, 2, 1))
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withMessageContaining("least has no permits");
+        assertThat(least.list("", 1, 1))
+                .failsWithin(Duration.ZERO)
+                .withThrowableThat()
+                .withMessageContaining("least keeps locks in a way that cannot be listed");
+    }
+
+    private record LeastBackend(Optional<HolderInfo> present) implements LockBackend {
+        @Override
+        public BackendInfo info() {
+            return SpiValuesTest.info("least", 1, 1, 1);
+        }
+
+        @Override
+        public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
+            return CompletableFuture.completedFuture(present);
+        }
+
+        @Override
+        public void close() {}
     }
 }
