@@ -116,7 +116,7 @@ class AttemptAnswersTest {
     void news_ofAnotherAcquisition_isNotOurs() {
         CompletableFuture<AcquireResult> answer = backend.answerLate();
         AsyncWaiter waiter = submit(PLAIN);
-        Grant other = new Grant(new AcquisitionId("n", OwnerId.random()), 6, 15_000, null);
+        Grant other = new Grant(new AcquisitionId("n", OwnerId.random()), 8, 15_000, null); // higher than ours
         virtual.client.entries().suspect(other, "on purpose");
         virtual.client.entries().lost(other, LossReason.REVOKED, "on purpose");
         answer.complete(granted());
