@@ -94,7 +94,8 @@ final class RedisRenewal {
                     }
                     for (int k = 0; k < part.size(); k++) {
                         Grant grant = grants.get(part.get(k));
-                        results[part.get(k)] = renewal(grant, failure == null ? RedisLockBackend.number(reply, k) : -1, failure);
+                        results[part.get(k)] =
+                                renewal(grant, failure == null ? RedisLockBackend.number(reply, k) : -1, failure);
                     }
                     return CompletableFuture.completedFuture(null);
                 })
