@@ -141,6 +141,7 @@ final class OwnPool implements AutoCloseable {
         config.setMaximumPoolSize(uri.poolSize());
         config.setMinimumIdle(1);
         config.setKeepaliveTime(0);
+        config.setExceptionOverride(new BrokenConnections());
         config.setInitializationFailTimeout(1);
         // One after the other they fit into the time of a request, so that it needs no thread of its own.
         long validationMillis = Math.max(SHORTEST_MILLIS, Math.min(LONGEST_VALIDATION_MILLIS, timeoutMillis / 3));
