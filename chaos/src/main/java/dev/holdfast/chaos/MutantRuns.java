@@ -102,14 +102,14 @@ final class MutantRuns {
         out.printf("%-45s | %-12s | by which check%n", "mutant", "seeds caught");
         for (int i = 0; i < mutants.size(); i++) {
             String name = mutants.get(i).name();
-            boolean right = name.equals(Mutants.NONE);
+            boolean right = Mutants.isRight(name);
             String workload = mutants.get(i).workload().word();
             Row row = row(name, runs.get(i));
             boolean judged = right ? row.caught() == 0 : row.caught() == row.seeds();
             good &= judged;
             out.printf(
                     "%-45s | %-12s | %s, at most %d s%s%n",
-                    right ? "none: as it should be, " + workload : name,
+                    name.equals(Mutants.NONE) ? "none: as it should be, " + workload : name,
                     row.caught() + " of " + row.seeds(),
                     row.checks(),
                     row.seconds(),
@@ -135,7 +135,7 @@ final class MutantRuns {
                 caught += outcome.checks().isEmpty() ? 0 : 1;
                 outcome.checks().forEach(check -> checks.merge(check.split(" ")[0], 1, Integer::sum));
                 seconds = Math.max(seconds, outcome.seconds());
-                if (name.equals(Mutants.NONE)) {
+                if (Mutants.isRight(name)) {
                     outcome.failures().forEach(out::println);
                 }
             } catch (ExecutionException e) {

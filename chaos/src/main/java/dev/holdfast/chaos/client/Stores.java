@@ -84,8 +84,10 @@ public final class Stores {
                                 LockEngine.client(
                                         Mutants.backend(
                                                 mutant,
-                                                new RemoteBackend(Integer.parseInt(
-                                                        store.substring(RemoteBackend.SCHEME.length())))),
+                                                new RemoteBackend(
+                                                        Integer.parseInt(
+                                                                store.substring(RemoteBackend.SCHEME.length())),
+                                                        Mutants.handedMillis(mutant) > 0)),
                                         options))
                         : LockClient.connect(store, options);
         };

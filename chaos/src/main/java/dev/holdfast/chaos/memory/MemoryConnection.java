@@ -25,6 +25,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /** Serves one client. Its places in the queues end with its connection, its grants do not. */
 final class MemoryConnection implements Runnable {
@@ -35,10 +36,17 @@ final class MemoryConnection implements Runnable {
     private final ReentrantLock writing = new ReentrantLock();
     private final Map<OwnerId, Ticket> tickets = new ConcurrentHashMap<>();
     private final Map<OwnerId, Subscription> subscriptions = new ConcurrentHashMap<>();
+    private final @Nullable HandOvers handOvers;
 
     MemoryConnection(Socket socket, LockBackend backend) {
+        this(socket, backend, 0);
+    }
+
+    /** With a lease of that many milliseconds at most for those that it makes holders; 0 if it only calls them. */
+    MemoryConnection(Socket socket, LockBackend backend, long handedMillis) {
         this.socket = socket;
         this.backend = backend;
+        this.handOvers = handedMillis == 0 ? null : new HandOvers(backend, handedMillis, this::call, this::hand);
     }
 
     @Override
@@ -100,7 +108,10 @@ final class MemoryConnection implements Runnable {
         Ticket ticket = waited ? tickets.get(acquisition.owner()) : null;
         AcquireRequest request = new AcquireRequest(
                 acquisition, leaseMillis, waitMillis, fair, ticket, in.readLong(), Identity.decode(in.readUTF()));
-        answer(number, backend.tryAcquire(request), (out, attempt) -> {
+        long round = in.readLong();
+        CompletionStage<AcquireResult> result =
+                handOvers == null ? backend.tryAcquire(request) : handOvers.tryAcquire(request, round);
+        answer(number, result, (out, attempt) -> {
             if (attempt instanceof AcquireResult.Granted granted) {
                 out.writeByte(Wire.GRANTED);
                 out.writeLong(granted.grant().token());
@@ -138,6 +149,27 @@ final class MemoryConnection implements Runnable {
     }
 
     private void signal(OwnerId owner) {
+        if (handOvers == null) {
+            call(owner);
+        } else {
+            handOvers.signal(owner);
+        }
+    }
+
+    private void hand(OwnerId owner, long round, Grant grant) {
+        try {
+            write(Wire.HANDED, out -> {
+                Wire.write(out, owner);
+                out.writeLong(round);
+                out.writeLong(grant.token());
+                out.writeLong(grant.leaseMillis());
+            });
+        } catch (IOException e) {
+            // The client has gone.
+        }
+    }
+
+    private void call(OwnerId owner) {
         try {
             write(Wire.SIGNAL, out -> Wire.write(out, owner));
         } catch (IOException e) {

@@ -30,7 +30,8 @@ public final class MemoryServer {
                 Socket socket = listener.accept();
                 socket.setTcpNoDelay(true);
                 Thread thread = new Thread(
-                        new MemoryConnection(socket, backends.get()), "chaos-memory-server-" + socket.getPort());
+                        new MemoryConnection(socket, backends.get(), Mutants.handedMillis(arguments[1])),
+                        "chaos-memory-server-" + socket.getPort());
                 thread.setDaemon(true);
                 thread.start();
             }

@@ -27,7 +27,9 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,21 +40,29 @@ public final class RemoteBackend implements LockBackend {
     /** What the store's address begins with; its port follows. */
     public static final String SCHEME = "memory-tcp:";
 
+    /** What asks for a lock's holder; the name follows, and a byte and more if there is one are the answer. */
+    public static final int HOLDER = Wire.HOLDER;
+
     /** Rarely enough to show a wake-up that does not come, and before the store forgets who does not ask again. */
     private static final long POLL_MILLIS = 2_700;
 
-    private static final BackendInfo INFO = BackendInfo.named("memory-tcp")
-            .fifo(true)
-            .minLeaseMillis(1)
-            .pollMinMillis(POLL_MILLIS)
-            .pollMaxMillis(POLL_MILLIS)
-            .demands(EnumSet.allOf(Demand.Kind.class))
-            .build();
+    /** More often: what is handed over is counted from the latest attempt. */
+    private static final long HANDED_POLL_MILLIS = 1_000;
+
+    /** A waiter's latest attempt. */
+    private record Latest(long round, AcquireRequest request) {}
+
+    /** The handle of a grant that was handed over: its first renewal gives it the lease that was asked for. */
+    private record AskedLease(long millis) {}
 
     private final int port;
+    private final BackendInfo info;
+    private final AtomicLong rounds = new AtomicLong();
+    private final Map<OwnerId, Latest> latest = new ConcurrentHashMap<>();
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<OwnerId, Runnable> subscriptions = new ConcurrentHashMap<>();
     private @Nullable RemoteConnection connection;
+    private final RemoteConnection.Listener listener = new Heard();
     private boolean closed;
 
     /**
@@ -61,16 +71,43 @@ public final class RemoteBackend implements LockBackend {
      * @param port of the server on this machine
      */
     public RemoteBackend(int port) {
+        this(port, false);
+    }
+
+    /**
+     * Makes a backend; connects with the first request.
+     *
+     * @param port of the server on this machine
+     * @param handsOver whether the server makes waiters the holders and tells them so
+     */
+    public RemoteBackend(int port, boolean handsOver) {
         this.port = port;
+        long pollMillis = handsOver ? HANDED_POLL_MILLIS : POLL_MILLIS;
+        this.info = BackendInfo.named("memory-tcp")
+                .fifo(true)
+                .minLeaseMillis(1)
+                .pollMinMillis(pollMillis)
+                .pollMaxMillis(pollMillis)
+                .handsOver(handsOver)
+                .demands(EnumSet.allOf(Demand.Kind.class))
+                .build();
     }
 
     @Override
     public BackendInfo info() {
-        return INFO;
+        return info;
     }
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        OwnerId owner = request.acquisition().owner();
+        long round = rounds.incrementAndGet();
+        boolean takesOver = request.onHandOver() != null && request.demand() instanceof Demand.Exclusive;
+        if (takesOver) {
+            latest.put(owner, new Latest(round, request));
+        } else {
+            latest.remove(owner);
+        }
         return send(
                 Wire.ATTEMPT,
                 out -> {
@@ -81,6 +118,7 @@ public final class RemoteBackend implements LockBackend {
                     out.writeBoolean(request.ticket() != null);
                     out.writeLong(request.timeoutMillis());
                     out.writeUTF(request.identity().encoded());
+                    out.writeLong(takesOver ? round : 0);
                 },
                 (status, in) -> switch (status) {
                     case Wire.GRANTED ->
@@ -109,6 +147,7 @@ public final class RemoteBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+        latest.remove(acquisition.owner());
         RemoteConnection.Body<Void> nothing = (status, in) -> null;
         return send(Wire.ABANDON, out -> Wire.write(out, acquisition), nothing);
     }
@@ -120,7 +159,7 @@ public final class RemoteBackend implements LockBackend {
                 out -> {
                     out.writeInt(grants.size());
                     for (Grant grant : grants) {
-                        Wire.write(out, grant);
+                        Wire.write(out, full(grant));
                     }
                 },
                 (status, in) -> {
@@ -130,6 +169,12 @@ public final class RemoteBackend implements LockBackend {
                     }
                     return results;
                 });
+    }
+
+    private static Grant full(Grant grant) {
+        return grant.handle() instanceof AskedLease asked
+                ? new Grant(grant.acquisition(), grant.token(), asked.millis(), grant.slot(), null)
+                : grant;
     }
 
     private static RenewResult readRenewal(DataInputStream in) throws IOException {
@@ -180,25 +225,13 @@ public final class RemoteBackend implements LockBackend {
             }
             RemoteConnection open = connection;
             if (open == null || open.isBroken()) {
-                open = RemoteConnection.open(port, this::signalled, this::broken);
+                open = RemoteConnection.open(port, listener);
                 connection = open;
             }
             return open;
         } finally {
             lock.unlock();
         }
-    }
-
-    private void signalled(OwnerId owner) {
-        Runnable onMaybeFree = subscriptions.get(owner);
-        if (onMaybeFree != null) {
-            onMaybeFree.run();
-        }
-    }
-
-    /** Places are lost with the connection: everybody had better ask again. */
-    private void broken() {
-        subscriptions.values().forEach(Runnable::run);
     }
 
     @Override
@@ -214,6 +247,36 @@ public final class RemoteBackend implements LockBackend {
         subscriptions.clear();
         if (open != null) {
             open.close();
+        }
+    }
+
+    private final class Heard implements RemoteConnection.Listener {
+        @Override
+        public void signalled(OwnerId owner) {
+            Runnable onMaybeFree = subscriptions.get(owner);
+            if (onMaybeFree != null) {
+                onMaybeFree.run();
+            }
+        }
+
+        /** Counts for the latest attempt only; the answer to a later one will tell. */
+        @Override
+        public void handed(OwnerId owner, long round, long token, long leaseMillis) {
+            Latest asked = latest.get(owner);
+            Consumer<Grant> onHandOver = asked == null ? null : asked.request().onHandOver();
+            if (asked == null || onHandOver == null || asked.round() != round || !latest.remove(owner, asked)) {
+                signalled(owner);
+                return;
+            }
+            AcquireRequest request = asked.request();
+            onHandOver.accept(
+                    new Grant(request.acquisition(), token, leaseMillis, 0, new AskedLease(request.leaseMillis())));
+        }
+
+        /** Places are lost with the connection: everybody had better ask again. */
+        @Override
+        public void broken() {
+            subscriptions.values().forEach(Runnable::run);
         }
     }
 

@@ -17,7 +17,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 
 /** A connection of a {@link RemoteBackend}, with a thread that reads. Thread-safe. */
 final class RemoteConnection {
@@ -26,7 +25,20 @@ final class RemoteConnection {
     /** Reads an answer's fields. */
     @FunctionalInterface
     interface Body<T> {
-        @org.jspecify.annotations.Nullable T read(int status, DataInputStream in) throws IOException;
+        @org.jspecify.annotations.Nullable
+        T read(int status, DataInputStream in) throws IOException;
+    }
+
+    /** Takes what comes without being asked for. */
+    interface Listener {
+        /** That owner may be next. */
+        void signalled(OwnerId owner);
+
+        /** That owner has the lock, by its attempt of that round. */
+        void handed(OwnerId owner, long round, long token, long leaseMillis);
+
+        /** Nothing comes any more. */
+        void broken();
     }
 
     private record Pending<T>(Body<T> body, CompletableFuture<T> future) {
@@ -41,25 +53,23 @@ final class RemoteConnection {
 
     private final Socket socket;
     private final OutputStream out;
-    private final Consumer<OwnerId> signalled;
-    private final Runnable broken;
+    private final Listener listener;
     private final ReentrantLock writing = new ReentrantLock();
     private final AtomicInteger numbers = new AtomicInteger();
     private final Map<Integer, Pending<?>> pending = new ConcurrentHashMap<>();
     private volatile boolean dead;
 
-    private RemoteConnection(Socket socket, Consumer<OwnerId> signalled, Runnable broken) throws IOException {
+    private RemoteConnection(Socket socket, Listener listener) throws IOException {
         this.socket = socket;
         this.out = socket.getOutputStream();
-        this.signalled = signalled;
-        this.broken = broken;
+        this.listener = listener;
     }
 
-    static RemoteConnection open(int port, Consumer<OwnerId> signalled, Runnable broken) throws IOException {
+    static RemoteConnection open(int port, Listener listener) throws IOException {
         Socket socket = new Socket();
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), CONNECT_MILLIS);
         socket.setTcpNoDelay(true);
-        RemoteConnection connection = new RemoteConnection(socket, signalled, broken);
+        RemoteConnection connection = new RemoteConnection(socket, listener);
         Thread reader = new Thread(connection::read, "chaos-memory-" + port);
         reader.setDaemon(true);
         reader.start();
@@ -99,7 +109,11 @@ final class RemoteConnection {
             while (true) {
                 int number = in.readInt();
                 if (number == Wire.SIGNAL) {
-                    signalled.accept(Wire.readOwner(in));
+                    listener.signalled(Wire.readOwner(in));
+                    continue;
+                }
+                if (number == Wire.HANDED) {
+                    listener.handed(Wire.readOwner(in), in.readLong(), in.readLong(), in.readLong());
                     continue;
                 }
                 int status = in.readByte();
@@ -112,7 +126,7 @@ final class RemoteConnection {
         } catch (IOException e) {
             dead = true;
             failAll();
-            broken.run();
+            listener.broken();
         }
     }
 

@@ -21,6 +21,9 @@ final class Wire {
     /** The number of a message that answers nothing: the owner that follows may be next. */
     static final int SIGNAL = 0;
 
+    /** Likewise: the owner that follows has the lock, by its attempt with the number after that, with this token for so long. */
+    static final int HANDED = -1;
+
     static final int GRANTED = 10;
     static final int BUSY = 11;
     static final int BUSY_WITH_TICKET = 12;

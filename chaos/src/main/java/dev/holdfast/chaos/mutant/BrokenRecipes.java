@@ -37,6 +37,27 @@ final class BrokenRecipes {
         };
     }
 
+    /** A lease of which there seems to be so much left that the leader is interrupted at its very end. */
+    static LockClient leaderToldAtTheEnd(LockClient client) {
+        return new ForwardingClient(client) {
+            @Override
+            protected DistributedLock wrap(DistributedLock lock) {
+                return new ForwardingLock(lock) {
+                    @Override
+                    protected Lease wrap(Lease lease) {
+                        Duration stopTime = lock.options().lease().dividedBy(3);
+                        return new ForwardingLease(lease) {
+                            @Override
+                            public Duration remaining() {
+                                return super.isValid() ? super.remaining().plus(stopTime) : Duration.ZERO;
+                            }
+                        };
+                    }
+                };
+            }
+        };
+    }
+
     private static final class LateLease extends ForwardingLease {
         private final long lateNanos;
         private final Executor later;

@@ -27,6 +27,8 @@ import java.util.function.Supplier;
 
 /** Servers that do one thing wrong with shares or permits; each supplies what serves one connection. */
 final class BrokenShares {
+    private static final long READS_NANOS = 1_500_000_000L;
+
     private BrokenShares() {}
 
     /** Readers wait for nobody, and nobody for readers. */
@@ -37,6 +39,77 @@ final class BrokenShares {
                 readers.newBackend(),
                 request -> request.demand().kind() == Demand.Kind.SHARED);
     }
+
+    /** Who wants to write has no place in line while anybody reads, and is called when nobody does. */
+    static Supplier<LockBackend> readersPass(MemoryStore store) {
+        Map<String, Map<OwnerId, Long>> readers = new ConcurrentHashMap<>();
+        Map<String, Map<OwnerId, Runnable>> writers = new ConcurrentHashMap<>();
+        return () -> new ForwardingBackend(store.newBackend()) {
+            private Map<OwnerId, Long> readers(String name) {
+                Map<OwnerId, Long> ofName = readers.computeIfAbsent(name, any -> new ConcurrentHashMap<>());
+                ofName.values().removeIf(seen -> System.nanoTime() - seen > READS_NANOS);
+                return ofName;
+            }
+
+            private void left(AcquisitionId acquisition) {
+                Map<OwnerId, Long> ofName = readers(acquisition.name());
+                ofName.remove(acquisition.owner());
+                if (ofName.isEmpty()) {
+                    writers.getOrDefault(acquisition.name(), Map.of()).values().forEach(Runnable::run);
+                }
+            }
+
+            @Override
+            public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+                AcquisitionId acquisition = request.acquisition();
+                boolean reads = request.demand().kind() == Demand.Kind.SHARED;
+                if (!reads && !readers(acquisition.name()).isEmpty()) {
+                    return CompletableFuture.completedStage(
+                            new AcquireResult.Busy(-1, request.waitMillis() == 0 ? null : new Aloof(acquisition)));
+                }
+                return super.tryAcquire(request).whenComplete((attempt, failure) -> {
+                    if (reads && attempt instanceof AcquireResult.Granted) {
+                        readers(acquisition.name()).put(acquisition.owner(), System.nanoTime());
+                    }
+                });
+            }
+
+            @Override
+            public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
+                if (!(ticket instanceof Aloof aloof)) {
+                    return super.subscribe(ticket, onMaybeFree);
+                }
+                AcquisitionId writer = aloof.acquisition();
+                writers.computeIfAbsent(writer.name(), any -> new ConcurrentHashMap<>())
+                        .put(writer.owner(), onMaybeFree);
+                return () -> writers.getOrDefault(writer.name(), new ConcurrentHashMap<>())
+                        .remove(writer.owner());
+            }
+
+            @Override
+            public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+                grants.forEach(grant -> readers(grant.acquisition().name())
+                        .computeIfPresent(grant.acquisition().owner(), (owner, seen) -> System.nanoTime()));
+                return super.renew(grants, timeoutMillis);
+            }
+
+            @Override
+            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+                CompletionStage<ReleaseResult> result = super.release(grant, timeoutMillis);
+                left(grant.acquisition());
+                return result;
+            }
+
+            @Override
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+                CompletionStage<Void> result = super.abandon(acquisition, timeoutMillis);
+                left(acquisition);
+                return result;
+            }
+        };
+    }
+
+    private record Aloof(AcquisitionId acquisition) implements Ticket {}
 
     /** The first process that asks counts its own permits and no others. */
     static Supplier<LockBackend> limitIgnored(MemoryStore store) {

@@ -93,6 +93,10 @@ public record Mutant(
         return new Mutant(name, server, backend, client, leaseMillis, seconds, percent, workload, faults);
     }
 
+    Mutant called(String other) {
+        return new Mutant(other, server, backend, client, leaseMillis, seconds, longPercent, workload, faults);
+    }
+
     Mutant under(Workload other) {
         return new Mutant(name, server, backend, client, leaseMillis, seconds, longPercent, other, faults);
     }

@@ -6,6 +6,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.memory.MemoryStore;
 import dev.holdfast.lock.spi.LockBackend;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -26,6 +27,25 @@ public final class Mutants {
                     FaultKind.NET_BLACK_HOLE,
                     FaultKind.NET_DROP_REPLIES)
             .within(15);
+
+    private static final String FROM_ARRIVAL = "hand-over valid from the message's arrival";
+    private static final String WHOLE_LEASE = "grant to a dead waiter for a whole lease";
+    private static final String HANDS_OVER = "none, handing over";
+    private static final String HANDS_OVER_TO_DEAD = "none, handing over to dead waiters";
+    private static final long HANDED_MILLIS = 800;
+
+    /** Whose server makes waiters the holders, and for how many milliseconds at most. */
+    private static final Map<String, Long> HANDED = Map.of(
+            FROM_ARRIVAL, HANDED_MILLIS,
+            HANDS_OVER, HANDED_MILLIS,
+            HANDS_OVER_TO_DEAD, HANDED_MILLIS,
+            WHOLE_LEASE, Long.MAX_VALUE);
+
+    private static final List<Mutant> HANDING_CONTROLS = List.of(
+            CONTROL.called(HANDS_OVER),
+            Mutant.ofBackend(HANDS_OVER_TO_DEAD, BrokenBackends::deadWaiters)
+                    .withLease(LONG_LEASE)
+                    .within(30));
 
     private static final List<Mutant> ALL = List.of(
             // Exclusion
@@ -66,6 +86,9 @@ public final class Mutants {
                     .withLease(LONG_LEASE),
             Mutant.ofBackend("watch after check", BrokenBackends::neverWoken).withLease(LONG_LEASE),
             Mutant.ofBackend("waiters served at random", BrokenBackends::disorder),
+            // Hand-overs
+            Mutant.ofBackend(FROM_ARRIVAL, BrokenBackends::handedFromArrival),
+            Mutant.ofBackend(WHOLE_LEASE, BrokenBackends::deadWaiters).withLease(LONG_LEASE),
             // Tokens
             Mutant.ofBackend("token starts again", BrokenBackends::tokenReset),
             Mutant.ofBackend("token shared by two grants", BrokenBackends::tokenShared),
@@ -75,6 +98,11 @@ public final class Mutants {
             // Recipes
             Mutant.ofClient("leader told late", BrokenRecipes::leaderToldLate, FaultKind.NET_BLACK_HOLE)
                     .under(Workload.ELECTION),
+            Mutant.ofClient(
+                            "leader told at the end of its lease",
+                            BrokenRecipes::leaderToldAtTheEnd,
+                            FaultKind.NET_BLACK_HOLE)
+                    .under(Workload.ELECTION),
             Mutant.ofClient("multi-lock left half", BrokenRecipes::multiLockLeftHalf)
                     .under(Workload.MULTI),
             // The client
@@ -82,6 +110,9 @@ public final class Mutants {
                     .within(3),
             // Shares and permits
             Mutant.ofServer("reader admitted beside a writer", BrokenShares::readersBesideWriters)
+                    .under(Workload.RW),
+            Mutant.ofServer("readers pass whoever waits to write", BrokenShares::readersPass)
+                    .withLongHolds(60)
                     .under(Workload.RW),
             Mutant.ofServer("permit freed twice", BrokenShares::freedTwice).under(Workload.SEMAPHORE),
             Mutant.ofServer("limit ignored by one process", BrokenShares::limitIgnored)
@@ -99,16 +130,37 @@ public final class Mutants {
     }
 
     /**
-     * Returns the one that is right, once for each workload of the mutants.
+     * Returns the one that is right, once for each workload of the mutants, and on a store that hands over.
      *
      * @return in a constant order, the mutex first
      */
     public static List<Mutant> controls() {
-        return Stream.concat(Stream.of(CONTROL), ALL.stream())
+        Stream<Mutant> ofWorkloads = Stream.concat(Stream.of(CONTROL), ALL.stream())
                 .map(Mutant::workload)
                 .distinct()
-                .map(CONTROL::under)
-                .toList();
+                .map(CONTROL::under);
+        return Stream.concat(ofWorkloads, HANDING_CONTROLS.stream()).toList();
+    }
+
+    /**
+     * Tells whether nothing is wrong with the lock.
+     *
+     * @param name a mutant's name
+     * @return true for {@link #NONE} and the other controls
+     */
+    public static boolean isRight(String name) {
+        return name.equals(NONE)
+                || HANDING_CONTROLS.stream().anyMatch(control -> control.name().equals(name));
+    }
+
+    /**
+     * Returns for how long the server makes a waiter the holder.
+     *
+     * @param name a mutant's name
+     * @return milliseconds, or the waiter's lease if that is less; 0 if it only calls the waiter
+     */
+    public static long handedMillis(String name) {
+        return HANDED.getOrDefault(name, 0L);
     }
 
     /**
@@ -122,7 +174,7 @@ public final class Mutants {
         if (name.equals(NONE)) {
             return CONTROL;
         }
-        return ALL.stream()
+        return Stream.concat(ALL.stream(), HANDING_CONTROLS.stream())
                 .filter(mutant -> mutant.name().equals(name))
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("no mutant '" + name + "'; there are "
