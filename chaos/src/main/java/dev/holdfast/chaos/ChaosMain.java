@@ -218,6 +218,7 @@ public final class ChaosMain implements Callable<Integer> {
                 verdict.losses(),
                 verdict.unguarded()[0],
                 verdict.unguarded()[1]);
+        out.println("pace: " + verdict.evidence().pace());
         for (Result result : verdict.results()) {
             if (result.isJudged()) {
                 out.printf(

@@ -4,6 +4,7 @@ import dev.holdfast.chaos.check.Check;
 import dev.holdfast.chaos.check.Checks;
 import dev.holdfast.chaos.check.Evidence;
 import dev.holdfast.chaos.check.LeakCheck;
+import dev.holdfast.chaos.check.Pace;
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.client.Stores;
 import dev.holdfast.chaos.cluster.Cluster;
@@ -34,7 +35,7 @@ import java.util.function.BooleanSupplier;
 /** Carries out one run and judges it. For one use. */
 final class ChaosRun {
     private static final long WARM_UP_NANOS = TimeUnit.SECONDS.toNanos(120);
-    private static final long STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long STALL_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final RunPlan plan;
@@ -68,19 +69,21 @@ final class ChaosRun {
         clock.start();
         try (Cluster cluster = Clusters.start(plan.backend(), plan.profile().leaseMillis(), plan.mutant());
                 Register register = new Register();
+                StorePace pace = StorePace.start(cluster, originNanos);
                 Clients clients = new Clients(plan, cluster, register, plan.folder())) {
             say(
                     "%s, seed %d, %d s",
                     cluster.description(), plan.seed(), plan.length().toSeconds());
-            return run(cluster, register, clients);
+            return run(cluster, register, clients, pace);
         } finally {
             clock.interrupt();
         }
     }
 
-    private Verdict run(Cluster cluster, Register register, Clients clients) throws IOException, InterruptedException {
+    private Verdict run(Cluster cluster, Register register, Clients clients, StorePace pace)
+            throws IOException, InterruptedException {
         List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
-        BooleanSupplier enough = enough(cluster.fifo(), faults.isEmpty());
+        BooleanSupplier enough = enough(cluster.fifo(), faults.isEmpty(), pace);
         try (LockClient client = patient(cluster)) {
             plan.workload().require(client);
         }
@@ -96,14 +99,14 @@ final class ChaosRun {
             problems.add("after the last fault: " + e);
         }
         if (arranged) {
-            arrange(cluster, register, clients, injector);
+            arrange(cluster, register, clients, injector, pace);
         }
         long stopped = now();
         clients.stopAll().forEach(late -> problems.add("client " + late + " did not end when it was told to"));
         long end = now();
         List<String> leftBehind = leftBehind(cluster);
         problems.addAll(injector.problems());
-        Evidence evidence = evidence(injector.injections(), register.accesses(), stopped, end, leftBehind);
+        Evidence evidence = evidence(injector.injections(), pace, register.accesses(), stopped, end, leftBehind);
         List<Result> results = new ArrayList<>();
         for (Check check : Checks.all(plan.workload(), cluster.fifo())) {
             results.add(check.check(evidence));
@@ -114,6 +117,7 @@ final class ChaosRun {
     /** What the clients have written so far, and what else is known. */
     private Evidence evidence(
             List<Injection> injections,
+            StorePace pace,
             Map<Integer, List<Register.Access>> accesses,
             long stopped,
             long end,
@@ -122,7 +126,7 @@ final class ChaosRun {
         return new Evidence(
                 History.read(plan.folder(), originNanos),
                 injections,
-                List.copyOf(stalls),
+                new Pace(List.copyOf(stalls), pace.writes()),
                 accesses,
                 plan.profile().leaseMillis(),
                 stopped,
@@ -131,7 +135,7 @@ final class ChaosRun {
     }
 
     /** What is judged after the end of the clients needs no arrangement. */
-    private void arrange(Cluster cluster, Register register, Clients clients, Injector injector)
+    private void arrange(Cluster cluster, Register register, Clients clients, Injector injector, StorePace pace)
             throws IOException, InterruptedException {
         List<Check> checks = Checks.all(plan.workload(), cluster.fifo()).stream()
                 .filter(check -> !check.name().equals(LeakCheck.NAME))
@@ -140,7 +144,7 @@ final class ChaosRun {
         List<String> done = new Arrangement(
                         checks,
                         clients.size(),
-                        () -> evidence(injector.injections(), register.accesses(), now(), now(), List.of()),
+                        () -> evidence(injector.injections(), pace, register.accesses(), now(), now(), List.of()),
                         injector::provoke)
                 .run();
         say("%d s more for checks without a case, with %s", (now() - start) / 1_000_000_000, done);
@@ -157,8 +161,8 @@ final class ChaosRun {
     }
 
     /** A mutant's run is over as soon as it is caught. */
-    private BooleanSupplier enough(boolean fifo, boolean undisturbed) {
-        if (plan.mutant().equals(Mutants.NONE)) {
+    private BooleanSupplier enough(boolean fifo, boolean undisturbed, StorePace pace) {
+        if (Mutants.isRight(plan.mutant())) {
             return () -> false;
         }
         return () -> {
@@ -169,7 +173,7 @@ final class ChaosRun {
             lookedNanos = nanos;
             long looked = now();
             try {
-                Evidence evidence = evidence(List.of(), Map.of(), looked, looked, List.of());
+                Evidence evidence = evidence(List.of(), pace, Map.of(), looked, looked, List.of());
                 return (undisturbed ? Checks.all(plan.workload(), fifo) : Checks.quick(plan.workload()))
                         .stream()
                                 .anyMatch(check ->
@@ -220,7 +224,6 @@ final class ChaosRun {
 
     private void watchClock() {
         long before = System.nanoTime();
-        MachineLoad load = new MachineLoad();
         try {
             while (true) {
                 Thread.sleep(20);
@@ -228,9 +231,6 @@ final class ChaosRun {
                 if (after - before > STALL_NANOS) {
                     stalls.add(new Interval("the machine was busy", before - originNanos, after - originNanos));
                 }
-                load.overloadedSince(after)
-                        .ifPresent(since -> stalls.add(new Interval(
-                                "too many threads wanted to run", since - originNanos, after - originNanos)));
                 before = after;
             }
         } catch (InterruptedException e) {

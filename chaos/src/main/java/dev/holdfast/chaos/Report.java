@@ -48,6 +48,7 @@ final class Report {
         facts.put("losses reported", verdict.losses());
         facts.put("unguarded writes", verdict.unguarded()[0]);
         facts.put("unguarded writes that lost an update", verdict.unguarded()[1]);
+        facts.put("pace", verdict.evidence().pace().toString());
         facts.put("faults", faults(verdict));
         facts.put("outcomes", outcomes(verdict));
         Map<String, Object> checks = new LinkedHashMap<>();

@@ -41,7 +41,10 @@ record SummaryRow(
             checks.put(result.check(), cell(verdict, result));
             if (!result.violations().isEmpty() || !result.isJudged() && Verdict.isExpected(result)) {
                 notes.add(result.check() + ": "
-                        + (result.isJudged() ? result.violations().get(0) : "not judged: " + result.notJudged()));
+                        + (result.isJudged()
+                                ? result.violations().get(0)
+                                : "not judged: " + result.notJudged() + "; "
+                                        + verdict.evidence().pace()));
             }
         }
         if (!verdict.exclusive()) {

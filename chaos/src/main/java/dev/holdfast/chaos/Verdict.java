@@ -8,7 +8,6 @@ import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.History;
-import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.Operation;
 import dev.holdfast.chaos.history.Outcome;
 import java.util.ArrayList;
@@ -43,6 +42,8 @@ record Verdict(
     private static final long LEAST_BEFORE = 2;
 
     private static final long LEAST = 5;
+
+    private static final long STOPPED_NANOS = 250_000_000L;
 
     static Verdict of(
             RunPlan plan,
@@ -122,11 +123,12 @@ record Verdict(
         long start = injection.start();
         long end = injection.end() + evidence.leaseMillis() * 1_000_000;
         History history = evidence.history();
-        for (List<Interval> hiccups : history.hiccups().values()) {
-            if (injection.fault().kind() == FaultKind.CLIENT_STOP
-                    && hiccups.stream().anyMatch(hiccup -> hiccup.overlaps(start, injection.end()))) {
-                return true;
-            }
+        if (injection.fault().kind() == FaultKind.CLIENT_STOP) {
+            return history.hiccups().entrySet().stream()
+                    .filter(process -> process.getKey().client() == injection.client())
+                    .flatMap(process -> process.getValue().stream())
+                    .anyMatch(hiccup ->
+                            hiccup.overlaps(start, injection.end()) && hiccup.end() - hiccup.start() >= STOPPED_NANOS);
         }
         return history.suspects().stream().anyMatch(suspect -> suspect >= start && suspect <= end)
                 || history.operations().stream().anyMatch(operation -> noticed(operation, start, end));

@@ -5,6 +5,7 @@ import static dev.holdfast.chaos.check.Claims.fault;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.chaos.check.Evidence;
+import dev.holdfast.chaos.check.Pace;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.history.History;
@@ -29,7 +30,7 @@ final class TimelineTest {
 
     private Evidence evidence(Operation... operations) {
         History history = new History(List.of(operations), Map.of(), Map.of(), List.of(), Map.of());
-        return new Evidence(history, List.of(fault), List.of(), Map.of(), 2_000, 100 * SECOND, 140 * SECOND, List.of());
+        return new Evidence(history, List.of(fault), Pace.EVEN, Map.of(), 2_000, 100 * SECOND, 140 * SECOND, List.of());
     }
 
     private static long count(String svg, String part) {

@@ -15,7 +15,7 @@ import java.util.Map;
  *
  * @param history what the clients wrote
  * @param injections the faults, as they were done
- * @param hiccups when the controller stood still, because the machine did
+ * @param pace how quick the controller and the store were
  * @param accesses what the register saw, a lock's number
  * @param leaseMillis the lease
  * @param stoppedNanos when the clients were told to stop, since the run's origin
@@ -25,7 +25,7 @@ import java.util.Map;
 public record Evidence(
         History history,
         List<Injection> injections,
-        List<Interval> hiccups,
+        Pace pace,
         Map<Integer, List<Register.Access>> accesses,
         long leaseMillis,
         long stoppedNanos,
@@ -39,13 +39,13 @@ public record Evidence(
 
     /**
      * When nothing may be expected of the locks: while processes start, during faults, and for as long after them as clients and servers may need
-     * to find each other again; and when the machine or a process stood still.
+     * to find each other again; and how slow the machine, a process or the store was.
      *
      * @param exceptKills true to leave out the deaths and starts of clients
      * @return the times
      */
     Calm calm(boolean exceptKills) {
-        List<Interval> stalls = new ArrayList<>(hiccups);
+        List<Interval> stalls = new ArrayList<>();
         history.hiccups().values().forEach(stalls::addAll);
         List<Interval> faults = new ArrayList<>();
         long lease = leaseMillis * 1_000_000;
@@ -66,7 +66,7 @@ public record Evidence(
         if (!exceptKills) {
             history.starts().values().forEach(start -> faults.add(new Interval("start", start, start + WARM_UP_NANOS)));
         }
-        return new Calm(faults, stalls);
+        return new Calm(faults, stalls, pace);
     }
 
     /**
@@ -77,6 +77,12 @@ public record Evidence(
      */
     public boolean isCalm(long nanos) {
         return calm(true).throughout(nanos, nanos);
+    }
+
+    /** Whether its process had worked for a while when it asked: what comes first loads classes and connects. */
+    boolean isWarm(Operation operation) {
+        return operation.invoked - history.starts().getOrDefault(operation.process, Long.MIN_VALUE / 2)
+                >= WARM_UP_NANOS;
     }
 
     /**
@@ -116,7 +122,7 @@ public record Evidence(
         return new Evidence(
                 new History(steady, history.starts(), history.hiccups(), history.suspects(), history.ends()),
                 injections,
-                hiccups,
+                pace,
                 accesses,
                 leaseMillis,
                 stoppedNanos,
@@ -134,7 +140,7 @@ public record Evidence(
         return new Evidence(
                 new History(operations, Map.of(), Map.of(), List.of(), Map.of()),
                 List.of(),
-                List.of(),
+                Pace.EVEN,
                 Map.of(),
                 2_000,
                 0,

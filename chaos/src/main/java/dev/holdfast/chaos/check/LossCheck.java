@@ -50,7 +50,8 @@ public final class LossCheck implements Check {
                     && operation.release - operation.invalid > TOLD_NANOS;
             if (invalidForLong
                     && operation.lost == Operation.NEVER
-                    && calm.smooth(operation.invalid, operation.release)
+                    && operation.release - operation.invalid - calm.slack(operation.invalid, operation.release)
+                            > TOLD_NANOS
                     && calm.throughout(operation.invalid, operation.release)) {
                 violations.add(operation + " was invalid for " + (operation.release - operation.invalid) / 1_000_000
                         + " ms, and nobody was told");

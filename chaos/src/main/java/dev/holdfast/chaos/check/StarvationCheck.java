@@ -1,21 +1,26 @@
 package dev.holdfast.chaos.check;
 
+import dev.holdfast.chaos.history.Interval;
 import dev.holdfast.chaos.history.Operation;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 
 /**
  * C8: who waits to write does not wait for ever because others come to read, nor who waits for many permits because others
- * come for few. Nobody waits for thirty undisturbed seconds while somebody who asked a second later for something else is served.
+ * come for few. Nobody waits for ten undisturbed seconds while those who asked a second later for something else are served. Time in
+ * which there would have been no room even without those who came later does not count: it depends on how long others work.
  */
 public final class StarvationCheck implements Check {
     /** The name. */
     public static final String NAME = "C8 starvation";
 
-    private static final long BOUND_NANOS = 30_000_000_000L;
+    private static final long BOUND_NANOS = 10_000_000_000L;
     private static final long APART_NANOS = 1_000_000_000L;
     private static final long LEAST_NANOS = 500_000_000L;
 
@@ -40,19 +45,26 @@ public final class StarvationCheck implements Check {
                 if (!waiter.kind.waits() || end - waiter.invoked < LEAST_NANOS) {
                     continue;
                 }
-                long undisturbed = calm.longest(waiter.invoked, end);
-                if (undisturbed < LEAST_NANOS) {
+                if (calm.longest(waiter.invoked, end) < LEAST_NANOS) {
                     continue;
                 }
                 waits++;
-                List<Granted> later = passing(waiter, end, grants);
-                passed = Math.max(passed, later.size());
-                longest = Math.max(longest, undisturbed);
-                if (undisturbed > BOUND_NANOS
-                        && !later.isEmpty()
-                        && later.get(later.size() - 1).acquired() - waiter.invoked > BOUND_NANOS) {
-                    violations.add(waiter + " waited for " + undisturbed / 1_000_000 + " undisturbed ms while "
-                            + later.size() + " others passed, " + later.get(later.size() - 1) + " as the last");
+                for (Interval part : calm.parts(waiter.invoked, end)) {
+                    List<Granted> later = passing(waiter, part, grants);
+                    passed = Math.max(passed, later.size());
+                    if (later.isEmpty()) {
+                        continue;
+                    }
+                    long starved = part.end()
+                            - part.start()
+                            - withoutRoom(waiter, part, grants, later, evidence.leaseMillis())
+                            - calm.slack(part.start(), part.end());
+                    longest = Math.max(longest, starved);
+                    if (starved > BOUND_NANOS) {
+                        violations.add(waiter + " waited for " + starved / 1_000_000
+                                + " undisturbed ms in which nobody else was in its way but " + later.size()
+                                + " who came later, " + later.get(later.size() - 1) + " as the last");
+                    }
                 }
             }
         }
@@ -64,12 +76,42 @@ public final class StarvationCheck implements Check {
     }
 
     /** Those that were asked for a second later, for something else, and came first. */
-    private static List<Granted> passing(Operation waiter, long end, List<Granted> byAcquired) {
+    private static List<Granted> passing(Operation waiter, Interval part, List<Granted> byAcquired) {
         return byAcquired.stream()
-                .filter(grant -> grant.acquired() < end
-                        && grant.acquired() > waiter.invoked
+                .filter(grant -> grant.acquired() < part.end()
+                        && grant.acquired() > part.start()
                         && grant.invoked() - waiter.invoked > APART_NANOS
                         && !grant.demand().equals(waiter.demand))
                 .toList();
+    }
+
+    /** For how long the others alone left no room for the waiter. */
+    private static long withoutRoom(
+            Operation waiter, Interval part, List<Granted> byAcquired, List<Granted> later, long leaseMillis) {
+        Set<Granted> passers = new HashSet<>(later);
+        List<Granted> others = byAcquired.stream()
+                .filter(grant -> grant.acquired() < part.end()
+                        && grant.freedBy(leaseMillis) > part.start()
+                        && grant.first() != waiter
+                        && !passers.contains(grant))
+                .toList();
+        TreeSet<Long> changes = new TreeSet<>(List.of(part.start(), part.end()));
+        for (Granted other : others) {
+            changes.add(Math.max(part.start(), other.acquired()));
+            changes.add(Math.min(part.end(), other.freedBy(leaseMillis)));
+        }
+        long without = 0;
+        long from = part.start();
+        for (long to : changes.tailSet(from, false)) {
+            Room room = new Room();
+            for (Granted other : others) {
+                if (other.acquired() <= from && other.freedBy(leaseMillis) >= to) {
+                    room.take(other.demand(), to);
+                }
+            }
+            without += room.freeFor(waiter.demand) >= to ? to - from : 0;
+            from = to;
+        }
+        return without;
     }
 }

@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 /** A client process: works until it is told to stop, then closes its client and counts the threads that stay. */
 public final class ClientMain {
     private static final Logger LOG = LoggerFactory.getLogger(ClientMain.class);
-    private static final long HICCUP_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
+    private static final long HICCUP_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final int MAIN_THREAD = 127;
     private static final long JOIN_MILLIS = 8_000;
     private static final long THREADS_END_MILLIS = 20_000;

@@ -93,6 +93,15 @@ public interface Cluster extends AutoCloseable {
         return fifo();
     }
 
+    /**
+     * Opens a connection that writes to a server without the library.
+     *
+     * @param port of a proxy to one of the nodes
+     * @return the connection, for one thread
+     * @throws Exception if the server cannot be reached
+     */
+    RawWrite rawWrite(int port) throws Exception;
+
     /** Waits until all servers do their work again, after the last fault. */
     default void awaitHealthy() throws Exception {}
 

@@ -47,6 +47,11 @@ final class ConsulCluster implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) {
+        return RawWrites.consul(port);
+    }
+
+    @Override
     public void close() {
         server.close();
     }

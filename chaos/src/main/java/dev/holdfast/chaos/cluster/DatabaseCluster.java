@@ -4,6 +4,7 @@ import dev.holdfast.lock.testkit.server.MariaDbServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.function.IntFunction;
 import org.h2.tools.Server;
@@ -70,6 +71,11 @@ final class DatabaseCluster implements Cluster {
     @Override
     public String store(List<Integer> ports) {
         return url.apply(ports.get(0));
+    }
+
+    @Override
+    public RawWrite rawWrite(int port) throws SQLException {
+        return RawWrites.database(url.apply(port).replaceAll("[&;]holdfast[.]createTable=true", ""));
     }
 
     @Override

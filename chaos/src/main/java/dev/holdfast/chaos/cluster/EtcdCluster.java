@@ -88,6 +88,11 @@ final class EtcdCluster implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) {
+        return RawWrites.etcd(port);
+    }
+
+    @Override
     public void close() {
         server.close();
     }

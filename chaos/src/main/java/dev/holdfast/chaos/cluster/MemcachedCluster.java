@@ -45,6 +45,11 @@ final class MemcachedCluster implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) throws IOException {
+        return RawWrites.memcached(port);
+    }
+
+    @Override
     public void close() {
         server.close();
     }

@@ -47,6 +47,11 @@ final class MemoryCluster implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) throws IOException {
+        return RawWrites.memory(port, RemoteBackend.HOLDER);
+    }
+
+    @Override
     public void close() {
         server.close();
     }

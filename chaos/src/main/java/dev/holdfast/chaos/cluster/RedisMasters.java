@@ -52,6 +52,11 @@ final class RedisMasters implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) throws IOException {
+        return RawWrites.redis(port);
+    }
+
+    @Override
     public void close() {
         servers.forEach(RedisServer::close);
     }

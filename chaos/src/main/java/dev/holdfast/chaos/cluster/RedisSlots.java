@@ -175,6 +175,11 @@ final class RedisSlots implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) throws IOException {
+        return RawWrites.redis(port);
+    }
+
+    @Override
     public void close() {
         cluster.close();
     }

@@ -136,6 +136,11 @@ final class SentinelCluster implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) throws IOException {
+        return RawWrites.redis(port);
+    }
+
+    @Override
     public void close() {
         sentinels.forEach(RedisServer::close);
         servers.forEach(RedisServer::close);

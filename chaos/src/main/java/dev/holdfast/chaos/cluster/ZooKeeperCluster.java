@@ -64,6 +64,11 @@ final class ZooKeeperCluster implements Cluster {
     }
 
     @Override
+    public RawWrite rawWrite(int port) throws Exception {
+        return RawWrites.zookeeper(port);
+    }
+
+    @Override
     public void close() {
         server.close();
     }

@@ -124,7 +124,7 @@ final class ChecksTest {
         Evidence evidence = new Evidence(
                 new History(List.of(), Map.of(), Map.of(), List.of(), Map.of()),
                 List.of(),
-                List.of(),
+                Pace.EVEN,
                 Map.of(1, List.of(accesses)),
                 2_000,
                 0,
@@ -286,7 +286,7 @@ final class ChecksTest {
         Evidence evidence = new Evidence(
                 new History(List.of(), Map.of(), Map.of(), List.of(), Map.of(new Operation.Process(0, 0), 2L)),
                 List.of(),
-                List.of(),
+                Pace.EVEN,
                 Map.of(),
                 2_000,
                 0,

@@ -55,6 +55,10 @@ public final class Claims {
     }
 
     public static Evidence evidence(History history, List<Injection> injections, List<Interval> hiccups) {
-        return new Evidence(history, injections, hiccups, Map.of(), 2_000, 100_000 * MILLI, 100_000 * MILLI, List.of());
+        return evidence(history, injections, new Pace(hiccups, List.of()));
+    }
+
+    public static Evidence evidence(History history, List<Injection> injections, Pace pace) {
+        return new Evidence(history, injections, pace, Map.of(), 2_000, 100_000 * MILLI, 100_000 * MILLI, List.of());
     }
 }

@@ -191,7 +191,7 @@ final class DemandChecksTest {
         Evidence evidence = new Evidence(
                 new History(List.of(), Map.of(), Map.of(), List.of(), Map.of()),
                 List.of(),
-                List.of(),
+                Pace.EVEN,
                 Map.of(1, List.of(accesses)),
                 2_000,
                 0,
@@ -299,13 +299,19 @@ final class DemandChecksTest {
     @Test
     void starvation() {
         Operation writer = waiting(0, Demand.EXCLUSIVE, 6_000);
-        writer.acquired = 38_000 * Claims.MILLI;
-        Operation reader = released(read(1, 9, 36_900, 37_000, 37_500), 37_501);
+        writer.acquired = 17_000 * Claims.MILLI;
+        Operation reader = released(read(1, 9, 14_900, 15_000, 15_500), 15_501);
         assertThat(found(new StarvationCheck(), writer, reader)).hasSize(1);
-        writer.acquired = 35_000 * Claims.MILLI;
+        writer.acquired = 15_900 * Claims.MILLI;
         assertThat(found(new StarvationCheck(), writer, reader)).isEmpty();
-        writer.acquired = 38_000 * Claims.MILLI;
-        assertThat(found(new StarvationCheck(), writer, released(write(1, 9, 36_900, 37_000, 37_500), 37_501)))
+        writer.acquired = 17_000 * Claims.MILLI;
+        assertThat(found(new StarvationCheck(), writer, reader, released(write(2, 8, 5_000, 5_100, 8_000), 8_001)))
+                .as("another one who came before writes for two of these seconds")
+                .isEmpty();
+        assertThat(found(new StarvationCheck(), writer, reader, released(read(2, 8, 8_000, 8_100, 14_000), 14_001)))
+                .as("one who came later reads")
+                .hasSize(1);
+        assertThat(found(new StarvationCheck(), writer, released(write(1, 9, 14_900, 15_000, 15_500), 15_501)))
                 .as("by others who write")
                 .isEmpty();
         assertThat(found(new StarvationCheck(), writer)).as("nobody came").isEmpty();

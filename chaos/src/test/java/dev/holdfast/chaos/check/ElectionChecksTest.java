@@ -99,8 +99,40 @@ final class ElectionChecksTest {
         Operation late = lost(term(0, 1, 5_000, 8_000), 8_700, 8_710);
         late.invalid = 8_100 * MILLI;
         assertThat(found(new ToldCheck(), late)).hasSize(1);
-        late.invalid = 8_500 * MILLI;
+        late.invalid = 8_650 * MILLI;
         assertThat(found(new ToldCheck(), late)).isEmpty();
+    }
+
+    /** Nobody else can be elected before its lease has ended: so it has the time to stop that elections promise. */
+    @Test
+    void told_aThirdOfTheLeaseBeforeTheEnd_whenItIsCutOff() {
+        Operation next = term(1, 2, 10_000, 11_000);
+        Injection cut = fault(FaultKind.NET_BLACK_HOLE, 0, 8_000, 11_000);
+        Operation inTime = lost(term(0, 1, 5_000, 9_000), 9_300, 9_310);
+        Operation atTheEnd = lost(term(0, 1, 5_000, 9_900), 9_950, 9_960);
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(inTime, next), List.of(cut), List.of()))
+                        .violations())
+                .isEmpty();
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(atTheEnd, next), List.of(cut), List.of()))
+                        .violations())
+                .hasSize(1);
+        assertThat(found(new ToldCheck(), atTheEnd, next))
+                .as("it may have released its lock, which the next one got")
+                .isEmpty();
+        Injection over = fault(FaultKind.NET_BLACK_HOLE, 0, 8_000, 9_990);
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(atTheEnd, next), List.of(over), List.of()))
+                        .violations())
+                .as("likewise")
+                .isEmpty();
+        Interval pause = new Interval("paused", 9_000 * MILLI, 9_600 * MILLI);
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(atTheEnd, next), List.of(cut), List.of(pause)))
+                        .violations())
+                .as("it stood still")
+                .isEmpty();
     }
 
     /** A process that stood still is told when it is awake again; only its claim counts. */

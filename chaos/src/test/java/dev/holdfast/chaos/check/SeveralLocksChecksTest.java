@@ -61,6 +61,15 @@ final class SeveralLocksChecksTest {
                 .isFalse();
     }
 
+    /** What a release that was sent in time would have freed at once. */
+    @Test
+    void half_forAWhile() {
+        assertThat(half(probed(failed(0, 100, Outcome.BUSY, 100), 1_050, false)).violations())
+                .isEmpty();
+        assertThat(half(probed(failed(0, 100, Outcome.BUSY, 100), 1_200, false)).violations())
+                .hasSize(1);
+    }
+
     @Test
     void half_duringAFault_isLeftOut() {
         Operation left = probed(failed(10_000, 10_100, Outcome.UNAVAILABLE, 100), 10_105, true);
@@ -72,9 +81,9 @@ final class SeveralLocksChecksTest {
 
     @Test
     void deadlines() {
-        assertThat(late(failed(0, 3_400, Outcome.BUSY, 1_000))).isEmpty();
-        assertThat(late(failed(0, 3_600, Outcome.BUSY, 1_000))).hasSize(1);
-        Operation acquired = claim(1, 0, 3_600, 3_700);
+        assertThat(late(failed(0, 1_900, Outcome.BUSY, 1_000))).isEmpty();
+        assertThat(late(failed(0, 2_100, Outcome.BUSY, 1_000))).hasSize(1);
+        Operation acquired = claim(1, 0, 2_100, 2_200);
         acquired.part = new Part(1, 1_000);
         assertThat(late(acquired)).as("acquired, but too late").hasSize(1);
         Operation disturbed = failed(10_000, 15_000, Outcome.UNAVAILABLE, 1_000);
