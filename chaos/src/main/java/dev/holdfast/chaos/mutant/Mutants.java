@@ -43,7 +43,7 @@ public final class Mutants {
 
     private static final List<Mutant> HANDING_CONTROLS = List.of(
             CONTROL.called(HANDS_OVER),
-            Mutant.ofBackend(HANDS_OVER_TO_DEAD, BrokenBackends::deadWaiters)
+            Mutant.ofBackend(HANDS_OVER_TO_DEAD, BrokenHandOvers::deadWaiters)
                     .withLease(LONG_LEASE)
                     .within(30));
 
@@ -87,8 +87,8 @@ public final class Mutants {
             Mutant.ofBackend("watch after check", BrokenBackends::neverWoken).withLease(LONG_LEASE),
             Mutant.ofBackend("waiters served at random", BrokenBackends::disorder),
             // Hand-overs
-            Mutant.ofBackend(FROM_ARRIVAL, BrokenBackends::handedFromArrival),
-            Mutant.ofBackend(WHOLE_LEASE, BrokenBackends::deadWaiters).withLease(LONG_LEASE),
+            Mutant.ofBackend(FROM_ARRIVAL, BrokenHandOvers::handedFromArrival),
+            Mutant.ofBackend(WHOLE_LEASE, BrokenHandOvers::deadWaiters).withLease(LONG_LEASE),
             // Tokens
             Mutant.ofBackend("token starts again", BrokenBackends::tokenReset),
             Mutant.ofBackend("token shared by two grants", BrokenBackends::tokenShared),
