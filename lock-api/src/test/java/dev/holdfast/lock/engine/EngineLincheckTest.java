@@ -174,6 +174,8 @@ public class EngineLincheckTest {
                 .actorsAfter(2)
                 .iterations(scenarios)
                 .invocationsPerIteration(runs)
+                .minimizeFailedScenario(
+                        specification == FifoLock.class) // takes long; only what should hold is looked into
                 .check(EngineLincheckTest.class);
     }
 }

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Tag;
  * not fetch one.
  */
 @Tag(LockContract.VARIANT)
+@Tag(LockContract.SAME_PROTOCOL)
 final class EtcdNextClusterContractTest extends LockContract {
 
     @Override

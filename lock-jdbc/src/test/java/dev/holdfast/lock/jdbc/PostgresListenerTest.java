@@ -12,6 +12,7 @@ import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.Random;
+import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -40,7 +41,7 @@ final class PostgresListenerTest {
                     if (i % 2 == 0) {
                         awaitListening(db);
                     }
-                    spin(random.nextInt(20_000_000));
+                    LockSupport.parkNanos(random.nextInt(20_000_000));
                     waiting.cancel(true);
                 }
             }
@@ -58,13 +59,6 @@ final class PostgresListenerTest {
                 .until(() -> db.number(
                                 "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle' AND (query LIKE 'LISTEN%' OR query = 'SELECT 1')")
                         >= 1);
-    }
-
-    private static void spin(long nanos) {
-        long until = System.nanoTime() + nanos;
-        while (System.nanoTime() < until) {
-            Thread.onSpinWait();
-        }
     }
 
     /** A data source whose connections a pool does not know as its own. */

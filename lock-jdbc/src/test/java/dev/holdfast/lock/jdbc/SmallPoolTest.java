@@ -18,6 +18,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -98,7 +99,7 @@ final class SmallPoolTest {
                     Set<Thread> now = threads();
                     now.removeAll(others);
                     most = now.size() > most.size() ? now : most;
-                    Thread.onSpinWait();
+                    LockSupport.parkNanos(1_000_000);
                 }
                 assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
             }

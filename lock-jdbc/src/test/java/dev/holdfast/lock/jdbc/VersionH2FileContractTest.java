@@ -5,6 +5,7 @@ import dev.holdfast.lock.testkit.LockFixture;
 import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)
+@Tag(LockContract.SAME_PROTOCOL)
 final class VersionH2FileContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {

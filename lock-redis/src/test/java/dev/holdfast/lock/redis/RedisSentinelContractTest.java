@@ -6,6 +6,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)
+@Tag(LockContract.SAME_PROTOCOL)
 final class RedisSentinelContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {

@@ -24,6 +24,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
     /** For how long a late request may show its effect. */
     private static final Duration EFFECT = Duration.ofMillis(300);
 
+    private static final long BETWEEN_LOOKS_NANOS = 10_000_000;
     private static final Duration CALL = Duration.ofSeconds(3);
 
     BackendLateRequestsContract(ContractContext context) {
@@ -273,7 +275,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
                 if (System.nanoTime() - start > PATIENCE.toNanos()) {
                     throw e;
                 }
-                java.util.concurrent.locks.LockSupport.parkNanos(20_000_000);
+                LockSupport.parkNanos(20_000_000);
             }
         }
     }
@@ -429,7 +431,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
                     } catch (LockUnavailableException e) {
                         // the next one may come through
                     }
-                    java.util.concurrent.locks.LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 8));
+                    LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(leaseMillis / 8));
                 }
                 return CompletableFuture.completedFuture(null);
             });
@@ -496,6 +498,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             long start = System.nanoTime();
             do {
                 rival.assertBusy();
+                LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
             } while (System.nanoTime() - start < EFFECT.toNanos());
             HolderInfo holder = BackendDriver.holder(first(), name).orElseThrow(() -> new AssertionError("no holder"));
             assertThat(holder.token())
@@ -510,6 +513,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             do {
                 release(first(), rival.await(PATIENCE));
                 rival = driver(first(), name);
+                LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
             } while (System.nanoTime() - start < EFFECT.toNanos());
         }
     }

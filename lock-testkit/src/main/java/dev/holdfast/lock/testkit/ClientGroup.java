@@ -14,6 +14,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 
 /** Tests of a client as a user has it: engine and backend together. */
 abstract class ClientGroup extends ContractGroup {
@@ -84,7 +85,7 @@ abstract class ClientGroup extends ContractGroup {
                             "nanoseconds for which a lease of %s is valid, although it was not renewed",
                             fixture().shortLease())
                     .isLessThan(patienceNanos);
-            Thread.onSpinWait();
+            LockSupport.parkNanos(50_000);
         }
         claim.confirm();
     }

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -67,7 +68,7 @@ abstract class IdleContract extends ClientGroup {
         long requests = client.counts().total();
         long startNanos = System.nanoTime();
         while (System.nanoTime() - startNanos < 100_000_000) {
-            Thread.onSpinWait();
+            LockSupport.parkNanos(10_000_000);
         }
         return client.counts().total() == requests;
     }

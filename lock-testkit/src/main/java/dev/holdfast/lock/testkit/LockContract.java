@@ -23,7 +23,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
  *
  * <p>A store that has several fixtures (a cluster beside one server, a second strategy) may mark all but one with
  * {@code @Tag(LockContract.VARIANT)}, and leave out the tests that have both tags, {@value #VARIANT} and
- * {@value #ONCE_A_STORE}, in everyday runs.
+ * {@value #ONCE_A_STORE}, in everyday runs. Those that send the same requests as another fixture are {@value #SAME_PROTOCOL}
+ * as well, and leave out what is {@value #ONCE_A_PROTOCOL}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestClassOrder(ClassOrderer.OrderAnnotation.class)
@@ -34,6 +35,12 @@ public abstract class LockContract {
 
     /** Marks the groups that look at the engine: what they ask of the store is asked by other groups too. */
     public static final String ONCE_A_STORE = "once-a-store";
+
+    /** Marks a variant that sends its store the same requests as the fixture that runs everything: it only looks different. */
+    public static final String SAME_PROTOCOL = "same-protocol";
+
+    /** Marks the groups whose outcome is decided by the requests that a backend sends, however many servers there are. */
+    public static final String ONCE_A_PROTOCOL = "once-a-protocol";
 
     private final ContractContext context = new ContractContext(this::startFixture);
 
@@ -126,6 +133,7 @@ public abstract class LockContract {
     @Nested
     @Order(28)
     @DisplayName("A backend's late request")
+    @Tag(ONCE_A_PROTOCOL)
     class BackendLateRequests extends BackendLateRequestsContract {
         BackendLateRequests() {
             super(context());
@@ -249,6 +257,7 @@ public abstract class LockContract {
     @Nested
     @Order(15)
     @DisplayName("The loss of a lease")
+    @Tag(ONCE_A_STORE)
     class Loss extends LossContract {
         Loss() {
             super(context());
@@ -291,6 +300,7 @@ public abstract class LockContract {
     @Nested
     @Order(19)
     @DisplayName("An async acquisition")
+    @Tag(ONCE_A_STORE)
     class Async extends AsyncContract {
         Async() {
             super(context());
@@ -323,6 +333,7 @@ public abstract class LockContract {
     @Nested
     @Order(22)
     @DisplayName("The cost")
+    @Tag(ONCE_A_STORE)
     class Idle extends IdleContract {
         Idle() {
             super(context());
@@ -333,6 +344,7 @@ public abstract class LockContract {
     @Nested
     @Order(23)
     @DisplayName("A listener")
+    @Tag(ONCE_A_STORE)
     class Listeners extends ListenersContract {
         Listeners() {
             super(context());
@@ -384,6 +396,7 @@ public abstract class LockContract {
     @Nested
     @Order(28)
     @DisplayName("The events of a client")
+    @Tag(ONCE_A_STORE)
     class EventSums extends EventSumsContract {
         EventSums() {
             super(context());
@@ -394,6 +407,7 @@ public abstract class LockContract {
     @Nested
     @Order(29)
     @DisplayName("A multi-lock")
+    @Tag(ONCE_A_STORE)
     class MultiLocks extends MultiLockContract {
         MultiLocks() {
             super(context());
@@ -404,6 +418,7 @@ public abstract class LockContract {
     @Nested
     @Order(30)
     @DisplayName("An election")
+    @Tag(ONCE_A_STORE)
     class Elections extends ElectionContract {
         Elections() {
             super(context());
@@ -414,6 +429,7 @@ public abstract class LockContract {
     @Nested
     @Order(31)
     @DisplayName("A read-write lock")
+    @Tag(ONCE_A_STORE)
     class ReadWriteLocks extends ReadWriteContract {
         ReadWriteLocks() {
             super(context());
@@ -424,6 +440,7 @@ public abstract class LockContract {
     @Nested
     @Order(32)
     @DisplayName("A semaphore")
+    @Tag(ONCE_A_STORE)
     class Semaphores extends SemaphoreContract {
         Semaphores() {
             super(context());
