@@ -292,8 +292,14 @@ final class PendingAcquisition {
         long now = engine.nanos();
         long waitedNanos = now - waiter.sinceNanos;
         long recentNanos = Math.min(waitedNanos, engine.requestTimeoutNanos());
-        boolean leftOpen = state == State.ASKING && (latest().isFirst() || now - latest().begunNanos >= recentNanos);
-        return context.availability().unavailability(now - recentNanos, lastFailure, leftOpen, waitedNanos);
+        return context.availability()
+                .unavailability(now - recentNanos, lastFailure, isLeftOpen(now, recentNanos), waitedNanos);
+    }
+
+    /** Whether an attempt has been out for that long; the first one for half as long, as its waiter came a little before it. */
+    private boolean isLeftOpen(long nowNanos, long silentNanos) {
+        return state == State.ASKING
+                && nowNanos - latest().begunNanos >= (latest().isFirst() ? silentNanos / 2 : silentNanos);
     }
 
     /** Whether an attempt is out, and nothing has failed before it. */

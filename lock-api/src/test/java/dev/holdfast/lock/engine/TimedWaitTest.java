@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Subscription;
 import java.time.Duration;
@@ -214,6 +215,28 @@ class TimedWaitTest {
             }
         });
         return made;
+    }
+
+    /** It waited behind a caller of its own client, and the store has been asked for a moment only: it has not failed to answer. */
+    @Test
+    void deadline_rightAfterACallerOfTheSameClientHasLeft_isBusy() {
+        Virtual virtual =
+                new Virtual(LockClientOptions.defaults(), clockNanos -> new OutageBackend(false, false, clockNanos) {
+                    @Override
+                    public BackendInfo info() {
+                        return super.info().toBuilder().ordered(true).build();
+                    }
+                });
+        Hold held = virtual.hold("n", LockOptions.defaults());
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), 4 * Virtual.SECOND);
+        virtual.pass(4 * Virtual.SECOND - 1_000_000);
+        virtual.backend.silent = true;
+        virtual.end(held);
+        assertThat(virtual.backend.attempts)
+                .as("asked right behind the release")
+                .isEqualTo(2);
+        virtual.pass(2_000_000);
+        assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
     }
 
     private static final class Clock implements Ticker {
