@@ -101,6 +101,31 @@ class EngineSimulationTest {
     }
 
     @ParameterizedTest
+    @EnumSource(SimKind.class)
+    @DisplayName("serves everybody in turn, soon, and for as long as the lease lasts where nothing goes wrong")
+    void undisturbed_everybodyIsServed(SimKind kind) {
+        LongAdder lengths = new LongAdder();
+        LongAdder turns = new LongAdder();
+        LongAdder prompt = new LongAdder();
+        LongAdder refusals = new LongAdder();
+        LongAdder ends = new LongAdder();
+        LongStream.rangeClosed(1, SEEDS / 100).parallel().forEach(seed -> {
+            Simulation simulation = ran(Simulation.undisturbed(seed, kind), kind);
+            assertThat(simulation.injected).as("faults").isZero();
+            lengths.add(simulation.judge.lengths);
+            turns.add(simulation.judge.turns);
+            prompt.add(simulation.judge.prompt);
+            refusals.add(simulation.judge.refusals);
+            ends.add(simulation.judge.ends);
+        });
+        assertThat(lengths.sum()).as("leases whose length was judged").isGreaterThan(SEEDS / 100);
+        assertThat(turns.sum()).as("turns").isGreaterThan(SEEDS / 1000);
+        assertThat(prompt.sum()).as("grants that had to come soon").isGreaterThan(SEEDS / 1000);
+        assertThat(refusals.sum()).as("callers who were told that it was busy").isGreaterThan(SEEDS / 1000);
+        assertThat(ends.sum()).as("losses").isGreaterThan(SEEDS / 1000);
+    }
+
+    @ParameterizedTest
     @EnumSource(
             value = SimStore.Fault.class,
             mode = EnumSource.Mode.EXCLUDE,
@@ -157,14 +182,17 @@ class EngineSimulationTest {
     }
 
     private static Simulation run(long seed, SimKind kind, SimStore.Fault fault, double slowClock, boolean mixed) {
-        Simulation simulation = new Simulation(seed, kind, fault, slowClock, mixed);
+        return ran(new Simulation(seed, kind, fault, slowClock, mixed), kind);
+    }
+
+    private static Simulation ran(Simulation simulation, SimKind kind) {
         try {
             simulation.run();
             return simulation;
         } catch (AssertionError | RuntimeException e) {
             throw new AssertionError(
-                    "seed " + seed + " (" + kind + ") fails: " + e.getMessage()
-                            + "; replay it with -Dholdfast.sim.seed=" + seed,
+                    simulation + " (" + kind + ") fails: " + e.getMessage() + "; replay it with -Dholdfast.sim.seed="
+                            + simulation.seed(),
                     e);
         }
     }

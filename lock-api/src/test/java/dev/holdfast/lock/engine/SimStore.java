@@ -87,6 +87,8 @@ final class SimStore {
         final Map<OwnerId, Held> holders = new LinkedHashMap<>();
         long token;
         final Map<OwnerId, Entry> queue = new LinkedHashMap<>();
+        /** When the last holder left. */
+        long freeSinceNanos;
     }
 
     private static final class Held {
@@ -231,14 +233,19 @@ final class SimStore {
             end(lock, owner);
             return;
         }
-        lock.holders.remove(owner);
+        remove(lock, owner);
         if (!handOver(lock)) {
             signal(lock);
         }
     }
 
-    private void end(Lock lock, OwnerId owner) {
+    private void remove(Lock lock, OwnerId owner) {
         lock.holders.remove(owner);
+        lock.freeSinceNanos = world.now();
+    }
+
+    private void end(Lock lock, OwnerId owner) {
+        remove(lock, owner);
         if (fault == Fault.SHARE_ENDS_WITH_ANOTHER) {
             lock.holders.values().removeIf(held -> held.grant.demand() instanceof Demand.Shared);
         }
@@ -497,6 +504,12 @@ final class SimStore {
                 .map(this::lock)
                 .anyMatch(lock -> lock.holders.values().stream().anyMatch(held -> held.machine == machine)
                         || queues && lock.queue.values().stream().anyMatch(entry -> entry.machine == machine));
+    }
+
+    /** Since when nobody has a name; now if somebody has it. Changes nothing. */
+    long freeSinceNanos(String name) {
+        Lock lock = locks.get(name);
+        return lock == null ? 0 : lock.holders.isEmpty() ? lock.freeSinceNanos : world.now();
     }
 
     boolean isHeldOrAwaited(String name) {

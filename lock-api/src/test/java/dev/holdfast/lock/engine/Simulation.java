@@ -35,7 +35,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>a lease that the backend doubts does not count as valid before a renewal that was sent later is confirmed;
  *   <li>a client that was closed, and was answered to, has left nothing on the server;
  *   <li>each caller is told within its deadline, or within a request's time-out if that is longer;
- *   <li>the events add up: each attempt ends as acquired or given up, each grant as released or lost; nobody is forgotten.
+ *   <li>the events add up: each attempt ends as acquired or given up, each grant as released or lost; nobody is forgotten;
+ *   <li>what {@link SimJudge} says of lease length, order, promptness and who is served.
  * </ul>
  */
 final class Simulation {
@@ -44,9 +45,13 @@ final class Simulation {
     private final long seed;
     private final SimWorld world;
     private final SimStore store;
+    final SimJudge judge;
     private final List<Client> clients = new ArrayList<>();
     private final Map<String, List<Claim>> claims = new HashMap<>();
     private final boolean minHolds;
+    private final boolean faultless;
+    /** Whether nothing else goes wrong either. */
+    private final boolean undisturbed;
     /** Whether callers ask for shares and permits too. */
     private final boolean mixed;
     /** For the message if somebody is forgotten. */
@@ -150,6 +155,16 @@ final class Simulation {
     }
 
     Simulation(long seed, SimKind kind, SimStore.Fault fault, double slowClock, boolean mixed) {
+        this(seed, kind, fault, slowClock, mixed, false);
+    }
+
+    /** One in which nothing goes wrong. */
+    static Simulation undisturbed(long seed, SimKind kind) {
+        return new Simulation(seed, kind, SimStore.Fault.NONE, 1, false, true);
+    }
+
+    private Simulation(
+            long seed, SimKind kind, SimStore.Fault fault, double slowClock, boolean mixed, boolean undisturbed) {
         this.seed = seed;
         this.mixed = mixed;
         this.world = new SimWorld(seed);
@@ -160,8 +175,15 @@ final class Simulation {
         boolean sticky = kind.sticky(world.chance(0.3));
         boolean notifies = kind == SimKind.TABLE && drawnQueues;
         store = new SimStore(world, kind, queues, notifies, sticky, fault);
-        store.onGrant = this::checkExclusion;
-        double faults = world.chance(0.2) ? 0 : world.random.nextDouble() * 0.4;
+        judge = new SimJudge(world::now, store, this::check);
+        store.onGrant = acquisition -> {
+            checkExclusion(acquisition);
+            judge.grants(acquisition);
+        };
+        double faults = undisturbed || world.chance(0.2) ? 0 : world.random.nextDouble() * 0.4;
+        this.undisturbed = undisturbed;
+        faultless = faults == 0;
+        judge.signals = !mixed && (queues || notifies);
         LockClientOptions options = LockClientOptions.builder()
                 .requestTimeout(Duration.ofMillis(400 + world.random.nextInt(1500)))
                 .unavailableTimeout(Duration.ofSeconds(5))
@@ -215,6 +237,7 @@ final class Simulation {
             public void lost(String name, long token, Duration held, LossReason reason) {
                 losses++;
                 client.open.merge(key(name, token), -1, Integer::sum);
+                judge.loses(clients.indexOf(client), name, token, held, reason);
             }
         };
     }
@@ -231,7 +254,9 @@ final class Simulation {
                 begin(client, 2 + world.random.nextInt(3));
             }
         }
-        for (int i = world.random.nextInt(4); i > 0; i--) {
+        int disturbances = undisturbed ? 0 : world.random.nextInt(4);
+        judge.undisturbed = faultless && disturbances == 0;
+        for (int i = disturbances; i > 0; i--) {
             Client client = clients.get(world.random.nextInt(3));
             long when = world.millis(0, 8000);
             switch (world.random.nextInt(6)) {
@@ -327,7 +352,7 @@ final class Simulation {
         long pausedBefore = client.machine.pausedNanos;
         AsyncWaiter waiter = new AsyncWaiter(
                 name, options.build(), timeout, since, client.machine.runtime().callbacks(), SimLease::new);
-        LockEntry entry = submit(client.engine.entries(), name, waiter);
+        LockEntry entry = submit(client, name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
             waiter.timeout(client.machine.runtime().timer().after(timeout, () -> entry.timeOut(waiter)));
         }
@@ -343,9 +368,11 @@ final class Simulation {
                     "deadline overrun by " + late);
             Hold hold = waiter.hold;
             if (lease == null || hold == null) {
+                judge.refused(waiter);
                 begin(client, rounds - 1);
                 return;
             }
+            judge.served(waiter, hold, client.machine);
             claimed(client, name, hold);
             long holdMillis = world.chance(0.5) ? world.millis(0, 20) : world.millis(0, 3000);
             world.after(client.machine, holdMillis, () -> {
@@ -358,14 +385,16 @@ final class Simulation {
         }
     }
 
-    private LockEntry submit(LockEntries entries, String name, Waiter waiter) {
-        int demand = mixed ? world.random.nextInt(name.equals("a") ? 3 : 4) : 0;
-        if (demand == 0) {
+    private LockEntry submit(Client client, String name, AsyncWaiter waiter) {
+        LockEntries entries = client.engine.entries();
+        int number = mixed ? world.random.nextInt(name.equals("a") ? 3 : 4) : 0;
+        Demand.Permits permits = new Demand.Permits(Math.max(1, number), SimStore.LIMIT);
+        Demand demand = number == 0 ? Demand.EXCLUSIVE : name.equals("a") ? Demand.SHARED : permits;
+        judge.asks(clients.indexOf(client), name, demand, waiter);
+        if (number == 0) {
             return entries.submit(name, waiter);
         }
-        return name.equals("a")
-                ? entries.read(name, waiter)
-                : entries.permit(name, new Demand.Permits(demand, SimStore.LIMIT), waiter);
+        return name.equals("a") ? entries.read(name, waiter) : entries.permit(name, permits, waiter);
     }
 
     /** A caller that hears of its grant only after its lease has ended may well hear of it after a later one. */
@@ -466,6 +495,10 @@ final class Simulation {
 
     int ofItsKind() {
         return store.ofItsKind;
+    }
+
+    long seed() {
+        return seed;
     }
 
     @Override
