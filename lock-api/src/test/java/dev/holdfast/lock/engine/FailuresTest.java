@@ -1,8 +1,17 @@
 package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
 
@@ -35,5 +44,75 @@ class FailuresTest {
                     throw new StackOverflowError("on purpose");
                 }))
                 .isCompletedExceptionally();
+    }
+
+    @Test
+    void of_everyKind_staysItsKind_andKeepsItsCause() {
+        List<LockException> known = List.of(
+                new LockUnavailableException("x"),
+                new LockConfigurationException("x"),
+                new LockClosedException("x"),
+                new LeaseLostException("x", LossReason.MAX_HOLD, 7, null),
+                new LockException("x"));
+        for (LockException each : known) {
+            assertThat(Failures.of("a", each))
+                    .isExactlyInstanceOf(each.getClass())
+                    .hasMessage("lock 'a': x")
+                    .hasCause(each);
+            assertThat(Failures.here(each))
+                    .isExactlyInstanceOf(each.getClass())
+                    .isNotSameAs(each)
+                    .hasMessage("x")
+                    .hasCause(each);
+        }
+        LeaseLostException lost = (LeaseLostException) Failures.here(known.get(3));
+        assertThat(lost.reason()).isEqualTo(LossReason.MAX_HOLD);
+        assertThat(lost.token()).isEqualTo(7);
+        assertThat(Failures.of("a", null))
+                .hasMessageContaining("failed unexpectedly: null")
+                .hasNoCause();
+    }
+
+    @Test
+    void messages_sayWhatHappenedAndWhatToDo() {
+        Thread thread = new Thread(() -> {}, "worker-1");
+        Map<RuntimeException, String> messages = Map.ofEntries(
+                Map.entry(
+                        Failures.stalled("a", 1_500_000_000), "lock 'a': the store did not answer within 1.5 s; check"),
+                Map.entry(
+                        Failures.grantedTooLate("a", 2_000_000_000, 1_000),
+                        "lock 'a': the store took 2.0 s to grant a lease of 1000 ms, which has passed meanwhile"),
+                Map.entry(Failures.inDoubt("a", 7), "lock 'a' (token 7): held, but in doubt"),
+                Map.entry(
+                        Failures.noThread("a", new IllegalStateException("full")),
+                        "lock 'a': no thread could be had to ask the store: java.lang.IllegalStateException: full"),
+                Map.entry(Failures.notHeld("a", thread), "lock 'a': thread 'worker-1' has no lock() hold to unlock"),
+                Map.entry(
+                        Failures.waitsForItself("a", 7, thread),
+                        "lock 'a' (token 7): thread 'worker-1' holds it by lock() and asks for a lease"),
+                Map.entry(
+                        Failures.readsAlready("a", 7, thread),
+                        "lock 'a' (token 7): thread 'worker-1' reads it by lock() and asks to write"),
+                Map.entry(
+                        Failures.otherLimit("a", new Demand.Permits(1, 2), 3),
+                        "lock 'a': asked for 1 of 2 permits, but the store has a limit of 3"),
+                Map.entry(
+                        Failures.notTheLimit("a", 1, 2, 3),
+                        "lock 'a': the limit was to be changed from 1 to 2, but the store has 3"),
+                Map.entry(Failures.ended("a", 7), "lock 'a' (token 7): this hold has ended; acquire the lock again"),
+                Map.entry(Failures.closed("a"), "lock 'a': the client is closed; connect a new one"));
+        messages.forEach((failure, message) -> assertThat(failure).hasMessageStartingWith(message));
+        assertThat(Failures.noThread("a", new IllegalStateException("full")))
+                .hasCauseInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void named_isTheValue_orRefusedByName() {
+        assertThat(Failures.<String>named("a", () -> "value")).isEqualTo("value");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Failures.named("a", () -> {
+                    throw new IllegalArgumentException("too large");
+                }))
+                .withMessage("lock 'a': too large");
     }
 }

@@ -52,6 +52,16 @@ final class DemandLineTest {
     @Test
     void hasRoom_heldBehindByAnotherLimit_counts() {
         assertThat(room(permits(2, 3, 0), permits(3, 5, 1))).containsExactly(false, true);
+        assertThat(room(permits(3, 3, 0), permits(1, 5, 1))).containsExactly(false, true);
+    }
+
+    @Test
+    void isHeld_permitsNeedASlot_othersNone() {
+        assertThat(new DemandLine(List.of(permits(1, 3, 0))).isHeld(0)).isFalse();
+        assertThat(new DemandLine(List.of(permits(1, 3, 1))).isHeld(0)).isTrue();
+        assertThat(new DemandLine(List.of(READER)).isHeld(0)).isTrue();
+        assertThat(new DemandLine(List.of(WRITER)).isHeld(0)).isTrue();
+        assertThat(new DemandLine(List.of(permits(1, 3, 1))).mayKeepSlot(0)).isTrue();
     }
 
     @Test

@@ -53,4 +53,30 @@ class LocalHostTest {
         };
         assertThat(LocalHost.name(Map.of(), List.of(), fails, 10_000)).isEqualTo("unknown-host");
     }
+
+    @Test
+    void lookUp_isAskedLast() {
+        assertThat(LocalHost.name(Map.of("HOSTNAME", " "), List.of(), () -> " box 5\n", 10_000))
+                .isEqualTo("box-5");
+    }
+
+    @Test
+    void lookUp_interrupted_isUnknown_andKeepsTheInterrupt() {
+        CountDownLatch never = new CountDownLatch(1);
+        Thread.currentThread().interrupt();
+        try {
+            assertThat(LocalHost.name(
+                            Map.of(),
+                            List.of(),
+                            () -> {
+                                never.await();
+                                return "too late";
+                            },
+                            600_000))
+                    .isEqualTo("unknown-host");
+            assertThat(Thread.interrupted()).isTrue();
+        } finally {
+            never.countDown();
+        }
+    }
 }

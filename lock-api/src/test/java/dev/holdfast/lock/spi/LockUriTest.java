@@ -72,6 +72,8 @@ class LockUriTest {
         assertThat(uri.path()).isEmpty();
         assertThat(uri.parameter("tls")).isEmpty();
         assertThat(uri.fragment()).contains("");
+        assertThat(parse("s://h#x").path()).isEmpty();
+        assertThat(parse("s://h#x").fragment()).contains("x");
     }
 
     @Test

@@ -48,6 +48,7 @@ class SpiValuesTest {
         AcquisitionId permits = new AcquisitionId("n", new OwnerId(1, 2), new Demand.Permits(2, 3));
 
         assertThat(new Grant(permits, 1, 15_000, 3, null).demand()).isEqualTo(permits.demand());
+        assertThat(new Grant(permits, 1, 15_000, 1, null).slot()).isEqualTo(1);
         assertThatIllegalArgumentException().isThrownBy(() -> new Grant(permits, 1, 15_000, null));
         assertThatIllegalArgumentException().isThrownBy(() -> new Grant(ACQUISITION, 1, 15_000, 1, null));
         assertThat(ACQUISITION.demand()).isEqualTo(Demand.EXCLUSIVE);

@@ -25,6 +25,9 @@ final class TimeoutsTest {
         timeouts.start(longer, 600_000);
         timeouts.start(shorter, 20);
         assertFails(shorter);
+        CompletableFuture<String> later = new CompletableFuture<>();
+        timeouts.start(later, 20);
+        assertFails(later);
         assertThat(longer).isNotDone();
         longer.complete("in time");
         timeouts.cancel(longer);

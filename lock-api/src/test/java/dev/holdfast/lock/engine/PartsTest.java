@@ -1,0 +1,305 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.AttemptOutcome;
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.OwnerId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Parts of the engine by themselves, on a made-up clock. */
+class PartsTest {
+    private static final long MILLI = 1_000_000;
+
+    // ---- the pace of releases that are owed
+
+    private static final LockException PASSING = new LockUnavailableException("down");
+    private static final LockException REFUSED = new LockConfigurationException("no permission");
+
+    private static void round(RoundPace pace, LockException... answers) {
+        pace.beginRound();
+        Arrays.stream(answers).forEach(pace::noteAnswer);
+        pace.endRound();
+    }
+
+    private static boolean isWithin(long nanos, long millis) {
+        return nanos >= millis * MILLI / 2 && nanos < millis * MILLI;
+    }
+
+    @Test
+    void pace_grows_whileAllIsConfirmed() {
+        RoundPace pace = new RoundPace();
+        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
+        for (int size : new int[] {16, 32, 64, 64}) {
+            round(pace, (LockException) null);
+            assertThat(pace.roundSize()).isEqualTo(size);
+            assertThat(pace.isDead()).isFalse();
+        }
+        round(pace, null, REFUSED);
+        assertThat(pace.roundSize()).as("what is refused may come again").isEqualTo(64);
+        round(pace, REFUSED);
+        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.isDead()).isFalse();
+    }
+
+    @Test
+    void pace_slowsDown_whileAllFails() {
+        RoundPace pace = new RoundPace();
+        for (long millis : new long[] {50, 100, 200, 400, 800, 1000, 1000}) {
+            round(pace, PASSING, PASSING);
+            assertThat(pace.isDead()).isTrue();
+            assertThat(pace.roundSize()).isEqualTo(8);
+            assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), millis))
+                    .as("%d ms", millis)
+                    .isTrue();
+        }
+        round(pace, PASSING, null);
+        assertThat(pace.isDead()).as("something was confirmed").isFalse();
+        assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 200)).isTrue();
+        round(pace, PASSING, REFUSED);
+        assertThat(pace.isDead()).as("it answers").isFalse();
+        round(pace, (LockException) null);
+        assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
+    }
+
+    @Test
+    void pace_failureOutsideOfRounds_countsOnce_untilNothingWaits() {
+        RoundPace pace = new RoundPace();
+        round(pace, (LockException) null);
+        pace.noteFailure();
+        assertThat(pace.isDead()).isTrue();
+        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 50)).isTrue();
+        round(pace, PASSING);
+        pace.noteFailure();
+        assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 100))
+                .as("goes on")
+                .isTrue();
+        pace.noteNothingDue(false);
+        assertThat(pace.isDead()).isTrue();
+        pace.noteNothingDue(true);
+        assertThat(pace.isDead()).isFalse();
+        pace.noteFailure();
+        assertThat(pace.isDead()).isTrue();
+    }
+
+    // ---- busy or unavailable
+
+    @Test
+    void availability_isWhatWasHeardLast() {
+        SimWorld world = new SimWorld(1);
+        SimWorld.Machine clock = world.new Machine(1);
+        Availability availability = new Availability("n", clock);
+        long start = clock.nanos();
+        assertThat(availability.wasAnsweredSince(0)).isFalse();
+        assertThat(availability.unavailability(0, PASSING, true, MILLI)).isSameAs(PASSING);
+        assertThat(availability.unavailability(0, null, true, 1_500 * MILLI))
+                .hasMessageContaining("'n'")
+                .hasMessageContaining("1.5 s");
+        assertThat(availability.unavailability(0, null, false, MILLI)).isNull();
+        availability.noteAnswer();
+        assertThat(availability.wasAnsweredSince(start)).isTrue();
+        assertThat(availability.wasAnsweredSince(start + 1)).isFalse();
+        assertThat(availability.unavailability(start, PASSING, true, MILLI)).isNull();
+        assertThat(availability.unavailability(start + 1, PASSING, true, MILLI)).isSameAs(PASSING);
+    }
+
+    // ---- an attempt
+
+    private static Round round(long timeoutNanos, boolean untilDeadline, long waitMillis) {
+        Round round = new Round(2, 1_000, timeoutNanos, untilDeadline);
+        round.request = new AcquireRequest(
+                new AcquisitionId("n", OwnerId.random()), 1, waitMillis, false, null, 1, Identity.ofThisProcess(""));
+        return round;
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "100000000, true, 97999999, false",
+        "100000000, true, 98000000, true",
+        "100000000, false, 100000000, false",
+        "4000000, true, 2999999, false",
+        "4000000, true, 3000000, true"
+    })
+    void round_isCutOff_ifItsTimeWasThatOfItsWaiter(
+            long timeoutNanos, boolean untilDeadline, long passed, boolean cut) {
+        assertThat(round(timeoutNanos, untilDeadline, 0).isCutOff(1_000 + passed))
+                .isEqualTo(cut);
+    }
+
+    @Test
+    void round_asksToWait_ifItMayWaitAtAll() {
+        assertThat(round(1, false, 0).askedToWait()).isFalse();
+        assertThat(round(1, false, 1).askedToWait()).isTrue();
+        assertThat(round(1, false, 1).isFirst()).isFalse();
+        assertThat(new Round(1, 0, 1, false).isFirst()).isTrue();
+    }
+
+    // ---- the local queue
+
+    private final Virtual virtual = new Virtual();
+    private final StateMutex mutex = new StateMutex(() -> {});
+    private final WaitQueue queue = new WaitQueue("n", virtual.client.engine(), mutex);
+
+    private ThreadWaiter waiter(long timeoutNanos) {
+        ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), true, timeoutNanos, virtual.machine.nanos());
+        waiter.announced = true;
+        queue.add(waiter);
+        return waiter;
+    }
+
+    private List<Waiter> queued() {
+        List<Waiter> queued = new ArrayList<>();
+        Waiter before = null;
+        for (Waiter waiter = queue.head(); waiter != null; waiter = waiter.after) {
+            assertThat(waiter.before).isSameAs(before);
+            assertThat(waiter.queued).isTrue();
+            queued.add(waiter);
+            before = waiter;
+        }
+        return queued;
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0", "1", "2"})
+    void queue_anybodyLeaves_theOthersStayInTheirOrder(int leaving) {
+        assertThat(queue.isEmpty()).isTrue();
+        List<Waiter> all = new ArrayList<>(List.of(waiter(1), waiter(1), waiter(1)));
+        assertThat(queued()).isEqualTo(all);
+        Waiter gone = all.remove(leaving);
+        assertThat(queue.remove(gone)).isTrue();
+        assertThat(queue.remove(gone)).as("again").isFalse();
+        assertThat(gone.before).isNull();
+        assertThat(gone.after).isNull();
+        assertThat(queued()).isEqualTo(all);
+        Waiter last = waiter(1);
+        all.add(last);
+        assertThat(queued()).isEqualTo(all);
+        all.forEach(queue::remove);
+        assertThat(queue.isEmpty()).isTrue();
+    }
+
+    @Test
+    void queue_busy_tellsThoseWhoDoNotWait() {
+        ThreadWaiter once = waiter(0);
+        ThreadWaiter longer = waiter(Virtual.SECOND);
+        ThreadWaiter overdue = waiter(Virtual.SECOND);
+        overdue.awaitOneAnswer(2 * Virtual.SECOND);
+        mutex.run(queue::tellBusy);
+        assertThat(once.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(overdue.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(longer.state).isEqualTo(Waiter.State.WAITING);
+        assertThat(queued()).containsExactly(longer);
+    }
+
+    @Test
+    void queue_failure_tellsWhoGivesUp() {
+        long patience = virtual.client.engine().unavailableTimeoutNanos();
+        ThreadWaiter forEver = waiter(Waiter.FOREVER);
+        ThreadWaiter timed = waiter(10 * patience);
+        virtual.pass(patience);
+        ThreadWaiter later = waiter(Waiter.FOREVER);
+        ThreadWaiter once = waiter(0);
+        mutex.run(() -> queue.tellFailed(PASSING, true, patience - 1));
+        assertThat(queued()).containsExactly(forEver, timed, later);
+        assertThat(once.failure).isSameAs(PASSING);
+        mutex.run(() -> queue.tellFailed(PASSING, true, patience));
+        assertThat(queued()).containsExactly(timed, later);
+        assertThat(forEver.state).isEqualTo(Waiter.State.FAILED);
+        mutex.run(() -> queue.tellFailed(REFUSED, false, 0));
+        assertThat(queued()).as("the first one asked for what is refused").containsExactly(later);
+        assertThat(timed.failure).isSameAs(REFUSED);
+    }
+
+    @Test
+    void queue_end_isToldToListeners_unlessItIsAGrantOrWasNotAnnounced() {
+        List<String> told = new ArrayList<>();
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
+                told.add(name + " " + waited.toMillis() + " " + outcome);
+            }
+        });
+        ThreadWaiter once = waiter(0);
+        ThreadWaiter timed = waiter(1);
+        ThreadWaiter granted = waiter(1);
+        ThreadWaiter unannounced = waiter(1);
+        unannounced.announced = false;
+        virtual.pass(5 * MILLI);
+        mutex.run(() -> {
+            queue.decide(once, Waiter.State.BUSY);
+            queue.decide(timed, Waiter.State.BUSY);
+            queue.decide(granted, Waiter.State.GRANTED);
+            queue.decide(unannounced, Waiter.State.BUSY);
+        });
+        virtual.pass(0);
+        assertThat(told).containsExactly("n 5 BUSY", "n 5 TIMEOUT");
+    }
+
+    // ---- events
+
+    @Test
+    void events_thatNobodyTakes_areCounted_andOneListenerDoesNotHideThemFromTheNext() {
+        AtomicBoolean full = new AtomicBoolean();
+        Events events = new Events(task -> {
+            if (full.get()) {
+                throw new RejectedExecutionException();
+            }
+            task.run();
+        });
+        List<String> told = new ArrayList<>();
+        LockListener failing = new LockListener() {
+            @Override
+            public void attempted(String name) {
+                throw new AssertionError("on purpose");
+            }
+        };
+        LockListener listening = new LockListener() {
+            @Override
+            public void attempted(String name) {
+                told.add(name);
+            }
+        };
+        full.set(true);
+        events.tell(listener -> listener.attempted("nobody listens"));
+        assertThat(events.dropped()).isZero();
+        events.add(failing);
+        events.add(listening);
+        events.tell(listener -> listener.attempted("a"));
+        events.tell(listener -> listener.attempted("b"));
+        assertThat(events.dropped()).isEqualTo(2);
+        full.set(false);
+        events.tell(listener -> listener.attempted("c"));
+        events.remove(listening);
+        events.tell(listener -> listener.attempted("d"));
+        assertThat(told).containsExactly("c");
+        assertThat(events.dropped()).isEqualTo(2);
+    }
+
+    // ---- what an attempt may serve
+
+    @Test
+    void demand_ofAnEntry_isThatOfItsAcquisitions() {
+        LockEntry entry = new LockEntry("n", Demand.SHARED, virtual.client.engine(), virtual.client.entries());
+        assertThat(entry.demand()).isEqualTo(Demand.SHARED);
+        assertThat(entry.name()).isEqualTo("n");
+    }
+}
