@@ -58,8 +58,7 @@ final class MySqlVersion implements VersionStatements {
                         grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"), tokens.next("token"));
         update = """
                 UPDATE %1$s SET token = LAST_INSERT_ID(IF(owner <=> ?, token, %2$s)), since = IF(owner <=> ?, since, %3$s),
-                holder = ?, lease_millis = ?, owner = ?, expires = %4$s WHERE name = ? AND %5$s""".formatted(
-                        table, tokens.next("token"), dialect.now(), dialect.nowPlusMillis("?"), grantable);
+                holder = ?, lease_millis = ?, owner = ?, expires = %4$s WHERE name = ? AND %5$s""".formatted(table, tokens.next("token"), dialect.now(), dialect.nowPlusMillis("?"), grantable);
         look = "SELECT " + remaining + " FROM " + table + " WHERE name = ?";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
                 + "LAST_INSERT_ID(" + tokens.first() + "), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()

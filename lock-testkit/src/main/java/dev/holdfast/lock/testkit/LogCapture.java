@@ -1,10 +1,12 @@
 package dev.holdfast.lock.testkit;
 
 import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.logging.Handler;
 import java.util.logging.Level;
@@ -25,10 +27,21 @@ public final class LogCapture implements AutoCloseable {
     private final ByteArrayOutputStream said = new ByteArrayOutputStream();
     private final Queue<String> records = new ConcurrentLinkedQueue<>();
     private final Handler handler = new Recording();
+    private final Set<Thread> others;
 
     /** Begins. */
     public LogCapture() {
-        System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
+        this(Set.of());
+    }
+
+    /**
+     * Begins, without what some threads say: those of clients of an earlier test, whose server has gone.
+     *
+     * @param others the threads that are not listened to
+     */
+    LogCapture(Set<Thread> others) {
+        this.others = Set.copyOf(others);
+        System.setErr(new PrintStream(new Heard(), true, StandardCharsets.UTF_8));
         Logger.getLogger("").addHandler(handler);
     }
 
@@ -66,10 +79,27 @@ public final class LogCapture implements AutoCloseable {
         before.print(said.toString(StandardCharsets.UTF_8));
     }
 
+    /** Loggers write in the thread that logs. */
+    private final class Heard extends OutputStream {
+        @Override
+        public void write(int one) {
+            write(new byte[] {(byte) one}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] bytes, int from, int length) {
+            if (others.contains(Thread.currentThread())) {
+                before.write(bytes, from, length);
+            } else {
+                said.write(bytes, from, length);
+            }
+        }
+    }
+
     private final class Recording extends Handler {
         @Override
         public void publish(LogRecord record) {
-            if (record.getLevel().intValue() >= Level.WARNING.intValue()) {
+            if (record.getLevel().intValue() >= Level.WARNING.intValue() && !others.contains(Thread.currentThread())) {
                 records.add("[java.util.logging] " + record.getLevel() + " " + record.getLoggerName() + " - "
                         + record.getMessage());
             }
