@@ -46,7 +46,11 @@ public record Reach(String scenario, String what, boolean atLeast, double bound,
             all.add(atMost("c", "fair: commands per acq", 2.0, median(store, "c", FAIR, Metric.COMMANDS)));
         }
         all.add(atLeast("d", "acq/s to the best peer", 4, toBestPeer(store, "d", HOLDFAST)));
-        all.add(atMost("d", "longest wait ms", store.equals("postgresql") ? 80 : 100, median(store, "d", HOLDFAST, Metric.LONGEST_WAIT)));
+        all.add(atMost(
+                "d",
+                "longest wait ms",
+                store.equals("postgresql") ? 80 : 100,
+                median(store, "d", HOLDFAST, Metric.LONGEST_WAIT)));
         all.add(atMost("d", "max/min per process", 2, median(store, "d", HOLDFAST, Metric.PROCESS_SPREAD)));
         all.add(atLeast("ping-pong", "acq/s, best of the strategies", 175, bestOfOurs(store, "ping-pong", Metric.OPS)));
         all.addAll(handedOver(store));

@@ -25,8 +25,7 @@ final class RemoteConnection {
     /** Reads an answer's fields. */
     @FunctionalInterface
     interface Body<T> {
-        @org.jspecify.annotations.Nullable
-        T read(int status, DataInputStream in) throws IOException;
+        @org.jspecify.annotations.Nullable T read(int status, DataInputStream in) throws IOException;
     }
 
     /** Takes what comes without being asked for. */
