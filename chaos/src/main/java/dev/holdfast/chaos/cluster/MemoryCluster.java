@@ -2,6 +2,7 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.chaos.memory.MemoryServer;
 import dev.holdfast.chaos.memory.RemoteBackend;
+import dev.holdfast.chaos.mutant.Mutants;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
 import java.util.List;
@@ -9,16 +10,20 @@ import java.util.List;
 /** The testkit's memory store in a process of its own. */
 final class MemoryCluster implements Cluster {
     private final ServerProcess server;
+    private final boolean ordered;
 
-    private MemoryCluster(ServerProcess server) {
+    private MemoryCluster(ServerProcess server, boolean ordered) {
         this.server = server;
+        this.ordered = ordered;
     }
 
     static MemoryCluster start(String mutant) throws IOException, InterruptedException {
-        return new MemoryCluster(ServerProcess.builder("memory")
+        ServerProcess server = ServerProcess.builder("memory")
                 .command(
                         environment -> JavaProcess.command("128m", MemoryServer.class, "" + environment.port(), mutant))
-                .start());
+                .start();
+        // Who learns too late that it was handed the lock has lost its turn.
+        return new MemoryCluster(server, Mutants.handedMillis(mutant) == 0);
     }
 
     @Override
@@ -43,6 +48,11 @@ final class MemoryCluster implements Cluster {
 
     @Override
     public boolean fifo() {
+        return ordered;
+    }
+
+    @Override
+    public boolean fair() {
         return true;
     }
 
