@@ -146,9 +146,14 @@ final class SimBackend implements LockBackend {
         return unclear;
     }
 
+    /** What the store keeps of a lease that is asked for. */
+    long keptMillis(long leaseMillis) {
+        return Math.max(1, (long) (leaseMillis * keptShare));
+    }
+
     /** The store may keep leases for a shorter time than is asked for; the same at each attempt, or a late one would shorten. */
     private AcquireRequest shorter(AcquireRequest request) {
-        long leaseMillis = Math.max(1, (long) (request.leaseMillis() * keptShare));
+        long leaseMillis = keptMillis(request.leaseMillis());
         Consumer<Grant> onHandOver = request.onHandOver();
         return new AcquireRequest(
                 request.acquisition(),

@@ -110,8 +110,8 @@ final class SimJudge {
         }
     }
 
-    /** A caller has a hold. */
-    void served(AsyncWaiter waiter, Hold hold, Ticker clock) {
+    /** A caller has a hold, of whose lease the store keeps so much. */
+    void served(AsyncWaiter waiter, Hold hold, Ticker clock, long keptMillis) {
         Asked served = find(waiter);
         if (served == null) {
             return;
@@ -122,13 +122,16 @@ final class SimJudge {
         HeldGrant heldGrant = hold.heldGrant;
         Grant grant = heldGrant.grant;
         check(grant.demand().equals(served.demand), served.demand + " was asked for, and granted " + grant.demand());
+        boolean ofRelease = grant.handle() != null;
         check(
-                heldGrant.leaseMillis() == waiter.options.lease().toMillis(),
-                "a lease of " + waiter.options.lease() + " was asked for, and is " + heldGrant.leaseMillis() + " ms");
+                heldGrant.leaseMillis() == waiter.options.lease().toMillis()
+                        && (grant.leaseMillis() == keptMillis || ofRelease && grant.leaseMillis() <= keptMillis),
+                "a lease of " + waiter.options.lease() + " was asked for, of which " + keptMillis
+                        + " ms are kept, and granted " + grant.leaseMillis() + " ms");
         check(
                 heldGrant.autoRenew == (waiter.options.renewal() == Renewal.AUTO),
                 "asked for renewal " + waiter.options.renewal());
-        boolean fresh = heldGrant.handOffs == 0 && grant.handle() == null;
+        boolean fresh = heldGrant.handOffs == 0 && !ofRelease;
         if (undisturbed && fresh && served.demand.equals(Demand.EXCLUSIVE)) {
             lengths++;
             long least = grant.leaseMillis() * LEAST_NANOS_OF_A_MILLI - ROUND_TRIP_NANOS;

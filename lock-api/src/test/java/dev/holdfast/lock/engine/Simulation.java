@@ -372,7 +372,8 @@ final class Simulation {
                 begin(client, rounds - 1);
                 return;
             }
-            judge.served(waiter, hold, client.machine);
+            long keptMillis = client.backend.keptMillis(waiter.options.lease().toMillis());
+            judge.served(waiter, hold, client.machine, keptMillis);
             claimed(client, name, hold);
             long holdMillis = world.chance(0.5) ? world.millis(0, 20) : world.millis(0, 3000);
             world.after(client.machine, holdMillis, () -> {
