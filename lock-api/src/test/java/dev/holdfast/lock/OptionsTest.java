@@ -95,6 +95,8 @@ class OptionsTest {
         assertThat(changed.who()).isEmpty();
         assertThat(changed.handOffLimit()).isZero();
         assertThat(changed.leakTracing()).isFalse();
+        assertThat(from.leakTracing()).isTrue();
+        assertThat(from.lockOptions().lease()).isEqualTo(Duration.ofSeconds(7));
         assertThat(changed.lockOptions()).isEqualTo(from.lockOptions());
         assertThat(changed.requestTimeout()).isEqualTo(Duration.ofSeconds(1));
         assertThat(changed.unavailableTimeout()).isEqualTo(Duration.ofSeconds(2));
@@ -146,6 +148,9 @@ class OptionsTest {
                 .hasToString("LockOptions[lease=PT7S, renewal=NONE, maxHold=PT6S, minHold=PT5S, fair=true,"
                         + " interruptOnLoss=true]");
         assertThat(one.maxHold()).contains(Duration.ofSeconds(6));
+        assertThat(one.fair()).isTrue();
+        assertThat(one.interruptOnLoss()).isTrue();
+        assertThat(LockOptions.defaults().fair()).isFalse();
         assertThat(LockOptions.defaults().maxHold()).isEmpty();
         assertThat(LockOptions.defaults().lease()).isEqualTo(Duration.ofSeconds(15));
         assertThat(LockOptions.defaults().interruptOnLoss()).isFalse();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.lang.reflect.Proxy;
 import java.util.Iterator;
 import java.util.List;
 import java.util.ServiceConfigurationError;
@@ -95,6 +96,20 @@ class ProvidersTest {
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> Providers.select("one://h", List.of(unlinked, OTHER)))
                 .withMessageContaining("no such driver");
+    }
+
+    @Test
+    void connect_isTheProvidersClient() {
+        LockClient client = (LockClient) Proxy.newProxyInstance(
+                ProvidersTest.class.getClassLoader(), new Class<?>[] {LockClient.class}, (proxy, method, args) -> null);
+        One connecting = new One() {
+            @Override
+            public LockClient connect(String uri, LockClientOptions options) {
+                return client;
+            }
+        };
+        assertThat(Providers.connect(connecting, "one://h", LockClientOptions.defaults()))
+                .isSameAs(client);
     }
 
     private static Iterable<LockProvider> withBroken(LockProvider working) {

@@ -58,6 +58,17 @@ class LibrariesTest {
         assertThat(explain().toString()).contains("EpollIoHandler").endsWith("docs/compatibility.md");
     }
 
+    @Test
+    void circleOfCauses_ends() throws IOException {
+        needs("io.lettuce\\:lettuce-core=7.7.0");
+        NoClassDefFoundError failure = new NoClassDefFoundError("a/B");
+        failure.initCause(new IllegalStateException("in a circle", failure));
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, null)) {
+            assertThat(Libraries.explain(failure, loader).observation()).contains("io.lettuce 7.7.0 is needed");
+        }
+    }
+
     private void needs(String... lines) throws IOException {
         Path list = folder.resolve(Libraries.NEEDED);
         Files.createDirectories(list.getParent());
