@@ -109,8 +109,9 @@ record EtcdAttempts(
         if (request.waitMillis() == 0) {
             return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
-        if (queued.hasSlot()) {
-            place.takeSlot(0);
+        SlotChoice choice = queued.choice();
+        if (choice != null) {
+            place.takeSlot(choice);
             place.called();
             return tryAcquire(place, request, deadline, true);
         }

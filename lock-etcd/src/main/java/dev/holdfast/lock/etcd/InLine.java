@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
@@ -109,8 +110,9 @@ final class InLine implements EtcdTicket {
 
     private boolean isFree() {
         PermitLine.Turn turn = line.turnOf(place);
-        if (turn instanceof PermitLine.Turn.Room room) {
-            place.takeSlot(room.slot());
+        boolean ages = place.acquisition().demand() instanceof Demand.Permits asked && PermitLine.isLarge(asked);
+        if (turn instanceof PermitLine.Turn.Room room && !ages) {
+            place.takeSlot(room.choice());
         }
         return !(turn instanceof PermitLine.Turn.None);
     }
