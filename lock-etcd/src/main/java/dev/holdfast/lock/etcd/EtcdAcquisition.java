@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
@@ -42,6 +43,13 @@ final class EtcdAcquisition implements PermitLine.Mine {
      */
     record Write(long expected, long created, SharedLease lease) {}
 
+    /**
+     * The latest attempt.
+     *
+     * @param nanos when it was begun
+     */
+    record Asked(AcquireRequest request, long nanos) {}
+
     private static final int GIVEN_BACK = -1;
 
     private final AcquisitionId acquisition;
@@ -57,6 +65,8 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private final AtomicInteger deletions = new AtomicInteger();
 
     private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
+    private final AtomicReference<@Nullable ShortLine> shortLine = new AtomicReference<>();
+    private volatile @Nullable Asked asked;
     private volatile SlotChoice choice;
 
     private final AtomicBoolean called = new AtomicBoolean();
@@ -166,6 +176,24 @@ final class EtcdAcquisition implements PermitLine.Mine {
         InLine ticket = inLine.updateAndGet(present -> present == null ? new InLine(this, keys, line) : present);
         Objects.requireNonNull(ticket).knows(line);
         return ticket;
+    }
+
+    // ---- hand-over
+
+    /** An attempt begins. */
+    void asks(AcquireRequest request, long nanos) {
+        asked = new Asked(request, nanos);
+    }
+
+    /** The latest attempt. */
+    @Nullable Asked asked() {
+        return asked;
+    }
+
+    /** The ticket of a waiter that knows all ahead of it, which is one and the same. */
+    ShortLine shortLine(EtcdKeys keys) {
+        return Objects.requireNonNull(
+                shortLine.updateAndGet(present -> present == null ? new ShortLine(this, keys) : present));
     }
 
     // ---- where the key is
@@ -316,8 +344,11 @@ final class EtcdAcquisition implements PermitLine.Mine {
         }
     }
 
+    /** An answer said that it waits, unless it was handed the lock since. */
     void waiting() {
-        if (state != State.ENDED) {
+        Grant present = grant;
+        boolean handedOver = state == State.HELD && present != null && present.token() == seen().created();
+        if (state != State.ENDED && !handedOver) {
             state = State.WAITING;
         }
     }

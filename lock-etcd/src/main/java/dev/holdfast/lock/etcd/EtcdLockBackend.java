@@ -45,9 +45,11 @@ final class EtcdLockBackend implements LockBackend {
             .pollMaxMillis(5_000)
             .listing(true)
             .demands(EnumSet.allOf(Demand.Kind.class))
+            .handsOver(true)
             .build();
     private static final BackendInfo SINGLE_INFO = QUEUE_INFO.toBuilder()
             .fifo(false)
+            .handsOver(false)
             .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
             .build();
     private static final long LONGEST_CLOSE_MILLIS = 2_000;
@@ -62,6 +64,8 @@ final class EtcdLockBackend implements LockBackend {
     private final EtcdAttempts attempts;
     private final EtcdRenewal renewal;
     private final Withdrawals withdrawals;
+    private final NameWatches names;
+    private final HandOver handOver;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
     private volatile @Nullable GrantListener observer;
@@ -82,6 +86,8 @@ final class EtcdLockBackend implements LockBackend {
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
         this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
+        this.names = new NameWatches(calls);
+        this.handOver = new HandOver(leases);
         this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::forget);
     }
 
@@ -99,6 +105,7 @@ final class EtcdLockBackend implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
+        place.asks(request, deadline.startNanos());
         return translated(attempts.tryAcquire(place, request, deadline, true));
     }
 
@@ -112,10 +119,10 @@ final class EtcdLockBackend implements LockBackend {
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
         EtcdAcquisition place = ours.place();
-        DeletionWatch watch = new DeletionWatch(calls, ours, () -> {
+        Runnable call = () -> {
             place.called();
             onMaybeFree.run();
-        });
+        };
         // An object of its own: the same onMaybeFree may come with several tickets.
         Runnable wake = new Runnable() {
             @Override
@@ -124,7 +131,8 @@ final class EtcdLockBackend implements LockBackend {
             }
         };
         place.onWake(wake);
-        watch.open();
+        Subscription watch =
+                ours instanceof ShortLine line ? names.add(line, () -> tell(line, call)) : watch(ours, call);
         SharedLease lease = place.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) {
             executor.execute(place::wake);
@@ -133,6 +141,18 @@ final class EtcdLockBackend implements LockBackend {
             place.offWake(wake);
             watch.close();
         };
+    }
+
+    private void tell(ShortLine line, Runnable call) {
+        if (!handOver.to(line)) {
+            call.run();
+        }
+    }
+
+    private Subscription watch(EtcdTicket ticket, Runnable call) {
+        DeletionWatch watch = new DeletionWatch(calls, ticket, call);
+        watch.open();
+        return watch;
     }
 
     @Override
@@ -259,6 +279,7 @@ final class EtcdLockBackend implements LockBackend {
         places.values().stream()
                 .filter(place -> place.isHeld() && !place.isEnding())
                 .forEach(place -> lingering.addAll(place.mayBeOn()));
+        names.close();
         boolean unanswered = places.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
         Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");
