@@ -242,8 +242,7 @@ public final class JdbcLocks {
                 return ExpiringRowBackend.of(
                         kind,
                         database,
-                        called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null,
-                        System::nanoTime);
+                        called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
             Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);

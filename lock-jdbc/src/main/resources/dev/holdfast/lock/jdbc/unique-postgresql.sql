@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS holdfast_held (
   expires timestamptz NOT NULL,
   since timestamptz NOT NULL,
   holder text NOT NULL,
-  awaited timestamptz
+  awaited timestamptz,
+  waiters text
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS holdfast_held_due ON holdfast_held (expires);

@@ -9,5 +9,6 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   since timestamptz NOT NULL,
   holder text NOT NULL,
   awaited timestamptz,
-  shares text
+  shares text,
+  waiters text
 ) WITH (fillfactor = 50);
