@@ -95,6 +95,10 @@ final class EtcdHandOverTest {
             return ((EtcdTicket) Objects.requireNonNull(ticket)).place();
         }
 
+        void awaitNews() {
+            await().atMost(PATIENCE).until(() -> calls.get() > 0 || !handed.isEmpty());
+        }
+
         Grant awaitHanded() {
             await().atMost(PATIENCE).until(() -> !handed.isEmpty());
             return handed.remove();
@@ -189,7 +193,7 @@ final class EtcdHandOverTest {
                     heir.listen();
                 }
 
-                await().atMost(PATIENCE).until(() -> heir.calls.get() > 0);
+                heir.awaitNews();
 
                 assertThat(heir.handed).isEmpty();
                 assertThat(heir.ask()).isInstanceOf(AcquireResult.Granted.class);
@@ -210,7 +214,7 @@ final class EtcdHandOverTest {
 
             release(first, held);
 
-            await().atMost(PATIENCE).until(() -> heir.calls.get() > 0);
+            heir.awaitNews();
             assertThat(heir.handed).isEmpty();
             assertThat(heir.ask()).isInstanceOf(AcquireResult.Granted.class);
         }
