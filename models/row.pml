@@ -12,8 +12,6 @@
  * mutant: RELEASES_FOR_ANYBODY LOSS
  * mutant: TOKEN_STARTS_AGAIN S2
  * mutant: NEVER_EXPIRES LEFT
- * mutant: CLAIM_TAKES_WHAT_IS_HELD S1
- * mutant: CLAIM_NEVER_ENDS WAKE -DFAULTS=1 -DL=2
  */
 #define ID(i) (1 + i + (second[i] -> N : 0))
 #define CRASH_TELLS false
@@ -21,15 +19,6 @@
 
 #define NOBODY 0
 byte owner, token, left;
-byte first;                  /* in the line, which is modelled as one place: those behind it ask as if they were not in it */
-bool fresh;                  /* the row has been free for less than a tick: a claim stands */
-
-#define claim_other ((owner == NOBODY || lease_over) && fresh && first != NOBODY && first != who)
-#define claim_open (!claim_other)
-#define to_line_with first = (first == NOBODY -> who : first)
-#define to_line_without first = (first == who -> NOBODY : first)
-#define to_line_past first = NOBODY
-#define to_lease_over left = 0; fresh = true
 
 #define owner_none (owner == NOBODY)
 #define owner_me (owner == who)
@@ -42,7 +31,7 @@ bool fresh;                  /* the row has been free for less than a tick: a cl
 #define lease_over (!(lease_runs))
 #define to_owner_none owner = NOBODY
 #define to_owner_me owner = who
-#define to_lease_full left = L; fresh = false
+#define to_lease_full left = L
 #ifdef MUTANT_TOKEN_STARTS_AGAIN
 #define to_token_next token = (owner == NOBODY -> 1 : token + 1)
 #else
@@ -56,9 +45,6 @@ inline serve(event, id)
   ev = event; who = id;
 #ifdef MUTANT_TOKEN_STARTS_AGAIN
   if :: owner == NOBODY && ev == attempt -> token = 0 :: else fi;
-#endif
-#ifdef MUTANT_CLAIM_TAKES_WHAT_IS_HELD
-  if :: ev == attempt && first == who && owner != who -> owner = NOBODY; fresh = false :: else fi;
 #endif
 #ifdef MUTANT_RELEASES_FOR_ANYBODY
   if :: ev == release && owner != NOBODY -> who = owner :: else fi;
@@ -74,25 +60,17 @@ inline serve(event, id)
 #ifdef MUTANT_NEVER_EXPIRES
 #define storeCounts (left > 1)
 #else
-#ifdef MUTANT_CLAIM_NEVER_ENDS
 #define storeCounts (left > 0)
-#else
-#define storeCounts (left > 0 || fresh)
-#endif
 #endif
 inline storeTick()
 {
 #ifdef MUTANT_NEVER_EXPIRES
   if :: left > 1 -> left-- :: else fi
 #else
-#ifdef MUTANT_CLAIM_NEVER_ENDS
-  if :: left == 1 -> left = 0; fresh = true :: left > 1 -> left-- :: else fi
-#else
-  if :: left == 1 -> left = 0; fresh = (owner != NOBODY) :: left > 1 -> left-- :: left == 0 -> fresh = false fi
-#endif
+  if :: left > 0 -> left-- :: else fi
 #endif
 }
-#define free(i) ((owner == NOBODY || lease_over) && !(fresh && first != NOBODY && first != ID(i))) /* a poll; those that find it busy are left out */
+#define free(i) (owner == NOBODY || lease_over) /* a poll; those that find it busy are left out */
 #define nothingLeft (owner == NOBODY || left == 0)
 inline died(i) { skip }
 

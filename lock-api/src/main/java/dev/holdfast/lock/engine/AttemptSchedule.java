@@ -56,9 +56,7 @@ final class AttemptSchedule {
     /** The next attempt is made at a signal, or at the next poll. */
     void listen(AcquireResult.Busy busy) {
         listenTo(busy.ticket());
-        Ticket ticket = busy.ticket();
-        long atLatest = ticket == null ? -1 : ticket.askAgainMillis();
-        long delay = backOff.pollDelayNanos(engine.nanos(), busy.remainingMillis(), atLatest, engine.random());
+        long delay = backOff.pollDelayNanos(engine.nanos(), busy.remainingMillis(), engine.random());
         timer = engine.timer().after(delay, onTime);
     }
 

@@ -46,12 +46,9 @@ final class BackOff {
     /**
      * Doubling with jitter between the backend's bounds, but no longer than the holder's lease still runs. It is halved
      * while the lock changes hands: one that is held for long is asked for ever less often, but among busy clients, who
-     * leave it free for moments only, a waiter has to look often enough to meet such a moment. A backend that knows better
-     * says so.
-     *
-     * @param toldMillis what the backend says; negative if nothing
+     * leave it free for moments only, a waiter has to look often enough to meet such a moment.
      */
-    long pollDelayNanos(long nowNanos, long holderRemainingMillis, long toldMillis, RandomGenerator random) {
+    long pollDelayNanos(long nowNanos, long holderRemainingMillis, RandomGenerator random) {
         long least = Durations.nanosOfMillis(info.pollMinMillis());
         long most = Durations.nanosOfMillis(info.pollMaxMillis());
         boolean changesHands = changesHands(nowNanos, holderRemainingMillis);
@@ -59,9 +56,7 @@ final class BackOff {
                 ? Math.max(least, pollNanos / 2)
                 : Math.min(most, Durations.plus(pollNanos, pollNanos));
         pollNanos = delay;
-        long jittered = toldMillis < 0
-                ? delay - random.nextLong(delay / 4 + 1)
-                : Durations.nanosOfMillis(Math.max(1, toldMillis));
+        long jittered = delay - random.nextLong(delay / 4 + 1);
         if (holderRemainingMillis < 0) {
             return jittered;
         }

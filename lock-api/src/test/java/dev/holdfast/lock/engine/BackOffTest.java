@@ -22,7 +22,7 @@ class BackOffTest {
         int polls = 0;
         while (nowNanos < 30_000_000_000L) {
             long age = nowNanos / 1_000_000 % periodMillis;
-            nowNanos += backOff.pollDelayNanos(nowNanos, LEASE_MILLIS - age, -1, random);
+            nowNanos += backOff.pollDelayNanos(nowNanos, LEASE_MILLIS - age, random);
             polls++;
         }
         return polls;
@@ -41,12 +41,12 @@ class BackOffTest {
     @Test
     void poll_ofALockThatChangedHandsAndIsHeldNow_backsOffAgain() {
         for (int i = 0; i < 50; i++) {
-            nowNanos += backOff.pollDelayNanos(nowNanos, LEASE_MILLIS, -1, random);
+            nowNanos += backOff.pollDelayNanos(nowNanos, LEASE_MILLIS, random);
         }
         long endNanos = nowNanos + LEASE_MILLIS * 1_000_000;
         long delay = 0;
         for (int i = 0; i < 10; i++) {
-            delay = backOff.pollDelayNanos(nowNanos, (endNanos - nowNanos) / 1_000_000, -1, random);
+            delay = backOff.pollDelayNanos(nowNanos, (endNanos - nowNanos) / 1_000_000, random);
             nowNanos += delay;
         }
         assertThat(delay).isGreaterThan(700_000_000);
@@ -54,18 +54,7 @@ class BackOffTest {
 
     @Test
     void poll_beforeTheLeaseEnds_comesJustAfterItsEnd() {
-        backOff.pollDelayNanos(0, 5, -1, random);
-        assertThat(backOff.pollDelayNanos(10_000_000, 3, -1, random)).isBetween(4_000_000L, 9_000_000L);
-    }
-
-    @Test
-    void poll_backendSaysWhen_thenIsWhen_unlessTheLeaseEndsBefore() {
-        for (int i = 0; i < 10; i++) {
-            assertThat(backOff.pollDelayNanos(0, LEASE_MILLIS, 2, random)).isEqualTo(2_000_000L);
-        }
-        assertThat(backOff.pollDelayNanos(0, LEASE_MILLIS, 0, random))
-                .as("a pause in any case")
-                .isEqualTo(1_000_000L);
-        assertThat(backOff.pollDelayNanos(0, 3, 900, random)).isBetween(4_000_000L, 9_000_000L);
+        backOff.pollDelayNanos(0, 5, random);
+        assertThat(backOff.pollDelayNanos(10_000_000, 3, random)).isBetween(4_000_000L, 9_000_000L);
     }
 }

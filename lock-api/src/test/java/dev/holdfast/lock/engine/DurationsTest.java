@@ -61,7 +61,7 @@ class DurationsTest {
             BackOff backOff = new BackOff(POLLED);
             long now = random.nextLong();
             for (int i = 0; i < 12; i++) {
-                long delay = backOff.pollDelayNanos(now, Math.max(remaining, 20), -1, random);
+                long delay = backOff.pollDelayNanos(now, Math.max(remaining, 20), random);
                 assertThat(delay).as("holder's %d ms", remaining).isBetween(7_000_000L, 1_000_000_000L);
                 now += delay;
             }
@@ -75,7 +75,7 @@ class DurationsTest {
         int polls = 0;
         while (now < 60 * Virtual.SECOND) {
             long until = 251_000_000_000_000L - now / 1_000_000;
-            now += backOff.pollDelayNanos(now, until, -1, random);
+            now += backOff.pollDelayNanos(now, until, random);
             polls++;
         }
         assertThat(polls).isLessThan(90);

@@ -23,8 +23,8 @@ class DoctorIT {
                 Statement statement = admin.createStatement()) {
             String store = server.url() + "?user=clerk&password=canary-clerk";
             statement.execute("CREATE ROLE clerk LOGIN PASSWORD 'canary-clerk'");
-            statement.execute(TABLE.formatted(
-                    "bytea", "timestamptz", "timestamptz", ", awaited timestamptz, shares text, waiters text"));
+            statement.execute(
+                    TABLE.formatted("bytea", "timestamptz", "timestamptz", ", awaited timestamptz, shares text"));
             statement.execute("GRANT SELECT, INSERT ON holdfast_lock TO clerk");
 
             String grant = missingGrant(store);

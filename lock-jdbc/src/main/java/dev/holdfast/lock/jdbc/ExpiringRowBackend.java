@@ -22,15 +22,25 @@ import java.sql.SQLTransientConnectionException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Locks that are rows with an expiry, by {@link ExpiryStatements}. Thread-safe. */
 final class ExpiringRowBackend implements LockBackend {
-    /** How soon a busy lock is asked for again by those who are not in its line. */
+    /** How soon a busy lock is asked for again, and always while it changes hands. */
     private static final long POLL_MILLIS = 5;
+
+    /** How long it may take until somebody who polls asks. */
+    private static final long POLLED_MILLIS = 2 * POLL_MILLIS;
+
+    /** How long it may take until somebody who was called asks. */
+    private static final long CALLED_MILLIS = 5;
+
+    /** Who waits for less is not put off for the sake of others. */
+    private static final long LONG_WAIT_MILLIS = 100;
 
     /** How long somebody who waits holds back those who come later, unless it asks again: longer than its polls are apart. */
     private static final long MARK_MILLIS = 1_500;
@@ -60,27 +70,33 @@ final class ExpiringRowBackend implements LockBackend {
     private final @Nullable PostgresWakeups wakeups;
     private final AttemptsUnderWay underWay = new AttemptsUnderWay();
     private final Orphans orphans;
+    private final FairnessPause fairness;
+    private final long pauseMillis;
 
     private ExpiringRowBackend(
             Database database,
             ExpiryStatements statements,
             @Nullable Sweeper sweeper,
-            @Nullable PostgresWakeups wakeups) {
+            @Nullable PostgresWakeups wakeups,
+            LongSupplier nanoTime) {
         this.database = database;
         this.statements = statements;
         this.listing = new RowListing(database.dialect(), database.table(), sweeper == null);
         this.orphans = new Orphans(database, statements);
         this.sweeper = sweeper;
         this.wakeups = wakeups;
+        this.pauseMillis = wakeups == null ? POLLED_MILLIS : CALLED_MILLIS;
+        this.fairness = new FairnessPause(pauseMillis, nanoTime);
     }
 
     /** A backend whose waiters poll. */
     static ExpiringRowBackend of(JdbcStrategy kind, Database database) {
-        return of(kind, database, null);
+        return of(kind, database, null, System::nanoTime);
     }
 
-    /** A backend whose waiters are called, if there is who calls them. */
-    static ExpiringRowBackend of(JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups) {
+    /** A backend whose waiters are called, if there is who calls them; the time is for taking fairness alone. */
+    static ExpiringRowBackend of(
+            JdbcStrategy kind, Database database, @Nullable PostgresWakeups wakeups, LongSupplier nanoTime) {
         Dialect dialect = database.dialect();
         Tokens tokens =
                 kind == JdbcStrategy.VERSION ? Tokens.counted(dialect) : Tokens.generated(dialect, database.table());
@@ -88,7 +104,8 @@ final class ExpiringRowBackend implements LockBackend {
                 ? null
                 : new RowShares(dialect, database.table(), wakeups == null ? MARK_MILLIS : CALLED_MARK_MILLIS);
         ExpiryStatements statements = new ExpiryStatements(dialect, database.table(), tokens, shares);
-        return new ExpiringRowBackend(database, statements, tokens.rowsGo() ? new Sweeper(database) : null, wakeups);
+        return new ExpiringRowBackend(
+                database, statements, tokens.rowsGo() ? new Sweeper(database) : null, wakeups, nanoTime);
     }
 
     @Override
@@ -99,12 +116,17 @@ final class ExpiringRowBackend implements LockBackend {
                 : info;
     }
 
-    /** A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. */
+    /**
+     * A conflict that outlasts the tries means that somebody else is at the row: busy, as far as anybody can tell. A client that
+     * has had its turn is told the same without asking, for as long as the others need to come.
+     */
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
+        String name = request.acquisition().name();
+        if (takesTurns(request) && request.waitMillis() >= LONG_WAIT_MILLIS && fairness.isOthersTurn(name)) {
+            return CompletableFuture.completedStage(new AcquireResult.Busy(pauseMillis, null));
+        }
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis());
-        long heard = wakeups == null ? -1 : wakeups.heard();
-        AtomicBoolean announced = new AtomicBoolean();
         return database.failures().call("attempt", () -> {
             try {
                 return called(
@@ -112,12 +134,10 @@ final class ExpiringRowBackend implements LockBackend {
                         database.run(
                                 request.timeoutMillis(),
                                 transaction -> watched(request.acquisition(), transaction),
-                                connection -> tryAcquire(
-                                        connection, database.storable(request), deadlineNanos, heard, announced)),
-                        announced.get() ? heard : -1);
+                                connection -> tryAcquire(connection, database.storable(request), deadlineNanos)));
             } catch (SQLException e) {
                 if (JdbcFailure.of(e) == JdbcFailure.CONFLICT) {
-                    return called(request, ExpiryRows.busy(-1), -1);
+                    return called(request, ExpiryRows.busy(-1));
                 }
                 throw e;
             }
@@ -147,19 +167,12 @@ final class ExpiringRowBackend implements LockBackend {
     }
 
     /** An attempt that makes itself known after the abandonment has looked finds its deadline passed, and does nothing. */
-    private AcquireResult tryAcquire(
-            Connection connection, AcquireRequest request, long deadlineNanos, long heard, AtomicBoolean announced)
+    private AcquireResult tryAcquire(Connection connection, AcquireRequest request, long deadlineNanos)
             throws SQLException {
         if (System.nanoTime() - deadlineNanos >= 0) {
             throw new SQLTransientConnectionException("the deadline has passed", "08000");
         }
-        PostgresWakeups calling = wakeups;
-        AcquireResult answer = calling == null || heard < 0
-                ? statements.tryAcquire(connection, request)
-                : statements.tryAcquire(connection, request, (same, acquisition) -> {
-                    announced.set(calling.announce(same, acquisition));
-                    return announced.get();
-                });
+        AcquireResult answer = statements.tryAcquire(connection, request);
         if (!underWay.isEnded(request.acquisition().owner())) {
             return answer;
         }
@@ -174,13 +187,29 @@ final class ExpiringRowBackend implements LockBackend {
         }
     }
 
+    /** Those who share a lock need not. */
+    private static boolean takesTurns(AcquireRequest request) {
+        return request.demand() instanceof Demand.Exclusive;
+    }
+
     /** A waiter gets a ticket, by which it is called. */
-    private AcquireResult called(AcquireRequest request, AcquireResult answer, long announced) {
-        if (wakeups == null || request.waitMillis() == 0 || !(answer instanceof AcquireResult.Busy busy)) {
+    private AcquireResult called(AcquireRequest request, AcquireResult answer) {
+        String name = request.acquisition().name();
+        if (!(answer instanceof AcquireResult.Busy busy)) {
+            if (takesTurns(request) && answer instanceof AcquireResult.Granted) {
+                fairness.granted(name);
+            }
             return answer;
         }
-        return new AcquireResult.Busy(
-                busy.remainingMillis(), wakeups.busy(request.acquisition(), request.ticket(), announced));
+        if (request.waitMillis() == 0) {
+            return answer;
+        }
+        if (takesTurns(request)) {
+            fairness.busy(name);
+        }
+        return wakeups == null
+                ? answer
+                : new AcquireResult.Busy(busy.remainingMillis(), wakeups.busy(name, request.ticket()));
     }
 
     @Override
@@ -228,12 +257,16 @@ final class ExpiringRowBackend implements LockBackend {
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         underWay.releasing(grant.acquisition().owner());
         return database.failures().call("release of token " + grant.token(), () -> {
-            boolean held = database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
+            ExpiryStatements.Released released =
+                    database.runForHold(timeoutMillis, connection -> statements.release(connection, grant));
             ended(grant.acquisition());
+            if (grant.demand() instanceof Demand.Exclusive) {
+                fairness.released(grant.acquisition().name(), released == ExpiryStatements.Released.HELD_AND_AWAITED);
+            }
             if (sweeper != null) {
                 sweeper.released();
             }
-            return held ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+            return released == ExpiryStatements.Released.NOT_HELD ? ReleaseResult.NOT_HELD : ReleaseResult.RELEASED;
         });
     }
 

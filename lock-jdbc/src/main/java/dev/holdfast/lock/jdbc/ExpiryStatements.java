@@ -11,12 +11,15 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTransactionRollbackException;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A lock is a row that stays: owner, expiry, and a token that counts its grants.
@@ -26,8 +29,6 @@ import org.jspecify.annotations.Nullable;
  * follow each other in the order of the row's lock, each with a higher token, and at most one is not expired. An attempt
  * by the present owner keeps the token and renews, which makes attempts repeatable. A release clears the owner and keeps
  * the token, which is why the row stays.
- *
- * <p>A row that is free is refused to those who are not the first of its {@link WaitingLine}, for a moment.
  *
  * <p><b>Races.</b> Two that find no row both insert it: the primary key lets one through, and the other finds a row
  * (MySQL, H2) or answers busy (PostgreSQL). Two that find it free: the second waits for the row and then sees the first's
@@ -39,9 +40,29 @@ import org.jspecify.annotations.Nullable;
  * <p>The statements differ: what makes the compare-and-set one round trip is in {@link VersionStatements}.
  */
 final class ExpiryStatements {
+    /**
+     * Frees the row and notifies if somebody has announced to wait. The commit does not wait for the disk: if a crash takes it
+     * back, the lock ends with its lease, and whatever is granted later is written down behind it.
+     */
+    private static final String POSTGRES_FREE = """
+            WITH relaxed AS MATERIALIZED (SELECT pg_catalog.set_config('synchronous_commit', 'off', true) AS value),
+            freed AS (
+              UPDATE %1$s%2$s FROM relaxed WHERE relaxed.value IS NOT NULL AND name {=} ? AND owner {=} %5$s%3$s
+              RETURNING name, awaited)
+            SELECT CASE WHEN awaited {>} pg_catalog.clock_timestamp() THEN %4$s END FROM freed""";
+
+    static final String NOTIFY =
+            "CAST(pg_catalog.pg_notify('%s', pg_catalog.encode(pg_catalog.sha256(name), 'hex')) AS pg_catalog.text)";
+
+    private static final Logger LOG = LoggerFactory.getLogger(ExpiryStatements.class);
+
+    private final boolean postgres;
     private final VersionStatements statements;
-    private final LineStatements line;
-    private final FreeingStatements freeing;
+    private final TableName table;
+    private final String release;
+    private final String abandon;
+    private final String silentRelease;
+    private final String silentAbandon;
     private final String holder;
     private final @Nullable String lockMine;
     private final String lockRow;
@@ -49,37 +70,53 @@ final class ExpiryStatements {
     /** Null where there are locks alone. */
     private final @Nullable RowShares shares;
 
+    /** False once the database has refused to notify: whoever waits polls. */
+    private volatile boolean notifies;
+
     ExpiryStatements(Dialect dialect, TableName table, Tokens tokens, @Nullable RowShares shares) {
         this.shares = shares;
         statements = VersionStatements.of(dialect, table, tokens);
-        line = new LineStatements(dialect, table, statements);
-        freeing = new FreeingStatements(dialect, table);
+        String ended = tokens.rowsGo() ? ", expires = " + dialect.now() : "";
+        String free = " SET owner = NULL" + ended;
+        String mine = " WHERE name = ? AND owner = ?";
+        this.table = table;
+        postgres = dialect == Dialect.POSTGRESQL;
+        notifies = postgres;
+        if (postgres) {
+            String stillValid = " AND expires {>} " + dialect.now();
+            String notify = NOTIFY.formatted(PostgresWakeups.channel(table));
+            release = free(table, free, stillValid, notify);
+            abandon = free(table, free, "", notify);
+            silentRelease = free(table, free, stillValid, "'nobody'");
+            silentAbandon = free(table, free, "", "'nobody'");
+        } else {
+            release = "UPDATE " + table + free + mine + " AND expires > " + dialect.now();
+            abandon = "UPDATE " + table + free + mine;
+            silentRelease = release;
+            silentAbandon = abandon;
+        }
         lockRow = "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? FOR UPDATE NOWAIT";
         lockMine = dialect == Dialect.H2
                 ? null
                 : "SELECT 1 FROM " + table + " WHERE name " + dialect.operator("=") + " ? AND owner "
-                        + dialect.operator("=") + (dialect == Dialect.POSTGRESQL ? " " + PostgresSql.TEXT : " ?")
-                        + " FOR UPDATE NOWAIT";
+                        + dialect.operator("=") + (postgres ? " " + PostgresSql.TEXT : " ?") + " FOR UPDATE NOWAIT";
         holder = "SELECT token, holder, " + dialect.epochMillis("since") + " FROM " + table
                 + " WHERE name " + dialect.operator("=") + " ? AND owner IS NOT NULL AND expires "
                 + dialect.operator(">") + " " + dialect.now();
     }
 
-    /** As {@link #tryAcquire(Connection, AcquireRequest, LineStatements.Entry)}, for somebody whom nobody calls. */
-    AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
-        return tryAcquire(connection, request, line::enter);
+    private static String free(TableName table, String set, String condition, String notify) {
+        return PostgresSql.named(POSTGRES_FREE.formatted(table, set, condition, notify, PostgresSql.TEXT));
     }
 
-    /** Grants, or lets those who wait enter the row's line. */
-    AcquireResult tryAcquire(Connection connection, AcquireRequest request, LineStatements.Entry entry)
-            throws SQLException {
+    AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         if (shares == null) {
-            return line.tryAcquire(connection, request, entry);
+            return statements.tryAcquire(connection, request);
         }
         if (request.demand() instanceof Demand.Permits) {
             return shares.tryAcquire(connection, request);
         }
-        AcquireResult answer = line.tryAcquire(connection, request, entry);
+        AcquireResult answer = statements.tryAcquire(connection, request);
         if (!(answer instanceof AcquireResult.Busy busy) || !isForShares(request, busy)) {
             shares.noteMutex(request.acquisition());
             return answer;
@@ -90,12 +127,12 @@ final class ExpiryStatements {
     }
 
     /**
-     * The mutex met shares. Or a reader met it does not know whom: on PostgreSQL the loser of a race sees the row as it was before;
-     * then it looks again.
+     * The mutex met shares. Or a reader met it does not know whom: on PostgreSQL the loser of a race sees the row as it was before,
+     * on MySQL a driver that counts changed rows tells nothing; then it looks again.
      */
     private static boolean isForShares(AcquireRequest request, AcquireResult.Busy busy) {
         return busy.ticket() == ExpiryRows.BesideShares.TICKET
-                || request.demand() instanceof Demand.Shared && busy.remainingMillis() < 0 && busy.ticket() == null;
+                || request.demand() instanceof Demand.Shared && busy.remainingMillis() < 0;
     }
 
     /** Those that were renewed, and those of which nothing is known. */
@@ -119,7 +156,7 @@ final class ExpiryStatements {
     }
 
     void abandon(Connection connection, AcquisitionId acquisition) throws SQLException {
-        freeing.abandon(connection, acquisition);
+        free(connection, abandon, silentAbandon, acquisition);
         if (shares != null) {
             shares.abandon(connection, acquisition);
         }
@@ -151,13 +188,46 @@ final class ExpiryStatements {
         }
     }
 
-    /** Whether it was held. */
-    boolean release(Connection connection, Grant grant) throws SQLException {
+    Released release(Connection connection, Grant grant) throws SQLException {
         AcquisitionId held = grant.acquisition();
-        if (!(grant.demand() instanceof Demand.Permits) && freeing.release(connection, held)) {
-            return true;
+        Released released = grant.demand() instanceof Demand.Permits
+                ? Released.NOT_HELD
+                : free(connection, release, silentRelease, held);
+        return shares == null || released != Released.NOT_HELD || grant.demand() instanceof Demand.Exclusive
+                ? released
+                : shares.leave(connection, held);
+    }
+
+    /** Without the right to notify, the waiters are left to their polls: the session tries again what is in conflict. */
+    private Released free(Connection connection, String loud, String silent, AcquisitionId held) throws SQLException {
+        if (!notifies) {
+            return free(connection, silent, held);
         }
-        return shares != null && !(grant.demand() instanceof Demand.Exclusive) && shares.leave(connection, held);
+        try {
+            return free(connection, loud, held);
+        } catch (SQLException e) {
+            if (!postgres || JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
+                throw e;
+            }
+            notifies = false;
+            LOG.debug("lock table '{}': the user may not notify, or not write; waiters poll", table, e);
+            throw new SQLTransactionRollbackException("to be released without a notification", "40001");
+        }
+    }
+
+    private Released free(Connection connection, String sql, AcquisitionId held) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            new Bind(statement).name(held.name()).owner(held);
+            if (!postgres) {
+                return statement.executeUpdate() > 0 ? Released.HELD : Released.NOT_HELD;
+            }
+            try (ResultSet rows = statement.executeQuery()) {
+                if (!rows.next()) {
+                    return Released.NOT_HELD;
+                }
+                return rows.getString(1) == null ? Released.HELD : Released.HELD_AND_AWAITED;
+            }
+        }
     }
 
     Optional<HolderInfo> holder(Connection connection, String name) throws SQLException {
@@ -173,5 +243,13 @@ final class ExpiryStatements {
     /** Only called if there are permits. */
     int changeLimit(Connection connection, String name, int from, int to) throws SQLException {
         return Objects.requireNonNull(shares).changeLimit(connection, name, from, to);
+    }
+
+    /** What a release found. */
+    enum Released {
+        NOT_HELD,
+        HELD,
+        /** It was held, and somebody has announced to wait. */
+        HELD_AND_AWAITED
     }
 }

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
@@ -24,22 +25,21 @@ final class H2Version implements VersionStatements {
 
     H2Version(TableName table, Tokens tokens) {
         Dialect h2 = Dialect.H2;
-        WaitingLine line = new WaitingLine(h2);
         attempt = """
-                SELECT token, CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT), CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT) FROM FINAL TABLE (
+                SELECT token, CAST(NULL AS BIGINT) FROM FINAL TABLE (
                   UPDATE %1$s SET token = CASE WHEN owner = ?1 THEN token ELSE %5$s END,
                     since = CASE WHEN owner = ?1 THEN since ELSE %2$s END,
-                    waiters = %7$s, owner = ?1, lease_millis = ?2, expires = %3$s, holder = ?3
-                  WHERE name = ?4 AND (owner = ?1 OR %6$s))
+                    owner = ?1, lease_millis = ?2, expires = %3$s, holder = ?3
+                  WHERE name = ?4 AND (owner IS NULL OR owner = ?1 OR expires <= %2$s))
                 UNION ALL
-                SELECT CAST(NULL AS BIGINT), %4$s FROM %1$s WHERE name = ?4""".formatted(
+                SELECT CAST(NULL AS BIGINT), CASE WHEN owner IS NULL THEN -1 WHEN owner LIKE '%6$s%%' THEN GREATEST(%4$s, 0) + %7$d ELSE %4$s END FROM %1$s WHERE name = ?4""".formatted(
                         table,
                         h2.now(),
                         h2.nowPlusMillis("?2"),
-                        SeenRow.columns(h2),
+                        h2.millisUntil("expires"),
                         tokens.next("token"),
-                        line.isFreeFor("?6"),
-                        line.behindGrant("owner = ?1", "?5", "?6"));
+                        RowStates.READER,
+                        ExpiryRows.BESIDE_SHARES);
         insert = """
                 SELECT token FROM FINAL TABLE (INSERT INTO %1$s (name, owner, token, lease_millis, expires, since, holder)
                 SELECT ?4, ?1, %4$s, ?2, %2$s, %3$s, ?3 WHERE NOT EXISTS (SELECT 1 FROM %1$s WHERE name = ?4))""".formatted(table, h2.nowPlusMillis("?2"), h2.now(), tokens.first());
@@ -49,8 +49,8 @@ final class H2Version implements VersionStatements {
     }
 
     @Override
-    public RowAnswer tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
-        RowAnswer first = update(connection, request);
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+        AcquireResult first = update(connection, request);
         if (first != null) {
             return first;
         }
@@ -58,7 +58,7 @@ final class H2Version implements VersionStatements {
             bind(statement, request);
             try (ResultSet rows = statement.executeQuery()) {
                 if (rows.next()) {
-                    return RowAnswer.granted(request, rows.getLong(1));
+                    return ExpiryRows.granted(request, rows.getLong(1));
                 }
             }
         } catch (SQLException e) {
@@ -66,29 +66,27 @@ final class H2Version implements VersionStatements {
                 throw e;
             }
         }
-        RowAnswer second = update(connection, request);
-        return second == null ? RowAnswer.refused(SeenRow.UNKNOWN) : second;
+        AcquireResult second = update(connection, request);
+        return second == null ? ExpiryRows.busy(-1) : second;
     }
 
     /** Null if there is no row. */
-    private @Nullable RowAnswer update(Connection connection, AcquireRequest request) throws SQLException {
+    private @Nullable AcquireResult update(Connection connection, AcquireRequest request) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(attempt)) {
-            bind(statement, request)
-                    .text(WaitingLine.entry(request.acquisition()))
-                    .text(WaitingLine.claimant(request.acquisition()));
+            bind(statement, request);
             try (ResultSet rows = statement.executeQuery()) {
                 if (!rows.next()) {
                     return null;
                 }
                 long token = rows.getLong(1);
-                return rows.wasNull() ? RowAnswer.refused(SeenRow.read(rows, 2)) : RowAnswer.granted(request, token);
+                return rows.wasNull() ? ExpiryRows.busy(rows.getLong(2)) : ExpiryRows.granted(request, token);
             }
         }
     }
 
-    private static Bind bind(PreparedStatement statement, AcquireRequest request) throws SQLException {
+    private static void bind(PreparedStatement statement, AcquireRequest request) throws SQLException {
         AcquisitionId wanted = request.acquisition();
-        return new Bind(statement)
+        new Bind(statement)
                 .owner(wanted)
                 .number(request.leaseMillis())
                 .identity(request.identity())

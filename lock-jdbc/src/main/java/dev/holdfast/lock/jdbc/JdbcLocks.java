@@ -242,7 +242,8 @@ public final class JdbcLocks {
                 return ExpiringRowBackend.of(
                         kind,
                         database,
-                        called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null);
+                        called && database.dialect() == Dialect.POSTGRESQL ? new PostgresWakeups(database) : null,
+                        System::nanoTime);
             }
             int limit = maxRowLocks == null ? RowSessions.limit(dataSource) : maxRowLocks;
             Database database = Database.openBy(openedBy, connections, request, timeoutMillis, closeDataSource);

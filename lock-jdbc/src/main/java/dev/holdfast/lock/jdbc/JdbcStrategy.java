@@ -54,7 +54,6 @@ public enum JdbcStrategy {
         }
         return "name, owner, token, lease_millis, expires, since, holder"
                 + (this == VERSION ? ", shares" : "")
-                + ", waiters"
                 + (dialect == Dialect.POSTGRESQL ? ", awaited" : "");
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
@@ -22,10 +23,9 @@ import org.jspecify.annotations.Nullable;
  * MariaDB's mode SIMULTANEOUS_ASSIGNMENT, do not; the order here gives the same result in both: token and since ask for the
  * owner before it is written.
  *
- * <p>Where no row matched, a plain read tells who has it or waits for it, or that there is none. If it is to be had in spite of the
- * line, another update takes it and mends the line. If there is none, it is inserted: by a statement
+ * <p>Where no row matched, a plain read tells the remaining time, or that there is none. Then it is inserted: by a statement
  * that falls back to the same assignments, each of which keeps the column as it is if the row is not free, and so matches in any
- * case; its answer is the token, or {@link #BUSY}. Where rows go away when idle, the insert comes first.
+ * case; its answer is the token, or {@link #BUSY} and the remaining time. Where rows go away when idle, the insert comes first.
  */
 final class MySqlVersion implements VersionStatements {
     /** Above every token. */
@@ -37,8 +37,7 @@ final class MySqlVersion implements VersionStatements {
     private final Dialect dialect;
     private final TableName table;
     private final boolean insertFirst;
-    private final String updateWithoutLine;
-    private final String updateWithLine;
+    private final String update;
     private final String look;
     private final String insert;
 
@@ -46,98 +45,35 @@ final class MySqlVersion implements VersionStatements {
         this.insertFirst = tokens.rowsGo();
         this.dialect = dialect;
         this.table = table;
-        WaitingLine line = new WaitingLine(dialect);
-        String grantable =
-                "(owner = ? OR (owner IS NULL OR expires <= " + dialect.now() + ") AND " + line.isEmpty() + ")";
-        String assignments =
-                """
-                token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %5$s)), token + 0 * LAST_INSERT_ID(%2$d)),
-                since = IF(%1$s AND NOT owner <=> ?, %3$s, since),
+        String grantable = "(owner IS NULL OR owner = ? OR expires <= " + dialect.now() + ")";
+        String remaining = "IF(owner IS NULL, 0, GREATEST(0, " + dialect.millisUntil("expires") + ") + IF(owner LIKE '"
+                + RowStates.READER + "%', " + ExpiryRows.BESIDE_SHARES + ", 0))";
+        String assignments = """
+                token = IF(%1$s, LAST_INSERT_ID(IF(owner <=> ?, token, %6$s)), token + 0 * LAST_INSERT_ID(%2$d + %3$s)),
+                since = IF(%1$s AND NOT owner <=> ?, %4$s, since),
                 holder = IF(%1$s, ?, holder),
                 lease_millis = IF(%1$s, ?, lease_millis),
                 owner = IF(%1$s, ?, owner),
-                expires = IF(%1$s, %4$s, expires)""".formatted(grantable, BUSY, dialect.now(), dialect.nowPlusMillis("?"), tokens.next("token"));
-        String update = """
+                expires = IF(%1$s, %5$s, expires)""".formatted(
+                        grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"), tokens.next("token"));
+        update = """
                 UPDATE %1$s SET token = LAST_INSERT_ID(IF(owner <=> ?, token, %2$s)), since = IF(owner <=> ?, since, %3$s),
-                %%sholder = ?, lease_millis = ?, owner = ?, expires = %4$s WHERE name = ? AND %%s""".formatted(table, tokens.next("token"), dialect.now(), dialect.nowPlusMillis("?"));
-        updateWithoutLine = update.formatted("", grantable);
-        updateWithLine = update.formatted(
-                "waiters = " + line.behindGrant("owner <=> ?", "?", "?") + ", ",
-                "(owner = ? OR " + line.isFreeFor("?") + ")");
-        look = LineStatements.look(dialect, table);
+                holder = ?, lease_millis = ?, owner = ?, expires = %4$s WHERE name = ? AND %5$s""".formatted(table, tokens.next("token"), dialect.now(), dialect.nowPlusMillis("?"), grantable);
+        look = "SELECT " + remaining + " FROM " + table + " WHERE name = ?";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
                 + "LAST_INSERT_ID(" + tokens.first() + "), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
                 + ", ?) ON DUPLICATE KEY UPDATE " + assignments;
     }
 
     @Override
-    public RowAnswer tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
-        boolean inLine = request.ticket() instanceof LineTicket;
-        RowAnswer granted = inLine ? updateWithLine(connection, request) : first(connection, request);
-        if (granted != null) {
-            return granted;
-        }
-        SeenRow seen =
-                LineStatements.look(connection, look, request.acquisition().name());
-        if (seen == null) {
-            granted = insert(connection, request);
-        } else if (!inLine && seen.isFor(request.acquisition())) {
-            granted = updateWithLine(connection, request);
-        }
-        return granted != null ? granted : RowAnswer.refused(seen == null ? SeenRow.UNKNOWN : seen);
-    }
-
-    private @Nullable RowAnswer first(Connection connection, AcquireRequest request) throws SQLException {
-        return insertFirst ? insert(connection, request) : updateWithoutLine(connection, request);
-    }
-
-    /** Null if there is no row, or it is not free, or somebody waits. */
-    private @Nullable RowAnswer updateWithoutLine(Connection connection, AcquireRequest request) throws SQLException {
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         AcquisitionId wanted = request.acquisition();
-        try (PreparedStatement statement =
-                connection.prepareStatement(updateWithoutLine, Statement.RETURN_GENERATED_KEYS)) {
-            new Bind(statement)
-                    .owner(wanted)
-                    .owner(wanted)
-                    .identity(request.identity())
-                    .number(request.leaseMillis())
-                    .owner(wanted)
-                    .number(request.leaseMillis())
-                    .name(wanted.name())
-                    .owner(wanted);
-            return statement.executeUpdate() > 0 ? answer(statement, request) : null;
+        if (!insertFirst) {
+            AcquireResult answer = update(connection, request);
+            if (answer != null) {
+                return answer;
+            }
         }
-    }
-
-    /** Null if there is no row, or it is not free, or claimed by another one. */
-    private @Nullable RowAnswer updateWithLine(Connection connection, AcquireRequest request) throws SQLException {
-        AcquisitionId wanted = request.acquisition();
-        String entry = WaitingLine.entry(wanted);
-        String claimant = WaitingLine.claimant(wanted);
-        try (PreparedStatement statement =
-                connection.prepareStatement(updateWithLine, Statement.RETURN_GENERATED_KEYS)) {
-            new Bind(statement)
-                    .owner(wanted)
-                    .owner(wanted)
-                    .owner(wanted)
-                    .text(claimant)
-                    .text(entry)
-                    .text(entry)
-                    .text(entry)
-                    .identity(request.identity())
-                    .number(request.leaseMillis())
-                    .owner(wanted)
-                    .number(request.leaseMillis())
-                    .name(wanted.name())
-                    .owner(wanted)
-                    .text(claimant);
-            return statement.executeUpdate() > 0 ? answer(statement, request) : null;
-        }
-    }
-
-    /** Null if there is a row that is not free, or for which somebody waits. */
-    private @Nullable RowAnswer insert(Connection connection, AcquireRequest request) throws SQLException {
-        AcquisitionId wanted = request.acquisition();
         try (PreparedStatement statement = connection.prepareStatement(insert, Statement.RETURN_GENERATED_KEYS)) {
             Bind bind = new Bind(statement)
                     .name(wanted.name())
@@ -148,6 +84,31 @@ final class MySqlVersion implements VersionStatements {
             assign(bind, request);
             statement.executeUpdate();
             return answer(statement, request);
+        }
+    }
+
+    /** Null if there is no row. */
+    private @Nullable AcquireResult update(Connection connection, AcquireRequest request) throws SQLException {
+        AcquisitionId wanted = request.acquisition();
+        try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
+            new Bind(statement)
+                    .owner(wanted)
+                    .owner(wanted)
+                    .identity(request.identity())
+                    .number(request.leaseMillis())
+                    .owner(wanted)
+                    .number(request.leaseMillis())
+                    .name(wanted.name())
+                    .owner(wanted);
+            if (statement.executeUpdate() > 0) {
+                return answer(statement, request);
+            }
+        }
+        try (PreparedStatement statement = connection.prepareStatement(look)) {
+            new Bind(statement).name(wanted.name());
+            try (ResultSet rows = statement.executeQuery()) {
+                return rows.next() ? ExpiryRows.busy(rows.getLong(1)) : null;
+            }
         }
     }
 
@@ -168,10 +129,11 @@ final class MySqlVersion implements VersionStatements {
     }
 
     /** No key comes back where a user's driver counts changed rows only, and then nothing was changed. */
-    private static @Nullable RowAnswer answer(PreparedStatement statement, AcquireRequest request) throws SQLException {
+    private AcquireResult answer(PreparedStatement statement, AcquireRequest request) throws SQLException {
         try (ResultSet keys = statement.getGeneratedKeys()) {
-            long key = keys.next() ? keys.getLong(1) : BUSY;
-            return key >= BUSY ? null : RowAnswer.granted(request, key);
+            long nothing = insertFirst ? BUSY : BUSY + ExpiryRows.BESIDE_SHARES;
+            long key = keys.next() ? keys.getLong(1) : nothing;
+            return key >= BUSY ? ExpiryRows.busy(key - BUSY) : ExpiryRows.granted(request, key);
         }
     }
 

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
@@ -13,7 +14,7 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * One statement with common table expressions: update if free, insert if not there, else read the row. A
+ * One statement with common table expressions: update if free, insert if not there, else read the remaining time. A
  * loser takes no row lock and writes nothing, but where two insert a name at once: there the second updates if it may.
  * All parts see one snapshot, so the loser of a race may read the row as it was before, without an owner, or no row: the
  * remaining time is unknown then. The excluded row's expiry was computed before the wait for the other's row, and may so
@@ -26,14 +27,12 @@ final class PostgresVersion implements VersionStatements {
     private final String renew;
 
     PostgresVersion(TableName table, Tokens tokens) {
-        WaitingLine line = new WaitingLine(Dialect.POSTGRESQL);
         attempt = PostgresSql.named("""
                 WITH updated AS (
-                  UPDATE %1$s SET token = CASE WHEN owner {=} asking.me THEN token ELSE %4$s END,
-                    since = CASE WHEN owner {=} asking.me THEN since ELSE %8$s END,
-                    waiters = %11$s, owner = asking.me, lease_millis = ?, expires = %2$s, holder = %7$s
-                  FROM (SELECT %7$s AS me, %7$s AS entry, %7$s AS claimant) AS asking
-                  WHERE name {=} ? AND (owner {=} asking.me OR %10$s)
+                  UPDATE %1$s SET token = CASE WHEN owner {=} %7$s THEN token ELSE %4$s END,
+                    since = CASE WHEN owner {=} %7$s THEN since ELSE %8$s END,
+                    owner = %7$s, lease_millis = ?, expires = %2$s, holder = %7$s
+                  WHERE name {=} ? AND (owner IS NULL OR owner {=} %7$s OR expires {<=} %8$s)
                   RETURNING token, %9$s),
                 inserted AS (
                   INSERT INTO %1$s AS held (name, owner, token, lease_millis, expires, since, holder)
@@ -45,22 +44,22 @@ final class PostgresVersion implements VersionStatements {
                     holder = excluded.holder
                   WHERE held.owner IS NULL OR held.owner {=} excluded.owner OR held.expires {<=} %8$s
                   RETURNING held.token, %9$s)
-                SELECT token, %3$s FROM updated
-                UNION ALL SELECT token, %3$s FROM inserted
-                UNION ALL SELECT CAST(NULL AS bigint), %12$s FROM %1$s
+                SELECT token, CAST(NULL AS bigint) FROM updated
+                UNION ALL SELECT token, CAST(NULL AS bigint) FROM inserted
+                UNION ALL SELECT CAST(NULL AS bigint), CASE WHEN owner IS NULL THEN -1
+                    WHEN pg_catalog.starts_with(owner, '%10$s') THEN GREATEST(%3$s, 0) {+} %11$d ELSE %3$s END FROM %1$s
                   WHERE name {=} ? AND NOT EXISTS (SELECT 1 FROM updated)""".formatted(
                         table,
                         Dialect.POSTGRESQL.nowPlusMillis("CAST(? AS bigint)"),
-                        "CAST(NULL AS pg_catalog.text), CAST(NULL AS bigint), CAST(NULL AS pg_catalog.text), CAST(NULL AS bigint)",
+                        Dialect.POSTGRESQL.millisUntil("expires"),
                         tokens.next("token"),
                         tokens.first(),
                         tokens.next("held.token"),
                         PostgresSql.TEXT,
                         PostgresSql.NOW,
                         PostgresSql.DURABLY,
-                        line.isFreeFor("asking.claimant"),
-                        line.behindGrant("owner {=} asking.me", "asking.entry", "asking.claimant"),
-                        SeenRow.columns(Dialect.POSTGRESQL)));
+                        RowStates.READER,
+                        ExpiryRows.BESIDE_SHARES));
         renew = PostgresSql.named("""
                 UPDATE %s AS held SET expires = %s
                 FROM ROWS FROM (pg_catalog.unnest(?), pg_catalog.unnest(?)) AS due (name, owner)
@@ -70,19 +69,20 @@ final class PostgresVersion implements VersionStatements {
     }
 
     @Override
-    public RowAnswer tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
+    public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         AcquisitionId wanted = request.acquisition();
         String name = wanted.name();
         long lease = request.leaseMillis();
         try (PreparedStatement statement = connection.prepareStatement(attempt)) {
             new Bind(statement)
+                    .owner(wanted)
+                    .owner(wanted)
+                    .owner(wanted)
                     .number(lease)
                     .number(lease)
                     .identity(request.identity())
-                    .owner(wanted)
-                    .text(WaitingLine.entry(wanted))
-                    .text(WaitingLine.claimant(wanted))
                     .name(name)
+                    .owner(wanted)
                     .name(name)
                     .owner(wanted)
                     .number(lease)
@@ -92,10 +92,10 @@ final class PostgresVersion implements VersionStatements {
                     .name(name);
             try (ResultSet rows = statement.executeQuery()) {
                 if (!rows.next()) {
-                    return RowAnswer.refused(SeenRow.UNKNOWN);
+                    return ExpiryRows.busy(-1);
                 }
                 long token = rows.getLong(1);
-                return rows.wasNull() ? RowAnswer.refused(SeenRow.read(rows, 2)) : RowAnswer.granted(request, token);
+                return rows.wasNull() ? ExpiryRows.busy(rows.getLong(2)) : ExpiryRows.granted(request, token);
             }
         }
     }

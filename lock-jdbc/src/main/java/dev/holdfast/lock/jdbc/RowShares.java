@@ -59,8 +59,7 @@ final class RowShares {
             Step step = row.isExclusive() ? besideLock(row, request) : besideShares(row, request);
             note(request.acquisition().owner(), step.answer); // before it is sent: its answer may be lost
             boolean makesRoom = step.answer instanceof AcquireResult.OtherLimit;
-            if (step.next == null
-                    || rows.change(connection, row, step.next, step.leaves(), makesRoom) != RowStates.Changed.NOT) {
+            if (step.next == null || rows.change(connection, row, step.next, makesRoom) != RowStates.Changed.NOT) {
                 return step.answer;
             }
         }
@@ -95,15 +94,7 @@ final class RowShares {
     }
 
     /** What to answer once the row has been changed, if it has to be. */
-    private record Step(AcquireResult answer, @Nullable RowState next) {
-        /** The entry that has no place in the line any more. */
-        String leaves() {
-            return answer instanceof AcquireResult.Granted granted
-                            && granted.grant().demand() instanceof Demand.Shared
-                    ? WaitingLine.entry(granted.grant().acquisition())
-                    : WaitingLine.NOBODY;
-        }
-    }
+    private record Step(AcquireResult answer, @Nullable RowState next) {}
 
     private Step besideLock(RowState row, AcquireRequest request) {
         if (isOtherLimit(row.shared(), request)) {
@@ -192,19 +183,24 @@ final class RowShares {
         return new AcquireResult.Busy(end == 0 ? -1 : Math.max(1, end - row.nowMillis()), null);
     }
 
-    /** Ends what an acquisition has in a shared row; returns whether it held anything. */
-    boolean leave(Connection connection, AcquisitionId acquisition) throws SQLException {
+    /** Ends what an acquisition has in a shared row. */
+    ExpiryStatements.Released leave(Connection connection, AcquisitionId acquisition) throws SQLException {
         String owner = acquisition.owner().toString();
         for (int i = 0; i < TRIES; i++) {
             RowState row = rows.read(connection, acquisition.name());
             SharedRow left = row.shared().without(owner);
             if (left.equals(row.shared())) {
-                return false;
+                return ExpiryStatements.Released.NOT_HELD;
             }
             boolean held = row.shared().share(owner).isPresent();
-            RowState next = held ? row.held(left, row.token()) : row.marked(left);
-            if (rows.change(connection, row, next, WaitingLine.NOBODY, true) != RowStates.Changed.NOT) {
-                return held;
+            RowStates.Changed changed =
+                    rows.change(connection, row, held ? row.held(left, row.token()) : row.marked(left), true);
+            if (changed != RowStates.Changed.NOT) {
+                return !held
+                        ? ExpiryStatements.Released.NOT_HELD
+                        : changed == RowStates.Changed.AND_AWAITED
+                                ? ExpiryStatements.Released.HELD_AND_AWAITED
+                                : ExpiryStatements.Released.HELD;
             }
         }
         throw conflict();
@@ -246,7 +242,7 @@ final class RowShares {
             }
             Share longer = mine.get().until(row.nowMillis() + grant.leaseMillis() + 1);
             RowState next = row.held(row.shared().with(longer), row.token());
-            if (rows.change(connection, row, next, WaitingLine.NOBODY, false) != RowStates.Changed.NOT) {
+            if (rows.change(connection, row, next, false) != RowStates.Changed.NOT) {
                 return true;
             }
         }
@@ -267,8 +263,7 @@ final class RowShares {
             if (stored == to || (stored != 0 && stored != from)) {
                 return stored;
             }
-            RowState next = row.marked(row.shared().limitedTo(to));
-            if (rows.change(connection, row, next, WaitingLine.NOBODY, true) != RowStates.Changed.NOT) {
+            if (rows.change(connection, row, row.marked(row.shared().limitedTo(to)), true) != RowStates.Changed.NOT) {
                 return to;
             }
         }

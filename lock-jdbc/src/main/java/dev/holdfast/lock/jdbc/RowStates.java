@@ -42,10 +42,9 @@ final class RowStates {
                 + dialect.epochMillis("since") + ", holder, COALESCE(shares, ''), " + dialect.epochMillis(now)
                 + ", CASE WHEN expires " + dialect.operator(">") + " " + now + " THEN 1 ELSE 0 END FROM " + table
                 + " WHERE name" + eq + "?";
-        String reader = reader(dialect);
+        String reader = postgres ? "pg_catalog.starts_with(owner, '" + READER + "')" : "owner LIKE '" + READER + "%'";
         String update = "UPDATE " + table + " SET expires = CASE WHEN " + number + eq + "0 THEN expires ELSE "
                 + dialect.nowPlusMillis(number) + " END, owner = " + text + ", token = " + number + ", shares = " + text
-                + ", waiters = " + new WaitingLine(dialect).without(text)
                 + " WHERE name" + eq + "? AND COALESCE(owner, '')" + eq + text + " AND token" + eq + number
                 + " AND COALESCE(shares, '')" + eq + text + " AND " + dialect.epochMillis("expires") + eq + number
                 + " AND (" + number + eq + "1 OR owner IS NULL OR " + reader + " OR expires " + dialect.operator("<=")
@@ -54,11 +53,11 @@ final class RowStates {
         String values = "VALUES (?, " + text + ", " + number + ", 0, " + dialect.nowPlusMillis(number) + ", " + now
                 + ", '', " + text + ")";
         if (postgres) {
-            String changed = "WITH changed AS (" + update + " RETURNING name, awaited, waiters, " + PostgresSql.DURABLY
-                    + ") SELECT CASE WHEN " + FreeingStatements.AWAITED + " THEN %s END FROM changed";
+            String changed = "WITH changed AS (" + update + " RETURNING name, awaited, " + PostgresSql.DURABLY
+                    + ") SELECT CASE WHEN awaited {>} " + now + " THEN %s END FROM changed";
             change = PostgresSql.named(changed.formatted("'nobody'"));
             changeAndNotify = PostgresSql.named(
-                    changed.formatted(FreeingStatements.NOTIFY.formatted(PostgresWakeups.channel(table))));
+                    changed.formatted(ExpiryStatements.NOTIFY.formatted(PostgresWakeups.channel(table))));
             insert = "INSERT INTO " + table + columns + values + " ON CONFLICT (name) DO NOTHING RETURNING 1, "
                     + PostgresSql.DURABLY;
         } else {
@@ -68,18 +67,13 @@ final class RowStates {
         }
     }
 
-    /** Whether readers own the row, or some with permits. */
-    static String reader(Dialect dialect) {
-        return dialect == Dialect.POSTGRESQL
-                ? "pg_catalog.starts_with(owner, '" + READER + "')"
-                : "owner LIKE '" + READER + "%'";
-    }
-
     /** What came of a change. */
     enum Changed {
         /** The row was another one. */
         NOT,
-        DONE
+        DONE,
+        /** And somebody has announced to wait. */
+        AND_AWAITED
     }
 
     RowState read(Connection connection, String name) throws SQLException {
@@ -112,21 +106,16 @@ final class RowStates {
         }
     }
 
-    /**
-     * Makes it the next state if it is still as it was read.
-     *
-     * @param entry of whoever has got a share and stands no longer in the {@link WaitingLine}, or {@link WaitingLine#NOBODY}
-     */
-    Changed change(Connection connection, RowState row, RowState next, String entry, boolean notify)
-            throws SQLException {
+    /** Makes it the next state if it is still as it was read. */
+    Changed change(Connection connection, RowState row, RowState next, boolean notify) throws SQLException {
         if (!row.exists()) {
             return insert(connection, next);
         }
         if (!notify || !notifies) {
-            return update(connection, change, row, next, entry);
+            return update(connection, change, row, next);
         }
         try {
-            return update(connection, changeAndNotify, row, next, entry);
+            return update(connection, changeAndNotify, row, next);
         } catch (SQLException e) {
             if (JdbcFailure.of(e) != JdbcFailure.NO_PERMISSION) {
                 throw e;
@@ -137,8 +126,7 @@ final class RowStates {
         }
     }
 
-    private Changed update(Connection connection, String sql, RowState row, RowState next, String entry)
-            throws SQLException {
+    private Changed update(Connection connection, String sql, RowState row, RowState next) throws SQLException {
         // The end is written anew where the holders change, at a later time than that of the reading: never too early.
         long forMillis =
                 next.expiresMillis() == row.expiresMillis() ? 0 : Math.max(1, next.expiresMillis() - row.nowMillis());
@@ -150,7 +138,6 @@ final class RowStates {
                     .text(next.owner().isEmpty() ? null : next.owner())
                     .number(next.token())
                     .text(next.text())
-                    .text(entry)
                     .name(row.name())
                     .text(row.owner())
                     .number(row.token())
@@ -161,7 +148,10 @@ final class RowStates {
                 return statement.executeUpdate() > 0 ? Changed.DONE : Changed.NOT;
             }
             try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() ? Changed.DONE : Changed.NOT;
+                if (!rows.next()) {
+                    return Changed.NOT;
+                }
+                return rows.getString(1) == null ? Changed.DONE : Changed.AND_AWAITED;
             }
         }
     }

@@ -19,9 +19,6 @@ import java.util.stream.Stream;
 /** What a strategy keeps in the database, as described by the schema file of its dialect. */
 record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
-    /** The column that {@link WaitingLine} keeps, which tables of early versions lack. */
-    private static final String LINE = "waiters";
-
     /** The statements of the schema file, for the configured table. */
     List<String> statements() {
         // The index has no schema of its own: it goes where its table is.
@@ -119,14 +116,6 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
 
     /** What to say when there is a table of that name that is another one. */
     LockConfigurationException otherColumns(List<String> missing, SQLException cause) {
-        if (missing.equals(List.of(LINE))) {
-            return new LockConfigurationException(
-                    "lock table '" + table + "' on " + dialect.title() + " lacks the column '" + LINE + "' ("
-                            + cause.getMessage() + "); add it with a user that may: ALTER TABLE " + table + " ADD "
-                            + LINE
-                            + " " + lineType(),
-                    cause);
-        }
         String name = table.text().substring(table.text().lastIndexOf('.') + 1);
         return new LockConfigurationException(
                 "lock table '" + table + "' on " + dialect.title() + " lacks the columns " + missing + " ("
@@ -134,14 +123,6 @@ record Schema(JdbcStrategy strategy, Dialect dialect, TableName table) {
                         + "); choose another table, or stop whoever uses this one and run: ALTER TABLE "
                         + table + " RENAME TO " + name + "_old; " + script(),
                 cause);
-    }
-
-    private String lineType() {
-        return switch (dialect) {
-            case POSTGRESQL -> "text";
-            case MARIADB, MYSQL -> "VARCHAR(1024) CHARACTER SET ascii COLLATE ascii_bin NULL";
-            case H2 -> "VARCHAR(1024)";
-        };
     }
 
     /** Runs one of {@link #statements()}. */

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.sql.Connection;
@@ -11,11 +12,8 @@ import java.util.Set;
 /** The two statements of {@link ExpiryStatements} that no two databases write alike. Immutable. */
 interface VersionStatements {
 
-    /**
-     * Grants if the row is free and not claimed by another one, or tells what it saw: one statement; two where it is refused or had
-     * a line on MySQL and MariaDB, or the name is new on H2, and three where it is new on those.
-     */
-    RowAnswer tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
+    /** Grants, or tells the holder's remaining time: one statement; two where it is busy on MySQL and MariaDB, or the name is new on H2, and three where it is new on those.  */
+    AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 
     /** Renews what is held and not expired, whatever the number; returns the owners that were renewed. */
     Set<OwnerId> renew(Connection connection, List<Grant> grants) throws SQLException;

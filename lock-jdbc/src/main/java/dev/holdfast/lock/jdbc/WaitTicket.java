@@ -1,6 +1,5 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.Ticket;
 import java.security.MessageDigest;
@@ -16,31 +15,25 @@ final class WaitTicket implements Ticket {
     private static final long FIRST_POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LAST_POLL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final AcquisitionId acquisition;
-    private final String hash;
+    private final String name;
+    private final String payload;
     private volatile @Nullable Runnable onMaybeFree;
     private volatile long announcedNanos;
-    private volatile long announcedWhen = -1;
     private final AtomicInteger polls = new AtomicInteger();
-    private final AtomicInteger turns = new AtomicInteger();
 
-    WaitTicket(AcquisitionId acquisition) {
-        this.acquisition = acquisition;
-        this.hash = hash(acquisition.name());
+    WaitTicket(String name) {
+        this.name = name;
+        this.payload = HexFormat.of().formatHex(sha256(LockName.utf8(name)));
         this.announcedNanos = System.nanoTime();
     }
 
-    AcquisitionId acquisition() {
-        return acquisition;
+    String name() {
+        return name;
     }
 
-    /** How the notification of its release begins. */
-    String hash() {
-        return hash;
-    }
-
-    static String hash(String name) {
-        return HexFormat.of().formatHex(sha256(LockName.utf8(name)));
+    /** What the notification of its release says. */
+    String payload() {
+        return payload;
     }
 
     private static byte[] sha256(byte[] bytes) {
@@ -67,30 +60,9 @@ final class WaitTicket implements Ticket {
         }
     }
 
-    /** A release was told: what was to be done after an earlier one need not be done any more. Returns which one this is. */
-    int nextTurn() {
-        return turns.incrementAndGet();
-    }
-
-    /** Calls it unless there was another release since. */
-    void callFor(int turn) {
-        if (turns.get() == turn) {
-            call();
-        }
-    }
-
     /** It has told the database that it waits, or is about to. */
     void announced() {
         announcedNanos = System.nanoTime();
-    }
-
-    /** What was heard before the attempt that announced it; negative if none did. */
-    void announcedWhen(long heard) {
-        announcedWhen = heard;
-    }
-
-    long announcedWhen() {
-        return announcedWhen;
     }
 
     boolean announcedLongerAgoThan(long nanos) {

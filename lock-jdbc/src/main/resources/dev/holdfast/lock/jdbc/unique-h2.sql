@@ -8,7 +8,6 @@ CREATE TABLE IF NOT EXISTS holdfast_held (
   lease_millis BIGINT NOT NULL,
   expires TIMESTAMP(6) WITH TIME ZONE NOT NULL,
   since TIMESTAMP(6) WITH TIME ZONE NOT NULL,
-  holder VARCHAR(500) NOT NULL,
-  waiters VARCHAR(1024)
+  holder VARCHAR(500) NOT NULL
 );
 CREATE INDEX IF NOT EXISTS holdfast_held_due ON holdfast_held (expires);

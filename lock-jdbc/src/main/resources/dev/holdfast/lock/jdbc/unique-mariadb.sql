@@ -9,6 +9,5 @@ CREATE TABLE IF NOT EXISTS holdfast_held (
   expires DATETIME(6) NOT NULL,
   since DATETIME(6) NOT NULL,
   holder VARCHAR(500) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
-  waiters VARCHAR(1024) CHARACTER SET ascii COLLATE ascii_bin NULL,
   KEY due (expires)
 ) ENGINE=InnoDB ROW_FORMAT=DYNAMIC;

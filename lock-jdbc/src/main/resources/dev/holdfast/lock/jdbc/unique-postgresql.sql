@@ -9,7 +9,6 @@ CREATE TABLE IF NOT EXISTS holdfast_held (
   expires timestamptz NOT NULL,
   since timestamptz NOT NULL,
   holder text NOT NULL,
-  awaited timestamptz,
-  waiters text
+  awaited timestamptz
 ) WITH (fillfactor = 50);
 CREATE INDEX IF NOT EXISTS holdfast_held_due ON holdfast_held (expires);

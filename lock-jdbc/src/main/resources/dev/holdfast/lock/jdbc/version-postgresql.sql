@@ -9,6 +9,5 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   since timestamptz NOT NULL,
   holder text NOT NULL,
   awaited timestamptz,
-  shares text,
-  waiters text
+  shares text
 ) WITH (fillfactor = 50);

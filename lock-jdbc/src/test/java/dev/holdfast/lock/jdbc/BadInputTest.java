@@ -1,6 +1,5 @@
 package dev.holdfast.lock.jdbc;
 
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
 import static dev.holdfast.lock.testkit.BackendDriver.answer;
 import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -93,35 +92,6 @@ final class BadInputTest {
                         }
                     });
             JdbcLocks.builder(pool).table(table).backend(TWO_SECONDS).close();
-        }
-    }
-
-    @ParameterizedTest
-    @EnumSource
-    void build_tableOfAnEarlierVersion_tellsTheStatement_andItsTokensStay(SharedDb shared) throws Exception {
-        Db db = shared.db();
-        String table = SharedDb.newTable();
-        for (String sql : new Schema(JdbcStrategy.VERSION, db.dialect, new TableName(table)).statements()) {
-            db.execute(sql);
-        }
-        try (HikariDataSource pool = db.pool(config -> {})) {
-            LockBackend backend = JdbcLocks.builder(pool).table(table).backend(TWO_SECONDS);
-            long token = acquire(backend, "x").token();
-            backend.close();
-            db.execute("ALTER TABLE " + table + " DROP COLUMN waiters", "UPDATE " + table + " SET owner = NULL");
-            assertThatThrownBy(() -> JdbcLocks.builder(pool)
-                            .table(table)
-                            .createTable(true)
-                            .backend(TWO_SECONDS))
-                    .isInstanceOf(LockConfigurationException.class)
-                    .hasMessageContaining("lacks the column 'waiters'")
-                    .satisfies(refused -> {
-                        String message = String.valueOf(refused.getMessage());
-                        db.execute(message.substring(message.indexOf("ALTER TABLE")));
-                    });
-            backend = JdbcLocks.builder(pool).table(table).backend(TWO_SECONDS);
-            assertThat(acquire(backend, "x").token()).isEqualTo(token + 1);
-            backend.close();
         }
     }
 
