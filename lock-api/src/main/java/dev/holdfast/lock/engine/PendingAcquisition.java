@@ -170,6 +170,8 @@ final class PendingAcquisition {
             asked.handedOver = grant;
         } else if (asked == round && state == State.LISTENING) {
             handedOver(grant);
+        } else if (asked == round && queue.head() != null) {
+            ask(); // the attempt failed, as far as is known: the next one finds the grant, and need not wait
         }
     }
 
@@ -277,6 +279,8 @@ final class PendingAcquisition {
                 acquisition.abandonRefused();
             }
             entry.startNext();
+        } else if (latest().handedOver != null) {
+            ask();
         } else {
             schedule.retry();
         }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -80,6 +81,29 @@ class HandOverTest {
         answer.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
         assertThat(virtual.remainingMillis(held(waiter))).isBetween(1_625L, 1_630L);
         assertThat(backend.requests).hasSize(1);
+    }
+
+    /** It has the lock, as far as is known, and so nobody else has it: no pause before the attempt that finds it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void message_aboutAnAttemptThatFails_isAskedForAtOnce(boolean messageFirst) {
+        AsyncWaiter waiter = waiting(LockOptions.defaults());
+        CompletableFuture<AcquireResult> second = backend.answerLate();
+        Objects.requireNonNull(backend.signal).run();
+        CompletableFuture<AcquireResult> third = backend.answerLate();
+        if (messageFirst) {
+            handOver(1);
+        }
+        second.completeExceptionally(new LockUnavailableException("no answer"));
+        if (!messageFirst) {
+            assertThat(backend.requests).hasSize(2);
+            handOver(1);
+        }
+
+        assertThat(backend.requests).hasSize(3);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        third.complete(new AcquireResult.Granted(backend.grant(7)));
+        assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
     }
 
     /** An older message may be of a grant that has ended since. */

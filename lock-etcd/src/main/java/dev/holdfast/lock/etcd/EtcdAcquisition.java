@@ -18,6 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -70,6 +71,9 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private volatile SlotChoice choice;
 
     private final AtomicBoolean called = new AtomicBoolean();
+    /** Held while it is decided whether it waits or holds. */
+    private final ReentrantLock mutex = new ReentrantLock();
+
     private volatile State state = State.CONTENDING;
     private volatile @Nullable Grant grant;
     private final AtomicReference<@Nullable Runnable> wake = new AtomicReference<>();
@@ -185,7 +189,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
         asked = new Asked(request, nanos);
     }
 
-    /** The latest attempt. */
+    /** The latest attempt, unless it was granted. */
     @Nullable Asked asked() {
         return asked;
     }
@@ -336,20 +340,57 @@ final class EtcdAcquisition implements PermitLine.Mine {
         return requestedMillis;
     }
 
+    /** An attempt was granted. */
     void held(Grant granted, long requested) {
+        mutex.lock();
+        try {
+            hold(granted, requested);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void hold(Grant granted, long requested) {
         requestedMillis = requested;
         grant = granted;
+        asked = null; // which would keep whoever asked for as long as the lock is held
         if (state != State.ENDED) {
             state = State.HELD;
         }
     }
 
-    /** An answer said that it waits, unless it was handed the lock since. */
-    void waiting() {
-        Grant present = grant;
-        boolean handedOver = state == State.HELD && present != null && present.token() == seen().created();
-        if (state != State.ENDED && !handedOver) {
+    /** It was handed the lock; returns whether it still waits with the key of that grant. */
+    boolean handedOver(Grant granted, long requested) {
+        mutex.lock();
+        try {
+            boolean waits = isWaiting() && openCreations().isEmpty() && seen().created() == granted.token();
+            if (waits) {
+                hold(granted, requested);
+                told(); // what its lease's keys said before is not enough for the first renewal
+            }
+            return waits;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /**
+     * An answer said that it waits, unless it was handed the lock since.
+     *
+     * @return the grant that it was handed for a key that is not its key any more, or null
+     */
+    @Nullable Grant waiting() {
+        mutex.lock();
+        try {
+            Grant held = state == State.HELD ? grant : null;
+            if (state == State.ENDED || held != null && held.token() == seen().created()) {
+                return null;
+            }
             state = State.WAITING;
+            grant = null;
+            return held;
+        } finally {
+            mutex.unlock();
         }
     }
 

@@ -19,6 +19,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Makes attempts: a {@link ConditionalWrite} where something may have changed for the acquisition, else a {@link WaiterLook};
  * and says what the answer means for it.
+ *
+ * @param forget is told of those that are not in the line any more
+ * @param onVoid is told of a grant that was handed over for a key which an attempt did not find any more
  */
 record EtcdAttempts(
         EtcdCalls calls,
@@ -26,7 +29,8 @@ record EtcdAttempts(
         SharedLeases leases,
         ConditionalWrite writes,
         QueueSlots slots,
-        Consumer<EtcdAcquisition> forget) {
+        Consumer<EtcdAcquisition> forget,
+        Consumer<Grant> onVoid) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
     /** Makes one; {@code again}: if etcd does not know the lease any more, on another one. */
@@ -116,7 +120,10 @@ record EtcdAttempts(
             return tryAcquire(place, request, deadline, true);
         }
         EtcdTicket ticket = queued.ticket();
-        place.waiting();
+        Grant ended = place.waiting();
+        if (ended != null) {
+            onVoid.accept(ended);
+        }
         SharedLease lease = place.lease();
         if (lease != null) {
             leases.lookAfter(lease);

@@ -84,7 +84,7 @@ final class EtcdLockBackend implements LockBackend {
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseGone);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
-        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
+        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget, this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
         this.names = new NameWatches(calls);
         this.handOver = new HandOver(leases);
@@ -233,6 +233,13 @@ final class EtcdLockBackend implements LockBackend {
                 ear.lost(grant, LossReason.REVOKED, detail);
             }
         } // else the next renewal finds out
+    }
+
+    private void voided(Grant grant) {
+        GrantListener ear = observer;
+        if (ear != null) {
+            ear.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
+        }
     }
 
     @Override

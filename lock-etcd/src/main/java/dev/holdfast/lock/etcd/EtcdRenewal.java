@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -205,7 +204,9 @@ final class EtcdRenewal {
         SharedLease present = place.lease();
         // A late creation makes the key anew if somebody has deleted it: the list of keys does not tell that it is
         // another one.
-        boolean unsure = missing || !place.openCreations().isEmpty();
+        Grant held = place.grant();
+        boolean another = held == null || place.seen().created() != held.token();
+        boolean unsure = missing || another || !place.openCreations().isEmpty();
         if (!unsure && on.size() == 1 && present != null && !leases.isOutdated(present)) {
             return CompletableFuture.completedFuture(renewed(place, deadline));
         }
@@ -236,7 +237,11 @@ final class EtcdRenewal {
     /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
     private CompletableFuture<RenewResult> write(
             EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
-        long token = Objects.requireNonNull(place.grant()).token();
+        Grant held = place.grant();
+        if (held == null) {
+            return CompletableFuture.completedFuture(lost(place, "its key was deleted"));
+        }
+        long token = held.token();
         return calls.bounded(writes.send(place, lease, write -> List.of()), deadline.leftMillis())
                 .whenComplete((result, failure) -> {
                     if (failure != null && EtcdFailures.isLeaseGone(failure)) {

@@ -31,7 +31,9 @@ record HandOver(SharedLeases leases) {
         }
         long lease = Math.min(request.leaseMillis(), certain);
         Grant grant = new Grant(request.acquisition(), seen.created(), lease, 0, place);
-        place.held(grant, request.leaseMillis());
+        if (!place.handedOver(grant, request.leaseMillis())) {
+            return false;
+        }
         onHandOver.accept(grant);
         return true;
     }

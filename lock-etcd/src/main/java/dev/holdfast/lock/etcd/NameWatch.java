@@ -71,11 +71,8 @@ final class NameWatch implements Watched {
         mutex.lock();
         try {
             waiters.add(waiter);
-            if (since <= line.revision()) {
-                news = line.hears(recent);
-            } else {
-                missed = since != NOT_BEGUN;
-            }
+            news = line.hears(recent);
+            missed = since > line.revision() && since != NOT_BEGUN;
         } finally {
             mutex.unlock();
         }

@@ -32,6 +32,9 @@ final class NameWatches {
         if (watch == fresh) {
             watch.open();
         }
+        if (closed) {
+            watch.close();
+        }
         AtomicBoolean ended = new AtomicBoolean();
         return () -> {
             if (ended.compareAndSet(false, true)) {

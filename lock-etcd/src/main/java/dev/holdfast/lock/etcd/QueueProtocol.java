@@ -102,8 +102,9 @@ final class QueueProtocol implements EtcdProtocol {
         KeyValue before = read.get(own);
         if (own == 1 && read.size() <= 1 + ShortLine.MOST_AHEAD) {
             ShortLine line = place.shortLine(keys);
-            line.knows(place.key(), written.created(), read, at);
-            return new Outcome.Queued(line);
+            return line.knows(place.key(), written.created(), read, at)
+                    ? new Outcome.Changed()
+                    : new Outcome.Queued(line);
         }
         return new Outcome.Queued(new BehindOne(place, before.getKey(), before.getCreateRevision(), at));
     }

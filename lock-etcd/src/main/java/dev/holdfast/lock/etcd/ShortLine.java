@@ -101,8 +101,11 @@ final class ShortLine implements EtcdTicket {
         }
     }
 
-    /** Takes what an attempt has read: its own key and all ahead of it. */
-    void knows(ByteSequence ownKey, long createRevision, List<KeyValue> read, long at) {
+    /**
+     * Takes what an attempt has read: its own key and all ahead of it. Returns whether what was heard since says that they have left,
+     * or that its key has.
+     */
+    boolean knows(ByteSequence ownKey, long createRevision, List<KeyValue> read, long at) {
         mutex.lock();
         try {
             if (at >= revision) {
@@ -110,6 +113,7 @@ final class ShortLine implements EtcdTicket {
                 created = createRevision;
                 look(read, at);
             }
+            return isNews();
         } finally {
             mutex.unlock();
         }

@@ -10,10 +10,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
@@ -199,6 +201,41 @@ final class EtcdHandOverTest {
                 assertThat(heir.ask()).isInstanceOf(AcquireResult.Granted.class);
             }
         }
+    }
+
+    /** An attempt that was under way finds no key and makes a new one: what it was handed before is nobody's. */
+    @Test
+    void grantOfAKeyThatIsGone_isTakenBackByTheNextAnswer() throws Exception {
+        String name = newName();
+        Queue<Grant> lost = new ConcurrentLinkedQueue<>();
+        try (LockBackend first = fixture.newBackend();
+                LockBackend second = fixture.newBackend();
+                Heir heir = new Heir(second, name)) {
+            second.setGrantListener(listener(lost));
+            Grant held = acquire(first, name, LEASE);
+            heir.queueUp().listen();
+            release(first, held);
+            Grant handed = heir.awaitHanded();
+            delete(heir.place().key());
+            acquire(first, name, LEASE);
+
+            heir.queueUp();
+
+            assertThat(lost).containsExactly(handed);
+            assertThat(renew(second, handed)).isInstanceOf(RenewResult.Lost.class);
+        }
+    }
+
+    private static GrantListener listener(Queue<Grant> lost) {
+        return new GrantListener() {
+            @Override
+            public void suspect(Grant grant, String detail) {}
+
+            @Override
+            public void lost(Grant grant, LossReason reason, String detail) {
+                lost.add(grant);
+            }
+        };
     }
 
     /** Its place is to move to another lease first, so that its holder can rely on it. */
