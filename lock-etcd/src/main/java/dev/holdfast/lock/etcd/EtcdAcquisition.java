@@ -340,11 +340,15 @@ final class EtcdAcquisition implements PermitLine.Mine {
         return requestedMillis;
     }
 
-    /** An attempt was granted. */
-    void held(Grant granted, long requested) {
+    /** An attempt was granted; returns whether its key is still the one of that grant. */
+    boolean held(Grant granted, long requested) {
         mutex.lock();
         try {
-            hold(granted, requested);
+            boolean same = seen().created() == granted.token();
+            if (same) {
+                hold(granted, requested);
+            }
+            return same;
         } finally {
             mutex.unlock();
         }
@@ -405,7 +409,12 @@ final class EtcdAcquisition implements PermitLine.Mine {
     }
 
     void ended() {
-        state = State.ENDED;
+        mutex.lock();
+        try {
+            state = State.ENDED;
+        } finally {
+            mutex.unlock();
+        }
         wake.set(null);
         leaveAll();
     }

@@ -170,15 +170,20 @@ record EtcdAttempts(
         return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
     }
 
-    private static AcquireResult grant(
-            EtcdAcquisition place, AcquireRequest request, Deadline deadline, Outcome.Held held) {
+    private AcquireResult grant(EtcdAcquisition place, AcquireRequest request, Deadline deadline, Outcome.Held held) {
         long certain = certainMillis(place, request, deadline);
         if (certain < 1) {
             throw new LockUnavailableException(
                     place.lease() + " could not be renewed in time; see whether the cluster has a leader");
         }
         Grant grant = new Grant(request.acquisition(), held.revision(), certain, held.slot(), place);
-        place.held(grant, request.leaseMillis());
+        Grant before = place.grant();
+        if (!place.held(grant, request.leaseMillis())) {
+            throw new LockUnavailableException("its key was deleted while the answer was on its way");
+        }
+        if (before != null && before.token() != grant.token()) {
+            onVoid.accept(before);
+        }
         return new AcquireResult.Granted(grant);
     }
 

@@ -71,15 +71,19 @@ final class NameWatch implements Watched {
         mutex.lock();
         try {
             waiters.add(waiter);
-            news = line.hears(recent);
+            if (since != NOT_BEGUN) {
+                line.hearsFrom(since);
+            }
             missed = since > line.revision() && since != NOT_BEGUN;
+            news = line.hears(recent);
         } finally {
             mutex.unlock();
         }
+        if (missed) {
+            watch.recheck();
+        }
         if (news) {
             onNews.run();
-        } else if (missed) {
-            watch.recheck();
         }
         return () -> remove(waiter);
     }
@@ -131,6 +135,7 @@ final class NameWatch implements Watched {
                     if (heard.isCreatedNotify()) {
                         since = heard.getHeader().getRevision();
                         recent.clear();
+                        waiters.forEach(waiter -> waiter.line.hearsFrom(since));
                     }
                     deletions.forEach(this::remember);
                 },

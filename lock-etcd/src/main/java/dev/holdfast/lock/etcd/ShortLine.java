@@ -18,7 +18,8 @@ import java.util.concurrent.locks.ReentrantLock;
  * The place of a waiter for a lock that knows all who are ahead of it, because they are few. It hears of all deletions in the line, by
  * its client's {@link NameWatch}, and so knows by itself when it is first: those ahead only leave, and whoever comes later
  * is behind. That is as certain as an attempt's answer. A deletion is heard in its order, so as long as that of its own
- * key was not heard, its key was there in the moment in which the last one ahead left.
+ * key was not heard, its key was there in the moment in which the last one ahead left. Where something may not have been
+ * heard, because the watch has begun later than the last read, it is not first before the next read.
  *
  * <p>Equal if it is the same acquisition's. Thread-safe.
  */
@@ -53,6 +54,8 @@ final class ShortLine implements EtcdTicket {
     private long revision;
     private boolean gone;
     private boolean told;
+    /** Deletions up to that revision may not have been heard: only a read at it or after it tells. */
+    private long unheardUpTo;
 
     ShortLine(EtcdAcquisition place, EtcdKeys keys) {
         String name = place.acquisition().name();
@@ -95,7 +98,17 @@ final class ShortLine implements EtcdTicket {
     boolean isFirst(long createRevision) {
         mutex.lock();
         try {
-            return !gone && ahead.isEmpty() && created == createRevision;
+            return !gone && ahead.isEmpty() && created == createRevision && revision >= unheardUpTo;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** What is heard from now on begins after that revision. */
+    void hearsFrom(long watchedFrom) {
+        mutex.lock();
+        try {
+            unheardUpTo = Math.max(unheardUpTo, watchedFrom);
         } finally {
             mutex.unlock();
         }

@@ -2,9 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.LockFixture;
-import org.junit.jupiter.api.Tag;
 
-@Tag(LockContract.VARIANT)
 final class EtcdSingleKeyContractTest extends LockContract {
 
     @Override

@@ -43,11 +43,12 @@ abstract class SilenceContract extends ClientGroup {
         }
     }
 
-    /** An earlier test class of this JVM may have a client that is still closing, and whose server has gone. */
+    /** An earlier test class of this JVM may have a ZooKeeper client that is still closing, and whose server has gone. */
     private static Set<Thread> threadsOfEarlierClients() {
         return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread ->
-                        thread != Thread.currentThread() && !thread.getName().startsWith("ForkJoinPool.commonPool-"))
+                .filter(thread -> thread.getName().startsWith("Curator-")
+                        || thread.getName().contains("-SendThread(")
+                        || thread.getName().contains("-EventThread"))
                 .collect(Collectors.toSet());
     }
 
