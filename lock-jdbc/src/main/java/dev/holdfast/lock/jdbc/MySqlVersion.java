@@ -15,17 +15,18 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /**
- * An update of the row if it is free, whose token comes back in {@code LAST_INSERT_ID(expr)}, with the acknowledgement itself
- * (MySQL 8.0 manual, "Information Functions"). Assignments go from left to right and see what was assigned before, or, in
- * MariaDB's mode SIMULTANEOUS_ASSIGNMENT, do not; the order here gives the same result in both: token and since ask for the
- * owner before it is written.
+ * An update that gives its answer in {@code LAST_INSERT_ID(expr)}, which comes back with the acknowledgement itself
+ * (MySQL 8.0 manual, "Information Functions"): the token if granted, else {@link #BUSY} and the remaining time.
  *
- * <p>Where no row matched, a plain read tells the remaining time, or that there is none. Then it is inserted: by a statement
- * that falls back to the same assignments, each of which keeps the column as it is if the row is not free, and so matches in any
- * case; its answer is the token, or {@link #BUSY} and the remaining time. Where rows go away when idle, the insert comes first.
+ * <p>It matches the row whether or not it is free, and writes each column back as it was if not. Assignments go from left
+ * to right and see what was assigned before, or, in MariaDB's mode SIMULTANEOUS_ASSIGNMENT, do not; the order here gives
+ * the same result in both: token, since and holder come first, and once the owner is written, "free or mine" stays true
+ * exactly where it was.
+ *
+ * <p>A name without a row has no match; then the same is done as an insert that falls back to the same assignments.
+ * Where rows go away when idle, the insert comes first.
  */
 final class MySqlVersion implements VersionStatements {
     /** Above every token. */
@@ -38,7 +39,6 @@ final class MySqlVersion implements VersionStatements {
     private final TableName table;
     private final boolean insertFirst;
     private final String update;
-    private final String look;
     private final String insert;
 
     MySqlVersion(Dialect dialect, TableName table, Tokens tokens) {
@@ -56,10 +56,7 @@ final class MySqlVersion implements VersionStatements {
                 owner = IF(%1$s, ?, owner),
                 expires = IF(%1$s, %5$s, expires)""".formatted(
                         grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"), tokens.next("token"));
-        update = """
-                UPDATE %1$s SET token = LAST_INSERT_ID(IF(owner <=> ?, token, %2$s)), since = IF(owner <=> ?, since, %3$s),
-                holder = ?, lease_millis = ?, owner = ?, expires = %4$s WHERE name = ? AND %5$s""".formatted(table, tokens.next("token"), dialect.now(), dialect.nowPlusMillis("?"), grantable);
-        look = "SELECT " + remaining + " FROM " + table + " WHERE name = ?";
+        update = "UPDATE " + table + " SET " + assignments + " WHERE name = ?";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
                 + "LAST_INSERT_ID(" + tokens.first() + "), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
                 + ", ?) ON DUPLICATE KEY UPDATE " + assignments;
@@ -69,9 +66,11 @@ final class MySqlVersion implements VersionStatements {
     public AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException {
         AcquisitionId wanted = request.acquisition();
         if (!insertFirst) {
-            AcquireResult answer = update(connection, request);
-            if (answer != null) {
-                return answer;
+            try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
+                assign(new Bind(statement), request).name(wanted.name());
+                if (statement.executeUpdate() > 0) {
+                    return answer(statement, request);
+                }
             }
         }
         try (PreparedStatement statement = connection.prepareStatement(insert, Statement.RETURN_GENERATED_KEYS)) {
@@ -84,31 +83,6 @@ final class MySqlVersion implements VersionStatements {
             assign(bind, request);
             statement.executeUpdate();
             return answer(statement, request);
-        }
-    }
-
-    /** Null if there is no row. */
-    private @Nullable AcquireResult update(Connection connection, AcquireRequest request) throws SQLException {
-        AcquisitionId wanted = request.acquisition();
-        try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
-            new Bind(statement)
-                    .owner(wanted)
-                    .owner(wanted)
-                    .identity(request.identity())
-                    .number(request.leaseMillis())
-                    .owner(wanted)
-                    .number(request.leaseMillis())
-                    .name(wanted.name())
-                    .owner(wanted);
-            if (statement.executeUpdate() > 0) {
-                return answer(statement, request);
-            }
-        }
-        try (PreparedStatement statement = connection.prepareStatement(look)) {
-            new Bind(statement).name(wanted.name());
-            try (ResultSet rows = statement.executeQuery()) {
-                return rows.next() ? ExpiryRows.busy(rows.getLong(1)) : null;
-            }
         }
     }
 
