@@ -81,17 +81,11 @@ final class DeletionWatch implements Subscription {
             return;
         }
         pauseMillis = FIRST_PAUSE_MILLIS;
-        calls.seen(response);
         if (ticket.isFreedBy(response)) {
             onDeleted.run();
         } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
             recheck(from);
         }
-    }
-
-    /** Reads once what is watched. */
-    void recheck() {
-        recheck(generation.get());
     }
 
     private void recheck(int from) {

@@ -1,7 +1,6 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
@@ -18,7 +17,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,13 +42,6 @@ final class EtcdAcquisition implements PermitLine.Mine {
      */
     record Write(long expected, long created, SharedLease lease) {}
 
-    /**
-     * The latest attempt.
-     *
-     * @param nanos when it was begun
-     */
-    record Asked(AcquireRequest request, long nanos) {}
-
     private static final int GIVEN_BACK = -1;
 
     private final AcquisitionId acquisition;
@@ -66,14 +57,9 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private final AtomicInteger deletions = new AtomicInteger();
 
     private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
-    private final AtomicReference<@Nullable ShortLine> shortLine = new AtomicReference<>();
-    private volatile @Nullable Asked asked;
     private volatile SlotChoice choice;
 
     private final AtomicBoolean called = new AtomicBoolean();
-    /** Held while it is decided whether it waits or holds. */
-    private final ReentrantLock mutex = new ReentrantLock();
-
     private volatile State state = State.CONTENDING;
     private volatile @Nullable Grant grant;
     private final AtomicReference<@Nullable Runnable> wake = new AtomicReference<>();
@@ -180,24 +166,6 @@ final class EtcdAcquisition implements PermitLine.Mine {
         InLine ticket = inLine.updateAndGet(present -> present == null ? new InLine(this, keys, line) : present);
         Objects.requireNonNull(ticket).knows(line);
         return ticket;
-    }
-
-    // ---- hand-over
-
-    /** An attempt begins. */
-    void asks(AcquireRequest request, long nanos) {
-        asked = new Asked(request, nanos);
-    }
-
-    /** The latest attempt, unless it was granted. */
-    @Nullable Asked asked() {
-        return asked;
-    }
-
-    /** The ticket of a waiter that knows all ahead of it, which is one and the same. */
-    ShortLine shortLine(EtcdKeys keys) {
-        return Objects.requireNonNull(
-                shortLine.updateAndGet(present -> present == null ? new ShortLine(this, keys) : present));
     }
 
     // ---- where the key is
@@ -340,61 +308,17 @@ final class EtcdAcquisition implements PermitLine.Mine {
         return requestedMillis;
     }
 
-    /** An attempt was granted; returns whether its key is still the one of that grant. */
-    boolean held(Grant granted, long requested) {
-        mutex.lock();
-        try {
-            boolean same = seen().created() == granted.token();
-            if (same) {
-                hold(granted, requested);
-            }
-            return same;
-        } finally {
-            mutex.unlock();
-        }
-    }
-
-    private void hold(Grant granted, long requested) {
+    void held(Grant granted, long requested) {
         requestedMillis = requested;
         grant = granted;
-        asked = null; // which would keep whoever asked for as long as the lock is held
         if (state != State.ENDED) {
             state = State.HELD;
         }
     }
 
-    /** It was handed the lock; returns whether it still waits with the key of that grant. */
-    boolean handedOver(Grant granted, long requested) {
-        mutex.lock();
-        try {
-            boolean waits = isWaiting() && openCreations().isEmpty() && seen().created() == granted.token();
-            if (waits) {
-                hold(granted, requested);
-                told(); // what its lease's keys said before is not enough for the first renewal
-            }
-            return waits;
-        } finally {
-            mutex.unlock();
-        }
-    }
-
-    /**
-     * An answer said that it waits, unless it was handed the lock since.
-     *
-     * @return the grant that it was handed for a key that is not its key any more, or null
-     */
-    @Nullable Grant waiting() {
-        mutex.lock();
-        try {
-            Grant held = state == State.HELD ? grant : null;
-            if (state == State.ENDED || held != null && held.token() == seen().created()) {
-                return null;
-            }
+    void waiting() {
+        if (state != State.ENDED) {
             state = State.WAITING;
-            grant = null;
-            return held;
-        } finally {
-            mutex.unlock();
         }
     }
 
@@ -409,12 +333,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
     }
 
     void ended() {
-        mutex.lock();
-        try {
-            state = State.ENDED;
-        } finally {
-            mutex.unlock();
-        }
+        state = State.ENDED;
         wake.set(null);
         leaveAll();
     }

@@ -45,11 +45,9 @@ final class EtcdLockBackend implements LockBackend {
             .pollMaxMillis(5_000)
             .listing(true)
             .demands(EnumSet.allOf(Demand.Kind.class))
-            .handsOver(true)
             .build();
     private static final BackendInfo SINGLE_INFO = QUEUE_INFO.toBuilder()
             .fifo(false)
-            .handsOver(false)
             .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
             .build();
     private static final long LONGEST_CLOSE_MILLIS = 2_000;
@@ -64,8 +62,6 @@ final class EtcdLockBackend implements LockBackend {
     private final EtcdAttempts attempts;
     private final EtcdRenewal renewal;
     private final Withdrawals withdrawals;
-    private final NameWatches names;
-    private final HandOver handOver;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
     private volatile @Nullable GrantListener observer;
@@ -84,10 +80,8 @@ final class EtcdLockBackend implements LockBackend {
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseGone);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
-        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget, this::voided);
+        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
-        this.names = new NameWatches(calls);
-        this.handOver = new HandOver(leases);
         this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::forget);
     }
 
@@ -105,7 +99,6 @@ final class EtcdLockBackend implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
-        place.asks(request, deadline.startNanos());
         return translated(attempts.tryAcquire(place, request, deadline, true));
     }
 
@@ -119,10 +112,10 @@ final class EtcdLockBackend implements LockBackend {
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
         EtcdAcquisition place = ours.place();
-        Runnable call = () -> {
+        DeletionWatch watch = new DeletionWatch(calls, ours, () -> {
             place.called();
             onMaybeFree.run();
-        };
+        });
         // An object of its own: the same onMaybeFree may come with several tickets.
         Runnable wake = new Runnable() {
             @Override
@@ -131,8 +124,7 @@ final class EtcdLockBackend implements LockBackend {
             }
         };
         place.onWake(wake);
-        Subscription watch =
-                ours instanceof ShortLine line ? names.add(line, () -> tell(line, call)) : watch(ours, call);
+        watch.open();
         SharedLease lease = place.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) {
             executor.execute(place::wake);
@@ -141,18 +133,6 @@ final class EtcdLockBackend implements LockBackend {
             place.offWake(wake);
             watch.close();
         };
-    }
-
-    private void tell(ShortLine line, Runnable call) {
-        if (!handOver.to(line)) {
-            call.run();
-        }
-    }
-
-    private Subscription watch(EtcdTicket ticket, Runnable call) {
-        DeletionWatch watch = new DeletionWatch(calls, ticket, call);
-        watch.open();
-        return watch;
     }
 
     @Override
@@ -235,13 +215,6 @@ final class EtcdLockBackend implements LockBackend {
         } // else the next renewal finds out
     }
 
-    private void voided(Grant grant) {
-        GrantListener ear = observer;
-        if (ear != null) {
-            ear.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
-        }
-    }
-
     @Override
     public CompletionStage<Optional<HolderInfo>> holder(String name, long timeoutMillis) {
         return translated(EtcdHolders.of(calls, protocol, name, 1, timeoutMillis)
@@ -286,7 +259,6 @@ final class EtcdLockBackend implements LockBackend {
         places.values().stream()
                 .filter(place -> place.isHeld() && !place.isEnding())
                 .forEach(place -> lingering.addAll(place.mayBeOn()));
-        names.close();
         boolean unanswered = places.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
         Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");

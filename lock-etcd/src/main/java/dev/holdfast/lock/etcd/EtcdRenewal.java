@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -74,7 +75,7 @@ final class EtcdRenewal {
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
             place.told();
-            results.add(checked.thenCompose(found -> result(grant, place, found, deadline)));
+            results.add(checked.thenCompose(found -> result(place, found, deadline)));
         }
         return CompletableFuture.allOf(results.toArray(new CompletableFuture<?>[0]))
                 .thenApply(done -> results.stream().map(CompletableFuture::join).toList());
@@ -185,8 +186,7 @@ final class EtcdRenewal {
                 : reply.getKeys().stream().map(EtcdKeys::ending).collect(Collectors.toSet());
     }
 
-    private CompletableFuture<RenewResult> result(
-            Grant grant, EtcdAcquisition place, Checked checked, Deadline deadline) {
+    private CompletableFuture<RenewResult> result(EtcdAcquisition place, Checked checked, Deadline deadline) {
         List<SharedLease> on = place.mayBeOn();
         if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
             return CompletableFuture.completedFuture(lost(place, on + " has ended on the server"));
@@ -205,13 +205,12 @@ final class EtcdRenewal {
         SharedLease present = place.lease();
         // A late creation makes the key anew if somebody has deleted it: the list of keys does not tell that it is
         // another one.
-        boolean another = place.seen().created() != grant.token();
-        boolean unsure = missing || another || !place.openCreations().isEmpty();
+        boolean unsure = missing || !place.openCreations().isEmpty();
         if (!unsure && on.size() == 1 && present != null && !leases.isOutdated(present)) {
             return CompletableFuture.completedFuture(renewed(place, deadline));
         }
         return target(place, present, deadline)
-                .thenCompose(next -> write(grant, place, next, deadline, true))
+                .thenCompose(next -> write(place, next, deadline, true))
                 .exceptionally(failure -> unsure
                         ? new RenewResult.Unknown("its key may have been deleted", failure)
                         : renewed(place, deadline));
@@ -236,7 +235,8 @@ final class EtcdRenewal {
 
     /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
     private CompletableFuture<RenewResult> write(
-            Grant grant, EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
+            EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
+        long token = Objects.requireNonNull(place.grant()).token();
         return calls.bounded(writes.send(place, lease, write -> List.of()), deadline.leftMillis())
                 .whenComplete((result, failure) -> {
                     if (failure != null && EtcdFailures.isLeaseGone(failure)) {
@@ -245,11 +245,11 @@ final class EtcdRenewal {
                 })
                 .thenCompose(result -> {
                     KeyState seen = place.seen();
-                    if (seen.created() != grant.token()) {
-                        return CompletableFuture.completedFuture(deleted(place));
+                    if (seen.created() != token) {
+                        return CompletableFuture.completedFuture(lost(place, "its key was deleted"));
                     }
                     return result instanceof ConditionalWrite.Result.Changed && again
-                            ? write(grant, place, lease, deadline, false)
+                            ? write(place, lease, deadline, false)
                             : CompletableFuture.completedFuture(renewed(place, deadline));
                 });
     }
@@ -260,12 +260,6 @@ final class EtcdRenewal {
         return millis < 1
                 ? new RenewResult.Unknown(place.mayBeOn() + " was not renewed in time", null)
                 : new RenewResult.Renewed(millis);
-    }
-
-    /** If a later attempt of the same acquisition has made another key, that stays until the acquisition is abandoned. */
-    private RenewResult deleted(EtcdAcquisition place) {
-        String detail = "its key was deleted";
-        return place.isNowhere() ? lost(place, detail) : new RenewResult.Lost(LossReason.REVOKED, detail);
     }
 
     private RenewResult lost(EtcdAcquisition place, String detail) {

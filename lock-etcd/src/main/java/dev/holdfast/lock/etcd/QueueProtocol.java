@@ -24,8 +24,7 @@ import java.util.concurrent.CompletableFuture;
  * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the one before it by the same transaction.
  * Writing again what is there keeps its create revision, so a repeated attempt changes no order; and a waiter whose key was
  * lost with its lease gets a new one at the end of the queue, never a grant on the strength of the old one
- * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}). Who waits for a lock and
- * has few ahead knows them all, and needs no further attempt: it hears when it is first ({@link ShortLine}, {@link HandOver}).
+ * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}).
  *
  * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
  * again by the same client ({@link QueueSlots}); yet a late or repeated release deletes no later acquisition's key
@@ -57,7 +56,7 @@ final class QueueProtocol implements EtcdProtocol {
         }
         GetOption ahead = isShare(place)
                 ? upTo(write.created(), keys.sharesStart(name), 1)
-                : upTo(write.created(), keys.queueEnd(name), 2 + ShortLine.MOST_AHEAD);
+                : upTo(write.created(), keys.queueEnd(name), 2);
         return List.of(Op.get(keys.queue(name), ahead));
     }
 
@@ -100,12 +99,6 @@ final class QueueProtocol implements EtcdProtocol {
             return new Outcome.Held(written.created(), 0);
         }
         KeyValue before = read.get(own);
-        if (own == 1 && read.size() <= 1 + ShortLine.MOST_AHEAD) {
-            ShortLine line = place.shortLine(keys);
-            return line.knows(place.key(), written.created(), read, at)
-                    ? new Outcome.Changed()
-                    : new Outcome.Queued(line);
-        }
         return new Outcome.Queued(new BehindOne(place, before.getKey(), before.getCreateRevision(), at));
     }
 
