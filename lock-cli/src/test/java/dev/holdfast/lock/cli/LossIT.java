@@ -173,7 +173,7 @@ class LossIT {
 
     @Test
     void storeKilledWhileWaiting_69() throws Exception {
-        try (CliRun holder = direct("run", "wait", "--", "sh", "-c", "echo held; read x")) {
+        try (CliRun holder = direct("run", "--lease", "60s", "wait", "--", "sh", "-c", "echo held; read x")) {
             holder.awaitOut("held");
             try (CliRun waiter = direct("run", "-w", "4s", "wait", "--", "true")) {
                 waiter.await(
