@@ -3,18 +3,14 @@ package dev.holdfast.lock.spi;
 import dev.holdfast.lock.Demand;
 import java.util.BitSet;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /**
  * One name's line on a store that keeps a queue: all that is held or waited for, first come, first served. It says for whom there
  * is room, and who gets which slot. Whoever has room holds by its position alone, but for permits, whose slot has to be taken
  * in the store. Immutable.
  *
- * <p><b>Slots.</b> Several that have room at once may take their slots in any order, each by a write that says which. A slot
- * {@linkplain #hasSlot counts} if nobody ahead has it, and if there are lower ones left for all ahead that have none yet. That is
- * told from those ahead alone, and stays true until the place ends, as long as each place writes another slot only while
- * it has none that counts, and only while those are there that it {@linkplain #restsOn rests on}. Then the slot that a place is to
- * take never rises, and those behind have higher ones: the tokens of a slot, which are positions, never fall.
+ * <p>Several that have room at once may take their slots in any order. So that the tokens of a slot rise, as positions do, those
+ * that are ahead and have not taken theirs yet are left the lower ones.
  */
 public final class DemandLine {
 
@@ -36,10 +32,6 @@ public final class DemandLine {
     private final BitSet room = new BitSet();
     /** How many permits are ahead of each. */
     private final long[] ahead;
-    /** By those ahead, the slot that each is to take, and who has one that counts. */
-    private final int[] slotFor;
-
-    private final BitSet settled = new BitSet();
 
     /**
      * Looks at a line.
@@ -49,38 +41,15 @@ public final class DemandLine {
     public DemandLine(List<Place> places) {
         this.places = List.copyOf(places);
         this.ahead = new long[places.size()];
-        this.slotFor = new int[places.size()];
         long permits = 0;
         boolean alike = true;
-        BitSet taken = new BitSet();
-        int without = 0;
         for (int i = 0; i < places.size(); i++) {
             Place place = this.places.get(i);
             ahead[i] = permits;
             permits += place.permits();
             alike = alike && (i == 0 || share(this.places.get(i - 1).demand(), place.demand()));
             room.set(i, alike && (!(place.demand() instanceof Demand.Permits asked) || permits <= asked.limit()));
-            slotFor[i] = free(taken, without);
-            boolean counts = room.get(i)
-                    && place.demand() instanceof Demand.Permits asked
-                    && place.slot() >= slotFor[i]
-                    && place.slot() <= asked.limit()
-                    && !taken.get(place.slot());
-            settled.set(i, counts);
-            without += counts ? 0 : 1;
-            if (counts || !room.get(i)) {
-                taken.set(place.slot()); // without room: of another limit, that may come back
-            }
         }
-    }
-
-    /** The lowest that is not taken, but for so many that are left to others. */
-    private static int free(BitSet taken, int others) {
-        int slot = taken.nextClearBit(1);
-        for (int i = 0; i < others; i++) {
-            slot = taken.nextClearBit(slot + 1);
-        }
-        return slot;
     }
 
     private static boolean share(Demand before, Demand next) {
@@ -120,67 +89,55 @@ public final class DemandLine {
     }
 
     /**
-     * Returns which slot a place that has room and {@linkplain #hasSlot none} is to take.
+     * Returns which slot a place that has room gets.
      *
      * @param index the place
-     * @return the lowest that nobody ahead has or needs
+     * @return the lowest that nobody has and that those ahead do not need
      */
     public int slotFor(int index) {
-        return slotFor[index];
+        BitSet taken = takenBeside(index);
+        int slot = taken.nextClearBit(1);
+        for (long others = withoutSlotAhead(index); others > 0; others--) {
+            slot = taken.nextClearBit(slot + 1);
+        }
+        return slot;
     }
 
     /**
-     * Whether a place that has room has a slot that counts, although a lower one may be free by now.
+     * Whether a place that has room may keep the slot that it has taken, although a lower one may be free by now.
      *
      * @param index the place
-     * @return false if somebody ahead has it, or needs it
+     * @return false if somebody else has it, or somebody ahead needs it
      */
-    public boolean hasSlot(int index) {
-        return settled.get(index);
+    public boolean mayKeepSlot(int index) {
+        Place place = places.get(index);
+        return place.slot() >= slotFor(index)
+                && !takenBeside(index).get(place.slot())
+                && place.demand() instanceof Demand.Permits asked
+                && place.slot() <= asked.limit();
     }
 
-    /**
-     * Returns who must still be there when a place that has room writes {@link #slotFor} it: if one of them has left meanwhile, that is
-     * perhaps too high by then, and somebody behind it may have had it.
-     *
-     * @param index the place, which has no slot that counts
-     * @return places ahead of it
-     */
-    public List<Integer> restsOn(int index) {
-        BitSet wanted = new BitSet();
-        for (int i = 0; i <= index; i++) {
-            if (!settled.get(i)) {
-                wanted.set(places.get(i).slot());
+    private BitSet takenBeside(int index) {
+        BitSet taken = new BitSet();
+        for (int i = 0; i < places.size(); i++) {
+            if (i != index && isHeld(i)) {
+                taken.set(places.get(i).slot());
             }
         }
-        return IntStream.range(0, index)
-                .filter(i -> !settled.get(i)
-                        || places.get(i).slot() < slotFor[index]
-                        || wanted.get(places.get(i).slot()))
-                .boxed()
-                .toList();
+        return taken;
     }
 
-    /**
-     * Returns some because of whom a place has no room, so that it has none as long as they are there.
-     *
-     * @param index the place
-     * @return places ahead of it; empty if it has room as far as those ahead are concerned
-     */
-    public List<Integer> leaveNoRoomFor(int index) {
-        if (!(places.get(index).demand() instanceof Demand.Permits asked)) {
-            return List.of();
-        }
-        long sum = asked.permits();
-        for (int i = 0; i < index; i++) {
-            if (places.get(i).permits() == 0) {
-                return List.of(i);
-            }
-            sum += places.get(i).permits();
-            if (sum > asked.limit()) {
-                return IntStream.rangeClosed(0, i).boxed().toList();
+    /** Also whoever has written a slot that somebody before it has: it is about to take another one. */
+    private long withoutSlotAhead(int index) {
+        BitSet taken = new BitSet();
+        long without = 0;
+        for (Place place : places.subList(0, index)) {
+            if (place.slot() == 0 || taken.get(place.slot())) {
+                without++;
+            } else {
+                taken.set(place.slot());
             }
         }
-        return List.of();
+        return without;
     }
 }

@@ -61,7 +61,7 @@ final class DemandLineTest {
         assertThat(new DemandLine(List.of(permits(1, 3, 1))).isHeld(0)).isTrue();
         assertThat(new DemandLine(List.of(READER)).isHeld(0)).isTrue();
         assertThat(new DemandLine(List.of(WRITER)).isHeld(0)).isTrue();
-        assertThat(new DemandLine(List.of(permits(1, 3, 1))).hasSlot(0)).isTrue();
+        assertThat(new DemandLine(List.of(permits(1, 3, 1))).mayKeepSlot(0)).isTrue();
     }
 
     @Test
@@ -91,50 +91,16 @@ final class DemandLineTest {
     }
 
     @Test
-    void hasSlot_onlyIfNobodyAheadHasOrNeedsIt() {
-        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 1))).hasSlot(1))
+    void mayKeepSlot_onlyIfNobodyElseHasOrNeedsIt() {
+        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 1))).mayKeepSlot(1))
                 .isFalse();
-        assertThat(new DemandLine(List.of(permits(1, 3, 0), permits(1, 3, 1))).hasSlot(1))
+        assertThat(new DemandLine(List.of(permits(1, 3, 0), permits(1, 3, 1))).mayKeepSlot(1))
                 .isFalse();
-        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 3))).hasSlot(1))
+        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 3))).mayKeepSlot(1))
                 .isTrue();
-        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 4))).hasSlot(1))
+        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 4))).mayKeepSlot(1))
                 .isFalse();
-        assertThat(new DemandLine(List.of(permits(1, 3, 0))).hasSlot(0)).isFalse();
-        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 1))).hasSlot(0))
-                .as("somebody behind has written the same")
-                .isTrue();
-    }
-
-    /** What those behind have written by guess, while somebody ahead had no slot, keeps nobody from the slot that was left for it. */
-    @Test
-    void slotFor_slotOfOneBehind_isNotTaken() {
-        DemandLine line = new DemandLine(List.of(permits(1, 3, 0), permits(1, 3, 1)));
-
-        assertThat(line.slotFor(0)).isEqualTo(1);
-        assertThat(line.hasSlot(1)).isFalse();
-        assertThat(line.slotFor(1)).isEqualTo(2);
-    }
-
-    @Test
-    void restsOn_thoseWithLowerSlotsOrNoneAndWhoHasTheSlotThatIsNotLeft() {
-        DemandLine line = new DemandLine(
-                List.of(permits(1, 9, 1), permits(1, 9, 7), permits(1, 9, 8), permits(1, 9, 8), permits(1, 9, 7)));
-
-        assertThat(line.slotFor(4)).isEqualTo(3);
-        assertThat(line.restsOn(4)).containsExactly(0, 1, 2, 3);
-        assertThat(line.restsOn(3)).containsExactly(0, 2);
-    }
-
-    @Test
-    void leaveNoRoomFor_asManyAsItTakes() {
-        assertThat(new DemandLine(List.of(permits(2, 3, 1), permits(1, 3, 2), permits(1, 3, 0), permits(1, 3, 0)))
-                        .leaveNoRoomFor(3))
-                .containsExactly(0, 1);
-        assertThat(new DemandLine(List.of(permits(1, 3, 1), WRITER, permits(1, 3, 0))).leaveNoRoomFor(2))
-                .containsExactly(1);
-        assertThat(new DemandLine(List.of(permits(1, 3, 1), permits(1, 3, 0))).leaveNoRoomFor(1))
-                .isEmpty();
+        assertThat(new DemandLine(List.of(permits(1, 3, 0))).mayKeepSlot(0)).isFalse();
     }
 
     /** Random histories: nobody is beyond the limit, no slot is had twice or is above it, and a slot's tokens rise. */

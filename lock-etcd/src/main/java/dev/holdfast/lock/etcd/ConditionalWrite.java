@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -11,10 +10,10 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.PutOption;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * The one way in which a key of ours is written, be it an attempt, the confirmation of a turn or a move to another lease:
@@ -41,8 +40,6 @@ import java.util.function.Function;
  *       meets whatever came late, and a refusal makes it look again. When it ends, {@link EtcdRemoval} leaves a tombstone on
  *       each lease for which a creation is open: it came before and is deleted, or comes later and is refused, by the
  *       tombstone or, after the lease's end, by etcd, which puts no key on a lease that is not there.
- *   <li><b>A slot</b> of permits is changed only while that is true which it was {@linkplain SlotChoice chosen} by; a creation may say any,
- *       as what is read with it tells whether it counts.
  *   <li><b>Removal</b> while the acquisition goes on expects the revision seen, too. When it ends, the key is deleted by its
  *       value, which is unique to the acquisition, or whatever it holds, and then its number is never used again unless
  *       that deletion was answered ({@link QueueSlots}). Moves cannot come after that: they expect a key.
@@ -97,27 +94,16 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
             return CompletableFuture.completedFuture(new Result.Ended());
         }
         ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
-        SlotChoice choice = place.choice(write.expected());
-        List<Cmp> conditions = new ArrayList<>();
-        conditions.add(new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)));
-        conditions.add(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())));
-        if (write.expected() != 0) {
-            conditions.addAll(choice.conditions());
-        }
-        List<Op> ops = new ArrayList<>();
-        ops.add(Op.put(
+        Op put = Op.put(
                 place.key(),
-                place.value(choice.slot()),
-                PutOption.builder().withLeaseId(lease.id()).build()));
-        if (choice.slot() > 0
-                && place.acquisition().demand() instanceof Demand.Permits asked
-                && PermitLine.isLarge(asked)) {
-            ops.add(Op.put(EtcdKeys.slotsBeside(place.key()), ByteSequence.EMPTY, PutOption.DEFAULT));
-        }
-        ops.addAll(alsoRead.apply(write));
+                place.value(),
+                PutOption.builder().withLeaseId(lease.id()).build());
         var call = EtcdCalls.guarded(() -> calls.txn()
-                .If(conditions.toArray(Cmp[]::new))
-                .Then(ops.toArray(Op[]::new))
+                .If(
+                        new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
+                        new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())))
+                .Then(Stream.concat(Stream.of(put), alsoRead.apply(write).stream())
+                        .toArray(Op[]::new))
                 .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT))
                 .commit());
         return call.handle((reply, failure) -> {
@@ -128,18 +114,18 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                         return CompletableFuture.<Result>failedFuture(FailureTranslator.unwrap(failure));
                     }
                     calls.seen(reply);
-                    Result result = result(place, write, choice, reply);
+                    Result result = result(place, write, reply);
                     place.settled(write);
                     return CompletableFuture.completedFuture(result);
                 })
                 .thenCompose(result -> result);
     }
 
-    private Result result(EtcdAcquisition place, EtcdAcquisition.Write write, SlotChoice choice, TxnResponse reply) {
+    private Result result(EtcdAcquisition place, EtcdAcquisition.Write write, TxnResponse reply) {
         long at = reply.getHeader().getRevision();
         if (reply.isSucceeded()) {
             long created = write.expected() == 0 ? at : write.created();
-            place.saw(new KeyState(at, created, at, write.lease(), choice.slot()));
+            place.saw(new KeyState(at, created, at, write.lease()));
             return new Result.Written(created, reply);
         }
         List<KeyValue> found = reply.getGetResponses().get(1).getKvs();
@@ -147,21 +133,23 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
             return new Result.Ended();
         }
         if (found.isEmpty()) {
-            place.saw(KeyState.notThere(at));
+            place.saw(new KeyState(at, 0, 0, null));
             return new Result.Changed();
         }
         KeyValue present = found.get(0);
         if (!place.owns(present)) {
-            place.saw(KeyState.notThere(at));
+            place.saw(new KeyState(at, 0, 0, null));
             return new Result.Foreign(present, at);
         }
-        place.chooseAgain();
-        place.saw(new KeyState(
+        boolean news = place.saw(new KeyState(
                 at,
                 present.getCreateRevision(),
                 present.getModRevision(),
-                leases.byId(present.getLease()).orElse(null),
-                EtcdValue.place(present).slot()));
+                leases.byId(present.getLease()).orElse(null)));
+        int slot = EtcdValue.place(present).slot();
+        if (news && slot > 0) {
+            place.takeSlot(slot);
+        }
         return new Result.Changed();
     }
 
@@ -178,7 +166,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                 .thenApply(reply -> {
                     calls.seen(reply);
                     if (reply.isSucceeded()) {
-                        place.saw(KeyState.notThere(reply.getHeader().getRevision()));
+                        place.saw(new KeyState(reply.getHeader().getRevision(), 0, 0, null));
                     }
                     return reply.isSucceeded();
                 });

@@ -57,7 +57,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private final AtomicInteger deletions = new AtomicInteger();
 
     private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
-    private volatile SlotChoice choice;
+    private volatile int permitSlot;
 
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile State state = State.CONTENDING;
@@ -73,8 +73,8 @@ final class EtcdAcquisition implements PermitLine.Mine {
         this.key = key;
         this.value = EtcdValue.of(acquisition.owner(), identity);
         // A guess: right if this client alone has permits.
-        this.choice = SlotChoice.repeat(
-                acquisition.demand() instanceof Demand.Permits asked ? Math.min(slot.number() + 1, asked.limit()) : 0);
+        this.permitSlot =
+                acquisition.demand() instanceof Demand.Permits asked ? Math.min(slot.number() + 1, asked.limit()) : 0;
     }
 
     /** The place behind a grant, or null if the grant is not that place's owner's. */
@@ -98,31 +98,21 @@ final class EtcdAcquisition implements PermitLine.Mine {
     void move(QueueSlots.Slot next, ByteSequence nextKey) {
         slot = next;
         key = nextKey;
-        seen.updateAndGet(last -> KeyState.notThere(last.at()));
+        seen.updateAndGet(last -> new KeyState(last.at(), 0, 0, null));
     }
 
     QueueSlots.Slot slot() {
         return slot;
     }
 
-    /** What the key is to hold for that slot: unique to the acquisition, and always the same but for the slot. */
-    ByteSequence value(int slot) {
-        return acquisition.demand() instanceof Demand.Permits asked ? EtcdValue.ofPermits(value, asked, slot) : value;
-    }
-
-    /**
-     * Which slot the key is to say: as it does, unless another was chosen since it was last written; 0 but for permits.
-     *
-     * @param expected the revision that the key has then, 0: no key
-     */
-    SlotChoice choice(long expected) {
-        Grant present = grant;
-        KeyState last = seen();
-        if (present != null && present.token() == last.created()) {
-            return SlotChoice.repeat(present.slot());
+    /** What the key is to hold: unique to the acquisition, and always the same but for the slot of permits. */
+    ByteSequence value() {
+        if (!(acquisition.demand() instanceof Demand.Permits asked)) {
+            return value;
         }
-        SlotChoice next = choice;
-        return expected == 0 || next.modified() == expected ? next : SlotChoice.repeat(last.slot());
+        Grant present = grant;
+        int slot = present != null && present.token() == seen().created() ? present.slot() : permitSlot;
+        return EtcdValue.ofPermits(value, asked, slot);
     }
 
     /** Whether a key holds a value of this acquisition. */
@@ -144,14 +134,13 @@ final class EtcdAcquisition implements PermitLine.Mine {
 
     // ---- permits
 
-    /** Has the next write say that this slot is taken, unless they are granted. */
-    void takeSlot(SlotChoice next) {
-        choice = next;
-    }
-
-    /** What was chosen is not possible any more: the next write says what the key says already, and reads the line. */
-    void chooseAgain() {
-        choice = SlotChoice.repeat(choice.slot());
+    /**
+     * Has the next write say that this slot is taken, unless they are granted.
+     *
+     * @param slot the slot; 0: none
+     */
+    void takeSlot(int slot) {
+        permitSlot = slot;
     }
 
     /** Whether these are the position and the slot of its grant. */

@@ -109,9 +109,8 @@ record EtcdAttempts(
         if (request.waitMillis() == 0) {
             return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
-        SlotChoice choice = queued.choice();
-        if (choice != null) {
-            place.takeSlot(choice);
+        if (queued.hasSlot()) {
+            place.takeSlot(0);
             place.called();
             return tryAcquire(place, request, deadline, true);
         }

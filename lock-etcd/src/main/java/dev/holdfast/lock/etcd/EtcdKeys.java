@@ -16,7 +16,6 @@ import java.util.List;
  * prefix ~queue/ name / p number     the same, of permits
  * prefix ~queue/ name / r number     the same, of a share
  * prefix ~queue/ name / ~limit-a     the limit of a name's permits, or ~limit-b
- * prefix ~queue/ name / ~slots       written with each slot, where there are many
  * prefix ~gone/ owner /~ lease       tombstones
  * </pre>
  *
@@ -35,7 +34,6 @@ record EtcdKeys(String prefix) {
 
     static final String SHARE = "r";
     private static final String LIMIT = "~limit-";
-    private static final String SLOTS = "~slots";
 
     EtcdKeys {
         boolean valid = prefix.endsWith("/")
@@ -75,18 +73,6 @@ record EtcdKeys(String prefix) {
     /** The two keys for the limit of a name's permits, of which one is there at most. */
     List<ByteSequence> limits(String name) {
         return List.of(queue(name).concat(bytes(LIMIT + "a")), queue(name).concat(bytes(LIMIT + "b")));
-    }
-
-    /** The key that is written with each slot where there are {@linkplain PermitLine#isLarge many}, by the key of a place there. */
-    static ByteSequence slotsBeside(ByteSequence place) {
-        byte[] bytes = place.getBytes();
-        int length = bytes.length - ending(place).size();
-        return ByteSequence.from(java.util.Arrays.copyOf(bytes, length)).concat(bytes(SLOTS));
-    }
-
-    /** Whether a key's {@link #ending} is that of an acquisition. */
-    static boolean isPlace(String ending) {
-        return !ending.startsWith("~");
     }
 
     /** Whether a key's {@link #ending} is that of a limit. */

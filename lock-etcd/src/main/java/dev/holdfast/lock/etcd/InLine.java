@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.Demand;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.options.GetOption;
@@ -110,9 +109,8 @@ final class InLine implements EtcdTicket {
 
     private boolean isFree() {
         PermitLine.Turn turn = line.turnOf(place);
-        boolean ages = place.acquisition().demand() instanceof Demand.Permits asked && PermitLine.isLarge(asked);
-        if (turn instanceof PermitLine.Turn.Room room && !ages) {
-            place.takeSlot(room.choice());
+        if (turn instanceof PermitLine.Turn.Room room) {
+            place.takeSlot(room.slot());
         }
         return !(turn instanceof PermitLine.Turn.None);
     }

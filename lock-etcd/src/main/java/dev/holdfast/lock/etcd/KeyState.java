@@ -9,13 +9,8 @@ import org.jspecify.annotations.Nullable;
  * @param created the key's create revision, 0 if it was not there
  * @param modified the revision of the last write to it, 0 if it was not there
  * @param lease what it was on; null if it was not there, or if this client does not know that lease any more
- * @param slot which it said that it has, of permits; else 0
  */
 record KeyState(
-        long at, long created, long modified, @Nullable SharedLease lease, int slot) {
-    static final KeyState NEVER_SEEN = notThere(0);
-
-    static KeyState notThere(long at) {
-        return new KeyState(at, 0, 0, null, 0);
-    }
+        long at, long created, long modified, @Nullable SharedLease lease) {
+    static final KeyState NEVER_SEEN = new KeyState(0, 0, 0, null);
 }

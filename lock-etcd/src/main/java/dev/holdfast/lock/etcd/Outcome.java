@@ -1,7 +1,6 @@
 package dev.holdfast.lock.etcd;
 
 import io.etcd.jetcd.KeyValue;
-import org.jspecify.annotations.Nullable;
 
 /** What the answer to an attempt says. */
 sealed interface Outcome {
@@ -17,12 +16,12 @@ sealed interface Outcome {
      * Somebody else has it.
      *
      * @param ticket what to watch
-     * @param choice what the key is to say instead of a slot while it waits, or null
+     * @param hasSlot whether the key says that it has a slot, which it is not to say while it waits
      */
-    record Queued(EtcdTicket ticket, @Nullable SlotChoice choice) implements Outcome {
+    record Queued(EtcdTicket ticket, boolean hasSlot) implements Outcome {
 
         Queued(EtcdTicket ticket) {
-            this(ticket, null);
+            this(ticket, false);
         }
     }
 

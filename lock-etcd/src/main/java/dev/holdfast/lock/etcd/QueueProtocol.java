@@ -108,13 +108,13 @@ final class QueueProtocol implements EtcdProtocol {
             return new Outcome.OtherLimit(other.limit());
         }
         if (turn instanceof PermitLine.Turn.None none) {
-            return new Outcome.Queued(place.inLine(keys, line), none.choice());
-        }
-        if (turn instanceof PermitLine.Turn.Held held) {
-            return new Outcome.Held(place.seen().created(), held.slot());
+            return new Outcome.Queued(place.inLine(keys, line), none.hasSlot());
         }
         if (turn instanceof PermitLine.Turn.Room room) {
-            place.takeSlot(room.choice());
+            if (room.hasSlot()) {
+                return new Outcome.Held(place.seen().created(), room.slot());
+            }
+            place.takeSlot(room.slot());
         }
         return new Outcome.Changed();
     }
@@ -172,7 +172,7 @@ final class QueueProtocol implements EtcdProtocol {
     @Override
     public Optional<String> nameOf(String key) {
         int end = key.lastIndexOf('/');
-        if (!EtcdKeys.isPlace(key.substring(end + 1))) {
+        if (EtcdKeys.isLimit(key.substring(end + 1))) {
             return Optional.empty();
         }
         int start = key.lastIndexOf('/', end - 1);

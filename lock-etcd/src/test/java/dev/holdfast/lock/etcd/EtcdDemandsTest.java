@@ -8,32 +8,23 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
-import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
-import io.etcd.jetcd.api.TxnRequest;
-import io.etcd.jetcd.api.TxnResponse;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /** What shares and permits cost, whom they call, and what is on the server. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -204,87 +195,6 @@ final class EtcdDemandsTest {
                     .isZero();
             release(backend, held);
             assertThat(waiter.acquireQueued().slot()).isEqualTo(1);
-        }
-    }
-
-    /**
-     * One stands still between the creation of its place and the write of its slot, while the holder of a lower slot leaves and
-     * somebody behind has the slot that it had chosen. With so many permits that not all holders can be compared as well.
-     */
-    @ParameterizedTest
-    @ValueSource(ints = {3, 200})
-    void slot_chosenBeforeSomebodyBehindHadIt_isNotTaken(int limit) throws Exception {
-        String name = newName();
-        SlowSlots slow = new SlowSlots();
-        try (EtcdWire wire = new EtcdWire(request -> true, slow);
-                LockBackend others = fixture.newBackend();
-                LockBackend behind = fixture.newBackend();
-                LockBackend slowly = backend(wire)) {
-            Grant lower = driver(others, name, permits(1, limit)).acquire();
-            BackendDriver waiter = driver(slowly, name, permits(1, limit));
-            CompletionStage<AcquireResult> asked = waiter.send(BackendDriver.WAIT_MILLIS, PATIENCE.toMillis());
-            slow.awaitSecondWrite();
-            release(others, lower);
-            Grant higher = driver(behind, name, permits(1, limit)).acquire();
-            assertThat(higher.slot()).as("the one that was chosen").isEqualTo(2);
-            release(behind, higher);
-            slow.goOn();
-
-            Grant late = waiter.granted(BackendDriver.answer(asked));
-
-            assertThat(late.token()).isLessThan(higher.token());
-            assertThat(late.slot()).as("not a slot that a higher token had").isEqualTo(1);
-            release(slowly, late);
-            Grant next = driver(behind, name, permits(1, limit)).acquire();
-            assertThat(next.slot()).isEqualTo(1);
-        }
-    }
-
-    private LockBackend backend(EtcdWire wire) {
-        Client client = EtcdLocks.recommended(Client.builder()
-                        .endpoints(fixture.server().endpoints().get(0))
-                        .interceptor(wire))
-                .build();
-        return EtcdLocks.builder(new EtcdConnection(client, client::close))
-                .prefix(EtcdFixture.PREFIX)
-                .backend();
-    }
-
-    /** Holds the first write back that changes a place which is there. */
-    private static final class SlowSlots implements EtcdWire.Observer {
-        private final CountDownLatch reached = new CountDownLatch(1);
-        private final CountDownLatch allowed = new CountDownLatch(1);
-
-        void awaitSecondWrite() throws InterruptedException {
-            assertThat(reached.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-        }
-
-        void goOn() {
-            allowed.countDown();
-        }
-
-        @Override
-        public TxnRequest sending(TxnRequest request) {
-            return request;
-        }
-
-        @Override
-        public EtcdWire.Fate sent(TxnRequest request, EtcdWire.Late late) {
-            return EtcdWire.Fate.PASSES;
-        }
-
-        @Override
-        public TxnResponse carryOut(TxnRequest request, EtcdWire.Late late, boolean heard) {
-            if (request.getCompareList().stream().anyMatch(condition -> condition.getModRevision() != 0)) {
-                reached.countDown();
-                try {
-                    assertThat(allowed.await(PATIENCE.toSeconds(), TimeUnit.SECONDS))
-                            .isTrue();
-                } catch (InterruptedException e) {
-                    throw new IllegalStateException(e);
-                }
-            }
-            return late.get();
         }
     }
 
