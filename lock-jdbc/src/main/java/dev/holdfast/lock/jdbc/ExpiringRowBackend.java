@@ -209,7 +209,7 @@ final class ExpiringRowBackend implements LockBackend {
         }
         return wakeups == null
                 ? answer
-                : new AcquireResult.Busy(busy.remainingMillis(), wakeups.busy(name, request.ticket()));
+                : new AcquireResult.Busy(busy.remainingMillis(), wakeups.busy(request.acquisition(), request.ticket()));
     }
 
     @Override

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
@@ -21,7 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>No release is missed.</b> A waiter listens first, then announces itself in the lock's row, in the column
  * {@code awaited}, and is told in the same statement whether the lock is still held. A release that comes later sees the
- * announcement, since both write the row, and notifies; one that came before shows as a free lock. An announcement holds for 15
+ * announcement, since both write the row, and notifies; one that came before shows as a free lock, or as room for permits, for which
+ * their waiter asks once when it has announced itself. An announcement holds for 15
  * seconds and is renewed by the poll that each waiter makes every five seconds in any case, so that a lost notification
  * costs no more than that, and nobody is notified about names that nobody waits for. Any role can listen, so a notification
  * bears the name's SHA-256 hash.
@@ -70,9 +72,9 @@ final class PostgresWakeups implements AutoCloseable {
     }
 
     /** The ticket of an acquisition that found the lock busy and waits; it may have had one before. */
-    WaitTicket busy(String name, @Nullable Ticket before) {
+    WaitTicket busy(AcquisitionId acquisition, @Nullable Ticket before) {
         if (!(before instanceof WaitTicket ticket)) {
-            return new WaitTicket(name);
+            return new WaitTicket(acquisition);
         }
         if (ticket.isListening()) {
             if (!live) {
@@ -109,7 +111,7 @@ final class PostgresWakeups implements AutoCloseable {
         ticket.announced();
         executor.execute(() -> {
             try {
-                if (ticket.isListening() && !announce(ticket.name())) {
+                if (ticket.isListening() && (!announce(ticket.name()) || ticket.mayHaveMissedRoom())) {
                     ticket.call();
                 }
             } catch (SQLException e) {

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.Ticket;
 import java.security.MessageDigest;
@@ -15,20 +17,25 @@ final class WaitTicket implements Ticket {
     private static final long FIRST_POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long LAST_POLL_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private final String name;
+    private final AcquisitionId acquisition;
     private final String payload;
     private volatile @Nullable Runnable onMaybeFree;
     private volatile long announcedNanos;
     private final AtomicInteger polls = new AtomicInteger();
 
-    WaitTicket(String name) {
-        this.name = name;
-        this.payload = HexFormat.of().formatHex(sha256(LockName.utf8(name)));
+    WaitTicket(AcquisitionId acquisition) {
+        this.acquisition = acquisition;
+        this.payload = HexFormat.of().formatHex(sha256(LockName.utf8(acquisition.name())));
         this.announcedNanos = System.nanoTime();
     }
 
     String name() {
-        return name;
+        return acquisition.name();
+    }
+
+    /** Others may hold permits still, and yet have made room since it asked: that the row is held does not tell. */
+    boolean mayHaveMissedRoom() {
+        return acquisition.demand() instanceof Demand.Permits;
     }
 
     /** What the notification of its release says. */

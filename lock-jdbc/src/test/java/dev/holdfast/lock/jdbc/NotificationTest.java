@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
@@ -132,6 +133,32 @@ final class NotificationTest {
                         .as("ms; a poll would come after 3.75 s or more")
                         .isLessThan(2_000);
             }
+            listening.abandon();
+            release(holder, other);
+        }
+    }
+
+    /** The same for permits, of which others are held still: that the row is held does not tell that there is room. */
+    @Test
+    void permitsReleased_beforeTheWaiterIsAnnounced_isTold() throws Exception {
+        Demand two = new Demand.Permits(1, 2);
+        try (LockBackend holder = backend();
+                LockBackend backend = backend()) {
+            Grant other = acquire(holder, "other");
+            BackendDriver listening = BackendDriver.of(backend, "other");
+            listening.queueUp();
+            Subscription live = backend.subscribe(listening.ticket(), () -> {});
+            await().atMost(PATIENCE).until(() -> announced() == 1);
+            BackendDriver.of(holder, "room", two, 60_000).acquireQueued();
+            Grant released = BackendDriver.of(holder, "room", two, 60_000).acquireQueued();
+            BackendDriver waiter = BackendDriver.of(backend, "room", two, 60_000);
+            waiter.queueUp();
+            release(holder, released);
+            AtomicLong called = new AtomicLong();
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), called::incrementAndGet)) {
+                await().atMost(PATIENCE).until(() -> called.get() > 0);
+            }
+            live.close();
             listening.abandon();
             release(holder, other);
         }
@@ -293,7 +320,8 @@ final class NotificationTest {
             await().atMost(PATIENCE).until(() -> announced() == 1 && listening() == 1);
             await().atMost(PATIENCE).until(() -> {
                 long before = count.get();
-                db.execute("NOTIFY \"" + table + "\", '" + new WaitTicket("called").payload() + "'");
+                db.execute("NOTIFY \"" + table + "\", '"
+                        + new WaitTicket(BackendDriver.newAcquisition("called")).payload() + "'");
                 return count.get() > before;
             });
             assertThat(waiting).isNotDone();
