@@ -95,7 +95,7 @@ final class ConsulUriTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "/", "a", "a//", "/a/", "./", "a/../", "a b/", "ü/", "~/"})
+    @ValueSource(strings = {"", "/", "a", "a//", "/a/", "./", "a/../", "a b/", "ü/", "~/", "a\u007f/"})
     void prefix_bad_isRefused(String prefix) {
         assertThatIllegalArgumentException().isThrownBy(() -> new ConsulKeys(prefix));
     }

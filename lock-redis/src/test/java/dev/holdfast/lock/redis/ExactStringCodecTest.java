@@ -8,6 +8,11 @@ import org.junit.jupiter.api.Test;
 
 final class ExactStringCodecTest {
     @Test
+    void estimate_isSaidToBeExact() {
+        assertThat(ExactStringCodec.INSTANCE.isEstimateExact()).isTrue();
+    }
+
+    @Test
     void estimate_isTheLengthInUtf8() {
         Random random = new Random(7);
         for (int round = 0; round < 10_000; round++) {

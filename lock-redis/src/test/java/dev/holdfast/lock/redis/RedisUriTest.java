@@ -34,6 +34,12 @@ final class RedisUriTest {
                 uri.getSentinels().stream().map(RedisUriTest::facts).toList());
     }
 
+    @Test
+    void text_namesTheServer_withoutThePassword() {
+        assertThat(RedisUri.parse("redis://me:secret@shop.example:7"))
+                .hasToString("[redis://me:******@shop.example:7]");
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

@@ -55,6 +55,18 @@ final class RoundsTest {
         assertThat(rounds.size()).isZero();
     }
 
+    /** The round itself belongs to what is taken back: a later attempt grants, but may also take back. */
+    @Test
+    void takenBackUpToTheRoundThatGranted_theLaterOneHasNoGrantBehindIt() {
+        rounds.begin("o", 1);
+        assertThat(rounds.grants("o", 1)).isEqualTo(Verdict.GRANTED);
+        rounds.begin("o", 2);
+        rounds.end("o", 1);
+        assertThat(rounds.size()).isEqualTo(1);
+        assertThat(rounds.takesBack("o", 2)).isTrue();
+        assertThat(rounds.size()).isZero();
+    }
+
     @Test
     void afterTheEnd_aGrantIsNobodys() {
         rounds.begin("o", 1);

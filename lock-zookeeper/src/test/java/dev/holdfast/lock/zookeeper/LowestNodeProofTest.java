@@ -54,6 +54,9 @@ class LowestNodeProofTest {
                 .as("after as many writes as a new container needs")
                 .isFalse();
         assertThat(successions.proves("a", place(11, 990))).as("of older data").isFalse();
+        assertThat(successions.proves("a", place(11, 1_000)))
+                .as("of the same write")
+                .isFalse();
         assertThat(successions.proves("a", place(12, 1_002)))
                 .as("with one between")
                 .isFalse();
@@ -97,6 +100,21 @@ class LowestNodeProofTest {
             successions.released("name " + i, place(10, 1_000));
         }
         assertThat(successions.size()).isBetween(1, 1_000);
+    }
+
+    @Test
+    @DisplayName("A known name does not count against the bound, a name more makes all others forgotten")
+    void released_upToTheBound_allAreRemembered() {
+        LowestNodeProof successions = new LowestNodeProof();
+        for (int i = 0; i < 1_000; i++) {
+            successions.released("name " + i, place(10, 1_000));
+        }
+        successions.released("name 7", place(11, 1_002));
+        assertThat(successions.size()).isEqualTo(1_000);
+
+        successions.released("another name", place(10, 1_000));
+
+        assertThat(successions.size()).isEqualTo(1);
     }
 
     @Test

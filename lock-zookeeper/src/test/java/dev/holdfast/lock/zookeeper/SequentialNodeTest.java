@@ -33,6 +33,7 @@ class SequentialNodeTest {
         }
         assertThat(SequentialNode.parse(OWNER + "-r-")).isEmpty();
         assertThat(SequentialNode.parse(OWNER + "-p1of2-")).isEmpty();
+        assertThat(SequentialNode.parse(OWNER + "-p100of999-")).isEmpty();
     }
 
     @Test
