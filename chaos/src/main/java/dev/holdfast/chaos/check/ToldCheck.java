@@ -92,13 +92,18 @@ public final class ToldCheck implements Check {
                         "told of a loss",
                         lost,
                         "least ms left",
-                        least / 1_000_000,
+                        millis(least),
                         "cut off",
                         cutOff,
                         "then least ms",
-                        leastOfCutOff / 1_000_000),
+                        millis(leastOfCutOff)),
                 lost,
                 "no leader had to stop");
+    }
+
+    /** Of a time that was measured; nobody may have been elected after them. */
+    private static Object millis(long nanos) {
+        return nanos == Long.MAX_VALUE ? "none" : nanos / 1_000_000;
     }
 
     /** When it was interrupted or revoked; {@link Long#MAX_VALUE} if neither. */

@@ -135,6 +135,25 @@ final class ElectionChecksTest {
                 .isEmpty();
     }
 
+    @Test
+    void told_leastTimes_orNone() {
+        Operation next = term(1, 2, 10_000, 11_000);
+        Operation first = lost(term(0, 1, 5_000, 9_000), 9_300, 9_310);
+        Injection cut = fault(FaultKind.NET_BLACK_HOLE, 0, 8_000, 11_000);
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(first, next), List.of(cut), List.of()))
+                        .facts())
+                .containsEntry("least ms left", 700L)
+                .containsEntry("then least ms", 700L);
+        assertThat(new ToldCheck()
+                        .check(evidence(List.of(first), List.of(), List.of()))
+                        .facts())
+                .as("nobody was elected after it")
+                .containsEntry("told of a loss", 1L)
+                .containsEntry("least ms left", "none")
+                .containsEntry("then least ms", "none");
+    }
+
     /** A process that stood still is told when it is awake again; only its claim counts. */
     @Test
     void told_afterAPause() {
