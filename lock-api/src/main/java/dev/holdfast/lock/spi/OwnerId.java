@@ -1,6 +1,8 @@
 package dev.holdfast.lock.spi;
 
+import java.nio.ByteBuffer;
 import java.security.SecureRandom;
+import java.util.HexFormat;
 
 /**
  * The unguessable 128-bit identity of one acquisition. Renewal and release compare it, so that nobody ends a lock that
@@ -18,7 +20,10 @@ public record OwnerId(long high, long low) {
      * @return a random id
      */
     public static OwnerId random() {
-        return new OwnerId(RANDOM.nextLong(), RANDOM.nextLong());
+        byte[] bytes = new byte[Long.BYTES * 2];
+        RANDOM.nextBytes(bytes); // once: each call locks, and hashes a block
+        ByteBuffer bits = ByteBuffer.wrap(bytes);
+        return new OwnerId(bits.getLong(), bits.getLong());
     }
 
     /**
@@ -28,15 +33,7 @@ public record OwnerId(long high, long low) {
      */
     @Override
     public String toString() {
-        StringBuilder text = new StringBuilder(32);
-        append(text, high);
-        append(text, low);
-        return text.toString();
-    }
-
-    private static void append(StringBuilder text, long bits) {
-        for (int shift = 60; shift >= 0; shift -= 4) {
-            text.append(Character.forDigit((int) (bits >>> shift) & 0xf, 16));
-        }
+        byte[] bytes = ByteBuffer.allocate(Long.BYTES * 2).putLong(high).putLong(low).array();
+        return HexFormat.of().formatHex(bytes);
     }
 }

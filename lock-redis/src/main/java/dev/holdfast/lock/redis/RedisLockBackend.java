@@ -10,12 +10,12 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import java.util.EnumSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -105,43 +105,47 @@ final class RedisLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        attempts.abandoned(acquisition.owner().toString());
-        sender.ended(acquisition.owner().toString());
-        return answer("abandon", end(acquisition, 0, "both", "", timeoutMillis), reply -> null);
+        String owner = acquisition.owner().toString();
+        attempts.abandoned(owner);
+        sender.ended(owner);
+        return answer("abandon", end(acquisition, owner, 0, "both", "", timeoutMillis), reply -> null);
     }
 
     /** Ends a place in the queue, but not a grant. */
     CompletionStage<Void> abandonPlace(AcquisitionId acquisition, long timeoutMillis) {
-        attempts.forget(acquisition.owner().toString());
-        return answer("abandon", end(acquisition, 0, "place", "", timeoutMillis), reply -> null);
+        String owner = acquisition.owner().toString();
+        attempts.forget(owner);
+        return answer("abandon", end(acquisition, owner, 0, "place", "", timeoutMillis), reply -> null);
     }
 
     /** Ends what attempts up to a round were granted, whose token need not be known; a place in the queue stays. */
     CompletionStage<Boolean> takeBack(AcquisitionId acquisition, long round, long timeoutMillis) {
-        sender.takenBack(acquisition.owner().toString(), round);
+        String owner = acquisition.owner().toString();
+        sender.takenBack(owner, round);
         return answer(
                 "release",
-                end(acquisition, 0, "grant", Long.toString(round), timeoutMillis),
+                end(acquisition, owner, 0, "grant", Long.toString(round), timeoutMillis),
                 reply -> number(reply, 0) == 1);
     }
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
         AcquisitionId acquisition = grant.acquisition();
-        sender.ended(acquisition.owner().toString());
+        String owner = acquisition.owner().toString();
+        sender.ended(owner);
         return answer(
                 "release",
-                end(acquisition, grant.token(), "release", releaseId(), timeoutMillis),
+                end(acquisition, owner, grant.token(), "release", releaseId(), timeoutMillis),
                 reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
 
     private static String releaseId() {
-        return new OwnerId(0, ThreadLocalRandom.current().nextLong()).toString().substring(16);
+        return HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
     }
 
     private CompletableFuture<List<Object>> end(
-            AcquisitionId acquisition, long token, String what, String which, long timeoutMillis) {
-        String[] args = RedisScript.end(acquisition.owner().toString(), token, recordMillis, what, which);
+            AcquisitionId acquisition, String owner, long token, String what, String which, long timeoutMillis) {
+        String[] args = RedisScript.end(owner, token, recordMillis, what, which);
         return calls.script(
                 RedisAttempt.release(acquisition.demand()),
                 keys(acquisition.name()).all(),
