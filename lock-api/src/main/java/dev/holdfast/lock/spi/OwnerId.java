@@ -33,7 +33,8 @@ public record OwnerId(long high, long low) {
      */
     @Override
     public String toString() {
-        byte[] bytes = ByteBuffer.allocate(Long.BYTES * 2).putLong(high).putLong(low).array();
+        byte[] bytes =
+                ByteBuffer.allocate(Long.BYTES * 2).putLong(high).putLong(low).array();
         return HexFormat.of().formatHex(bytes);
     }
 }

@@ -102,7 +102,9 @@ final class MemoryQueue {
 
     private Room roomBesideHolders(int permits) {
         Room room = new Room(permits);
-        holders.values().forEach(holder -> room.take(holder.grant.demand()));
+        for (Holder holder : holders.values()) {
+            room.take(holder.grant.demand());
+        }
         return room;
     }
 
@@ -195,9 +197,10 @@ final class MemoryQueue {
     }
 
     void dropLapsed(long now) {
-        holders.values().removeIf(holder -> holder.endNanos - now <= 0);
-        boolean alone = holders.values().stream().anyMatch(holder -> holder.grant.demand() instanceof Demand.Exclusive);
-        if (alone) {
+        if (!holders.isEmpty()) {
+            holders.values().removeIf(holder -> holder.endNanos - now <= 0);
+        }
+        if (isHeldAlone()) {
             return; // nobody is in the way of anybody yet
         }
         if (!holders.isEmpty()) {
@@ -211,8 +214,20 @@ final class MemoryQueue {
         }
     }
 
+    private boolean isHeldAlone() {
+        for (Holder holder : holders.values()) {
+            if (holder.grant.demand() instanceof Demand.Exclusive) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     /** Tells the callbacks of all waiters that can have the lock now, but those that were called since they last asked. */
     void signal(Consumer<Runnable> signals) {
+        if (places.isEmpty()) {
+            return;
+        }
         Room room = roomBesideHolders(limit);
         for (Place place : places.values()) {
             boolean refused = place.demand instanceof Demand.Permits asked && asked.limit() != limit;

@@ -9,13 +9,12 @@ import dev.holdfast.lock.spi.LockName;
  * @param lock the lock's state, all that an uncontended lock needs
  * @param queue its waiters by arrival
  * @param waiters its waiters' deadlines and how they are called
- * @param limit how many permits it has, if it is a semaphore
  */
-record RedisKeys(String lock, String queue, String waiters, String limit) {
+record RedisKeys(String lock, String queue, String waiters) {
 
     static RedisKeys of(String prefix, String name) {
         String lock = prefix + ":{" + (isPlain(name) ? name : LockName.percentEncoded(name)) + "}";
-        return new RedisKeys(lock, lock + ":q", lock + ":w", lock + ":n");
+        return new RedisKeys(lock, lock + ":q", lock + ":w");
     }
 
     /** Whether the encoding would change nothing: most names, told without encoding them. */
@@ -29,12 +28,17 @@ record RedisKeys(String lock, String queue, String waiters, String limit) {
         return true;
     }
 
+    String limit() {
+        return lock + ":n";
+    }
+
     String[] all() {
         return new String[] {lock, queue, waiters};
     }
 
+    /** Also the key that says how many permits it has, if it is a semaphore. */
     String[] withLimit() {
-        return new String[] {lock, queue, waiters, limit};
+        return new String[] {lock, queue, waiters, limit()};
     }
 
     /** Checks a prefix: its keys must be distinguishable and its hash tags must be the names. */
