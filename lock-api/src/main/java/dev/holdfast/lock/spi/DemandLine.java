@@ -6,11 +6,7 @@ import java.util.List;
 
 /**
  * One name's line on a store that keeps a queue: all that is held or waited for, first come, first served. It says for whom there
- * is room, and who gets which slot. Whoever has room holds by its position alone, but for permits, whose slot has to be taken
- * in the store. Immutable.
- *
- * <p>Several that have room at once may take their slots in any order. So that the tokens of a slot rise, as positions do, those
- * that are ahead and have not taken theirs yet are left the lower ones.
+ * is room. Whoever has room holds by its position alone, but for permits, whose slot has to be taken in the store. Immutable.
  */
 public final class DemandLine {
 
@@ -18,7 +14,7 @@ public final class DemandLine {
      * A place in the line.
      *
      * @param demand what is held or waited for
-     * @param slot the slot that was taken, by a write that may have found no room; 0: none
+     * @param slot the slot that it has if there is room for it; 0: none
      */
     public record Place(Demand demand, int slot) {
 
@@ -86,58 +82,5 @@ public final class DemandLine {
             sum += isHeld(i) ? places.get(i).permits() : 0;
         }
         return sum <= asked.limit();
-    }
-
-    /**
-     * Returns which slot a place that has room gets.
-     *
-     * @param index the place
-     * @return the lowest that nobody has and that those ahead do not need
-     */
-    public int slotFor(int index) {
-        BitSet taken = takenBeside(index);
-        int slot = taken.nextClearBit(1);
-        for (long others = withoutSlotAhead(index); others > 0; others--) {
-            slot = taken.nextClearBit(slot + 1);
-        }
-        return slot;
-    }
-
-    /**
-     * Whether a place that has room may keep the slot that it has taken, although a lower one may be free by now.
-     *
-     * @param index the place
-     * @return false if somebody else has it, or somebody ahead needs it
-     */
-    public boolean mayKeepSlot(int index) {
-        Place place = places.get(index);
-        return place.slot() >= slotFor(index)
-                && !takenBeside(index).get(place.slot())
-                && place.demand() instanceof Demand.Permits asked
-                && place.slot() <= asked.limit();
-    }
-
-    private BitSet takenBeside(int index) {
-        BitSet taken = new BitSet();
-        for (int i = 0; i < places.size(); i++) {
-            if (i != index && isHeld(i)) {
-                taken.set(places.get(i).slot());
-            }
-        }
-        return taken;
-    }
-
-    /** Also whoever has written a slot that somebody before it has: it is about to take another one. */
-    private long withoutSlotAhead(int index) {
-        BitSet taken = new BitSet();
-        long without = 0;
-        for (Place place : places.subList(0, index)) {
-            if (place.slot() == 0 || taken.get(place.slot())) {
-                without++;
-            } else {
-                taken.set(place.slot());
-            }
-        }
-        return without;
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -9,11 +10,9 @@ import io.etcd.jetcd.op.CmpTarget;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
-import io.etcd.jetcd.options.PutOption;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
-import java.util.stream.Stream;
 
 /**
  * The one way in which a key of ours is written, be it an attempt, the confirmation of a turn or a move to another lease:
@@ -40,6 +39,8 @@ import java.util.stream.Stream;
  *       meets whatever came late, and a refusal makes it look again. When it ends, {@link EtcdRemoval} leaves a tombstone on
  *       each lease for which a creation is open: it came before and is deleted, or comes later and is refused, by the
  *       tombstone or, after the lease's end, by etcd, which puts no key on a lease that is not there.
+ *   <li><b>Others write the slot</b> in a key of permits ({@link PermitSlots}): they expect the mod revision, too, and leave the key on its
+ *       lease. So that is one more write of which at most one is executed; ours is refused then, and repeated.
  *   <li><b>Removal</b> while the acquisition goes on expects the revision seen, too. When it ends, the key is deleted by its
  *       value, which is unique to the acquisition, or whatever it holds, and then its number is never used again unless
  *       that deletion was answered ({@link QueueSlots}). Moves cannot come after that: they expect a key.
@@ -84,26 +85,21 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
     /**
      * Sends one; the result has no time limit.
      *
-     * @param alsoRead makes what is to be read by the same transaction
+     * @param ops makes the transaction, which puts the key by {@link EtcdAcquisition#put}
      */
     CompletableFuture<Result> send(
-            EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> alsoRead) {
+            EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> ops) {
         EtcdAcquisition.Write write = place.sent(lease);
         if (place.isEnding()) {
             place.settled(write);
             return CompletableFuture.completedFuture(new Result.Ended());
         }
         ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
-        Op put = Op.put(
-                place.key(),
-                place.value(),
-                PutOption.builder().withLeaseId(lease.id()).build());
         var call = EtcdCalls.guarded(() -> calls.txn()
                 .If(
                         new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
                         new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())))
-                .Then(Stream.concat(Stream.of(put), alsoRead.apply(write).stream())
-                        .toArray(Op[]::new))
+                .Then(ops.apply(write).toArray(new Op[0]))
                 .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT))
                 .commit());
         return call.handle((reply, failure) -> {
@@ -125,7 +121,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
         long at = reply.getHeader().getRevision();
         if (reply.isSucceeded()) {
             long created = write.expected() == 0 ? at : write.created();
-            place.saw(new KeyState(at, created, at, write.lease()));
+            place.saw(new KeyState(at, created, at, slotBehind(place, write, reply), write.lease()));
             return new Result.Written(created, reply);
         }
         List<KeyValue> found = reply.getGetResponses().get(1).getKvs();
@@ -133,27 +129,41 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
             return new Result.Ended();
         }
         if (found.isEmpty()) {
-            place.saw(new KeyState(at, 0, 0, null));
+            place.saw(KeyState.notThere(at));
             return new Result.Changed();
         }
         KeyValue present = found.get(0);
         if (!place.owns(present)) {
-            place.saw(new KeyState(at, 0, 0, null));
+            place.saw(KeyState.notThere(at));
             return new Result.Foreign(present, at);
         }
-        boolean news = place.saw(new KeyState(
-                at,
-                present.getCreateRevision(),
-                present.getModRevision(),
-                leases.byId(present.getLease()).orElse(null)));
-        int slot = EtcdValue.place(present).slot();
-        if (news && slot > 0) {
-            place.takeSlot(slot);
-        }
+        place.saw(stateOf(present, at));
         return new Result.Changed();
     }
 
-    /** Deletes the key if it is as last seen. Completes with whether it was, or was not there already. */
+    /** A write with a plan reads the key again; any other leaves the slot as it was. */
+    private static int slotBehind(EtcdAcquisition place, EtcdAcquisition.Write write, TxnResponse reply) {
+        return reply.getGetResponses().stream()
+                .flatMap(read -> read.getKvs().stream())
+                .filter(place::owns)
+                .findFirst()
+                .map(key -> EtcdValue.place(key).slot())
+                .orElse(write.slot());
+    }
+
+    private KeyState stateOf(KeyValue present, long at) {
+        return new KeyState(
+                at,
+                present.getCreateRevision(),
+                present.getModRevision(),
+                EtcdValue.place(present).slot(),
+                leases.byId(present.getLease()).orElse(null));
+    }
+
+    /**
+     * Deletes the key if it is as last seen, or if it was not made anew and somebody has written its slot since. Completes with
+     * whether it was, or was not there already.
+     */
     CompletableFuture<Boolean> removeAsSeen(EtcdAcquisition place) {
         KeyState seen = place.seen();
         if (seen.modified() == 0) {
@@ -162,13 +172,22 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
         return EtcdCalls.guarded(() -> calls.txn()
                         .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(seen.modified())))
                         .Then(Op.delete(place.key(), DeleteOption.DEFAULT))
+                        .Else(Op.get(place.key(), GetOption.DEFAULT))
                         .commit())
-                .thenApply(reply -> {
+                .thenCompose(reply -> {
                     calls.seen(reply);
+                    long at = reply.getHeader().getRevision();
                     if (reply.isSucceeded()) {
-                        place.saw(new KeyState(reply.getHeader().getRevision(), 0, 0, null));
+                        place.saw(KeyState.notThere(at));
+                        return CompletableFuture.completedFuture(true);
                     }
-                    return reply.isSucceeded();
+                    List<KeyValue> found = reply.getGetResponses().get(0).getKvs();
+                    boolean same = !found.isEmpty() && found.get(0).getCreateRevision() == seen.created();
+                    if (!same || !(place.acquisition().demand() instanceof Demand.Permits)) {
+                        return CompletableFuture.completedFuture(false);
+                    }
+                    place.saw(stateOf(found.get(0), at));
+                    return removeAsSeen(place);
                 });
     }
 }

@@ -8,6 +8,8 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.PutOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -38,9 +40,10 @@ final class EtcdAcquisition implements PermitLine.Mine {
      *
      * @param expected the revision that the key must have, 0: no key
      * @param created the key's create revision, if it has that one
+     * @param slot of permits, the slot that the key says, if it has that one; else what it is to say when it is made
      * @param lease what the key is put on
      */
-    record Write(long expected, long created, SharedLease lease) {}
+    record Write(long expected, long created, int slot, SharedLease lease) {}
 
     private static final int GIVEN_BACK = -1;
 
@@ -57,7 +60,10 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private final AtomicInteger deletions = new AtomicInteger();
 
     private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
-    private volatile int permitSlot;
+    /** The slot that the key says when it is made; 0: none. */
+    private final int guess;
+
+    private final AtomicReference<@Nullable SlotPlan> plan = new AtomicReference<>();
 
     private final AtomicBoolean called = new AtomicBoolean();
     private volatile State state = State.CONTENDING;
@@ -72,9 +78,10 @@ final class EtcdAcquisition implements PermitLine.Mine {
         this.slot = slot;
         this.key = key;
         this.value = EtcdValue.of(acquisition.owner(), identity);
-        // A guess: right if this client alone has permits.
-        this.permitSlot =
-                acquisition.demand() instanceof Demand.Permits asked ? Math.min(slot.number() + 1, asked.limit()) : 0;
+        // Right if this client alone has permits. If it has all of them, this one is to wait.
+        this.guess = acquisition.demand() instanceof Demand.Permits asked && slot.number() < asked.limit()
+                ? slot.number() + 1
+                : 0;
     }
 
     /** The place behind a grant, or null if the grant is not that place's owner's. */
@@ -98,7 +105,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
     void move(QueueSlots.Slot next, ByteSequence nextKey) {
         slot = next;
         key = nextKey;
-        seen.updateAndGet(last -> new KeyState(last.at(), 0, 0, null));
+        seen.updateAndGet(last -> KeyState.notThere(last.at()));
     }
 
     QueueSlots.Slot slot() {
@@ -106,13 +113,21 @@ final class EtcdAcquisition implements PermitLine.Mine {
     }
 
     /** What the key is to hold: unique to the acquisition, and always the same but for the slot of permits. */
-    ByteSequence value() {
-        if (!(acquisition.demand() instanceof Demand.Permits asked)) {
-            return value;
+    ByteSequence value(int slot) {
+        return acquisition.demand() instanceof Demand.Permits asked ? EtcdValue.ofPermits(value, asked, slot) : value;
+    }
+
+    /** Puts the key, as it is but for its lease, and for its slot if there is a plan for what it says. */
+    Op put(Write write, @Nullable SlotPlan plan) {
+        PutOption lease = PutOption.builder().withLeaseId(write.lease().id()).build();
+        Op same = Op.put(key, value(write.slot()), lease);
+        if (plan == null || plan.from() != write.slot() || plan.from() == plan.to()) {
+            return same;
         }
-        Grant present = grant;
-        int slot = present != null && present.token() == seen().created() ? present.slot() : permitSlot;
-        return EtcdValue.ofPermits(value, asked, slot);
+        Op next = Op.put(key, value(plan.to()), lease);
+        return plan.because().isEmpty()
+                ? next
+                : Op.txn(plan.because().toArray(new Cmp[0]), new Op[] {next}, new Op[] {same});
     }
 
     /** Whether a key holds a value of this acquisition. */
@@ -134,13 +149,14 @@ final class EtcdAcquisition implements PermitLine.Mine {
 
     // ---- permits
 
-    /**
-     * Has the next write say that this slot is taken, unless they are granted.
-     *
-     * @param slot the slot; 0: none
-     */
-    void takeSlot(int slot) {
-        permitSlot = slot;
+    /** There seems to be room, once these slots are written: by the next attempt. */
+    void plan(SlotPlan next) {
+        plan.set(next);
+    }
+
+    /** What the attempt that is about to be sent is to write besides, if anything. */
+    @Nullable SlotPlan takePlan() {
+        return plan.getAndSet(null);
     }
 
     /** Whether these are the position and the slot of its grant. */
@@ -193,7 +209,8 @@ final class EtcdAcquisition implements PermitLine.Mine {
     /** A write that expects what was last seen is about to be sent. */
     Write sent(SharedLease lease) {
         KeyState last = seen();
-        Write write = new Write(last.modified(), last.created(), lease);
+        int slot = last.modified() == 0 ? guess : last.slot();
+        Write write = new Write(last.modified(), last.created(), slot, lease);
         open.merge(write, 1, Integer::sum);
         enter(lease);
         return write;

@@ -69,7 +69,7 @@ record EtcdAttempts(
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
-        return calls.bounded(writes.send(place, lease, write -> protocol.alsoRead(place, write)), deadline.leftMillis())
+        return calls.bounded(writes.send(place, lease, write -> protocol.attempt(place, write)), deadline.leftMillis())
                 .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
                 .exceptionallyCompose(failure -> {
                     if (EtcdFailures.isLeaseGone(failure) && again) {
@@ -109,11 +109,6 @@ record EtcdAttempts(
         if (request.waitMillis() == 0) {
             return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
-        if (queued.hasSlot()) {
-            place.takeSlot(0);
-            place.called();
-            return tryAcquire(place, request, deadline, true);
-        }
         EtcdTicket ticket = queued.ticket();
         place.waiting();
         SharedLease lease = place.lease();
@@ -133,7 +128,7 @@ record EtcdAttempts(
         QueueSlots.Slot slot = slots.take(name);
         place.move(slot, protocol.key(place.acquisition(), slot));
         EtcdCalls.guarded(() -> calls.txn()
-                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(present.getModRevision())))
+                        .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(present.getCreateRevision())))
                         .Then(Op.delete(key, DeleteOption.DEFAULT))
                         .commit())
                 .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));

@@ -22,7 +22,7 @@ final class EtcdHolders {
         this.keys = keys.stream()
                 .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
                 .toList();
-        this.line = new DemandLine(this.keys.stream().map(EtcdValue::place).toList());
+        this.line = new PermitSlots(this.keys.stream().map(EtcdValue::place).toList()).line();
     }
 
     /** Asks for the holders among the oldest keys of a name, the lowest token first. */

@@ -14,8 +14,8 @@ interface EtcdProtocol {
     /** The key of an acquisition. */
     ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot);
 
-    /** What an attempt reads beside its write, and by the same transaction. */
-    List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write);
+    /** What an attempt does: it puts the key, and what it does and reads besides, by the same transaction. */
+    List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write);
 
     /** What the write's result means. */
     Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result);

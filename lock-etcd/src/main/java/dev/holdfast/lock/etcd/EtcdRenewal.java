@@ -237,7 +237,7 @@ final class EtcdRenewal {
     private CompletableFuture<RenewResult> write(
             EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
         long token = Objects.requireNonNull(place.grant()).token();
-        return calls.bounded(writes.send(place, lease, write -> List.of()), deadline.leftMillis())
+        return calls.bounded(writes.send(place, lease, write -> List.of(place.put(write, null))), deadline.leftMillis())
                 .whenComplete((result, failure) -> {
                     if (failure != null && EtcdFailures.isLeaseGone(failure)) {
                         leases.gone(lease, "etcd refused to put a key on it");

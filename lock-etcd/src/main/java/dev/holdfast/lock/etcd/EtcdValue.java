@@ -32,6 +32,13 @@ final class EtcdValue {
                 parts[0] + " " + parts[1] + " " + asked.permits() + "/" + asked.limit() + "/" + slot + " " + parts[2]);
     }
 
+    /** The same with another slot, whoever's permits they are: all else stays as it is, byte for byte. */
+    static ByteSequence withSlot(ByteSequence value, int slot) {
+        String[] parts = value.toString(StandardCharsets.ISO_8859_1).split(" ", 4);
+        parts[2] = parts[2].substring(0, parts[2].lastIndexOf('/') + 1) + slot;
+        return ByteSequence.from(String.join(" ", parts), StandardCharsets.ISO_8859_1);
+    }
+
     /** What the values of an acquisition begin with, and nobody else's. */
     static String start(OwnerId owner) {
         return owner + " ";

@@ -110,7 +110,7 @@ final class InLine implements EtcdTicket {
     private boolean isFree() {
         PermitLine.Turn turn = line.turnOf(place);
         if (turn instanceof PermitLine.Turn.Room room) {
-            place.takeSlot(room.slot());
+            place.plan(room.plan());
         }
         return !(turn instanceof PermitLine.Turn.None);
     }

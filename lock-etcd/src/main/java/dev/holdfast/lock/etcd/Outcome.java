@@ -16,14 +16,8 @@ sealed interface Outcome {
      * Somebody else has it.
      *
      * @param ticket what to watch
-     * @param hasSlot whether the key says that it has a slot, which it is not to say while it waits
      */
-    record Queued(EtcdTicket ticket, boolean hasSlot) implements Outcome {
-
-        Queued(EtcdTicket ticket) {
-            this(ticket, false);
-        }
-    }
+    record Queued(EtcdTicket ticket) implements Outcome {}
 
     /**
      * The permits are of another limit.

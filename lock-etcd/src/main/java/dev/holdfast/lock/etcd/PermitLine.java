@@ -5,8 +5,13 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.DemandLine;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.CmpTarget;
+import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.PutOption;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 
@@ -14,13 +19,16 @@ import java.util.List;
  * All keys of one name at one revision, as one who asks for permits sees them. Immutable.
  *
  * <p>A slot is written before it is known whether there is room, by the same transaction that reads the line, so that an
- * acquisition is one transaction where the first guess is right. A slot counts if there is room for its place: so who has found none
- * is in nobody's way.
+ * acquisition is one transaction where the first guess is right. {@link PermitSlots} tells whose slot counts.
  */
 final class PermitLine {
+    /** How many slots of others a transaction writes at most; etcd allows 128 operations by default. */
+    static final int MOST_WRITTEN = 60;
+
     private final List<KeyValue> places;
     private final List<KeyValue> limits;
     private final long revision;
+    private final PermitSlots slots;
     private final DemandLine line;
 
     PermitLine(List<KeyValue> keys, long revision) {
@@ -30,25 +38,20 @@ final class PermitLine {
                 .toList();
         this.limits = keys.stream().filter(PermitLine::isLimit).toList();
         this.revision = revision;
-        this.line = new DemandLine(places.stream().map(EtcdValue::place).toList());
+        this.slots = new PermitSlots(places.stream().map(EtcdValue::place).toList());
+        this.line = slots.line();
     }
 
     /** What the line says to an acquisition. */
     sealed interface Turn {
-        /**
-         * There is room.
-         *
-         * @param slot the lowest that it can have
-         * @param hasSlot whether it has that one, or another that it may keep
-         */
-        record Room(int slot, boolean hasSlot) implements Turn {}
+        /** It holds that slot. */
+        record Held(int slot) implements Turn {}
 
-        /**
-         * There is none.
-         *
-         * @param hasSlot whether its key says that it has a slot
-         */
-        record None(boolean hasSlot) implements Turn {}
+        /** There is room, and slots are to be written. */
+        record Room(SlotPlan plan) implements Turn {}
+
+        /** It waits. */
+        record None() implements Turn {}
 
         /**
          * The permits are of another limit.
@@ -108,18 +111,55 @@ final class PermitLine {
         }
         int slot = EtcdValue.place(places.get(index)).slot();
         if (slot > 0 && place.isGranted(places.get(index).getCreateRevision(), slot)) {
-            return new Turn.Room(slot, true);
+            return new Turn.Held(slot);
         }
         int limit = limits.isEmpty() ? asked.limit() : limitOf(limits.get(0));
         if (limit != asked.limit()) {
             return new Turn.OtherLimit(limit);
         }
         if (!line.hasRoom(index)) {
-            return new Turn.None(slot > 0);
+            return new Turn.None();
         }
-        int lowest = line.slotFor(index);
-        boolean keeps = slot == lowest || slot > 0 && line.mayKeepSlot(index);
-        return new Turn.Room(keeps ? slot : lowest, keeps);
+        if (slots.isSettled(index)) {
+            return new Turn.Held(slot);
+        }
+        List<PermitSlots.Change> changes = slots.changesFor(index, line);
+        return changes.isEmpty() ? new Turn.None() : new Turn.Room(plan(index, slot, changes));
+    }
+
+    private SlotPlan plan(int own, int slot, List<PermitSlots.Change> changes) {
+        int to = slot;
+        List<Cmp> because = List.of();
+        List<Op> ahead = new ArrayList<>();
+        for (PermitSlots.Change change : changes.subList(0, Math.min(changes.size(), MOST_WRITTEN))) {
+            if (change.index() == own) {
+                to = change.slot();
+                because = because(change);
+            } else {
+                ahead.add(write(change));
+            }
+        }
+        return new SlotPlan(slot, to, because, ahead);
+    }
+
+    /** That the other key says the same slot, and is still ahead: its owner may have made it again. */
+    private List<Cmp> because(PermitSlots.Change change) {
+        KeyValue same = places.get(change.because());
+        return change.because() == change.index()
+                ? List.of()
+                : List.of(
+                        new Cmp(same.getKey(), Cmp.Op.EQUAL, CmpTarget.value(same.getValue())),
+                        new Cmp(same.getKey(), Cmp.Op.EQUAL, CmpTarget.createRevision(same.getCreateRevision())));
+    }
+
+    /** Of somebody else's slot: what its key says else, and the lease on which it is, are as they were read. */
+    private Op write(PermitSlots.Change change) {
+        KeyValue key = places.get(change.index());
+        List<Cmp> conditions = new ArrayList<>(because(change));
+        conditions.add(new Cmp(key.getKey(), Cmp.Op.EQUAL, CmpTarget.modRevision(key.getModRevision())));
+        PutOption lease = PutOption.builder().withLeaseId(key.getLease()).build();
+        Op put = Op.put(key.getKey(), EtcdValue.withSlot(key.getValue(), change.slot()), lease);
+        return Op.txn(conditions.toArray(new Cmp[0]), new Op[] {put}, new Op[0]);
     }
 
     private int indexOf(Mine place) {

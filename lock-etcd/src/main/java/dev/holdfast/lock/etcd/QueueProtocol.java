@@ -49,15 +49,20 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     @Override
-    public List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write) {
+    public List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write) {
         String name = place.acquisition().name();
         if (place.acquisition().demand() instanceof Demand.Permits asked) {
-            return List.of(limits.setIfNone(name, asked.limit()), Op.get(keys.queue(name), PermitLine.wholeQueue()));
+            SlotPlan plan = place.takePlan();
+            List<Op> ops = new ArrayList<>(plan == null ? List.of() : plan.ahead());
+            ops.add(place.put(write, plan));
+            ops.add(limits.setIfNone(name, asked.limit()));
+            ops.add(Op.get(keys.queue(name), PermitLine.wholeQueue()));
+            return ops;
         }
         GetOption ahead = isShare(place)
                 ? upTo(write.created(), keys.sharesStart(name), 1)
                 : upTo(write.created(), keys.queueEnd(name), 2);
-        return List.of(Op.get(keys.queue(name), ahead));
+        return List.of(place.put(write, null), Op.get(keys.queue(name), ahead));
     }
 
     private static boolean isShare(EtcdAcquisition place) {
@@ -107,14 +112,14 @@ final class QueueProtocol implements EtcdProtocol {
         if (turn instanceof PermitLine.Turn.OtherLimit other) {
             return new Outcome.OtherLimit(other.limit());
         }
-        if (turn instanceof PermitLine.Turn.None none) {
-            return new Outcome.Queued(place.inLine(keys, line), none.hasSlot());
+        if (turn instanceof PermitLine.Turn.None) {
+            return new Outcome.Queued(place.inLine(keys, line));
+        }
+        if (turn instanceof PermitLine.Turn.Held held) {
+            return new Outcome.Held(place.seen().created(), held.slot());
         }
         if (turn instanceof PermitLine.Turn.Room room) {
-            if (room.hasSlot()) {
-                return new Outcome.Held(place.seen().created(), room.slot());
-            }
-            place.takeSlot(room.slot());
+            place.plan(room.plan());
         }
         return new Outcome.Changed();
     }

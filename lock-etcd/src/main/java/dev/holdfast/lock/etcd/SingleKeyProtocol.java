@@ -33,8 +33,8 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public List<Op> alsoRead(EtcdAcquisition place, EtcdAcquisition.Write write) {
-        return List.of();
+    public List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write) {
+        return List.of(place.put(write, null));
     }
 
     @Override
@@ -54,7 +54,7 @@ final class SingleKeyProtocol implements EtcdProtocol {
         List<Op> ops = new ArrayList<>(rest);
         ops.add(Op.delete(place.key(), DeleteOption.DEFAULT));
         Txn conditional = calls.txn()
-                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value())))
+                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value(0))))
                 .Then(ops.toArray(new Op[0]));
         return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
                 .commit()

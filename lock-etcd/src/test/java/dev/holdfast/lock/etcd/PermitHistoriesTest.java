@@ -1,0 +1,39 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Random histories of a semaphore on a {@link SimulatedEtcd}: requests that stand still, come late or twice, or are given up, clients that
+ * die, permits of several sizes, a limit that changes. The clients are the real ones, up to jetcd.
+ */
+final class PermitHistoriesTest {
+    private static final int HISTORIES = Integer.getInteger("holdfast.permits.seeds", 100);
+
+    @ParameterizedTest(name = "limit {0}")
+    @ValueSource(ints = {2, 3, 5})
+    void histories_noSlotTwice_tokensRise_nobodyWaitsWhoHasRoom(int limit) {
+        int grants = 0;
+        for (int seed = 0; seed < HISTORIES; seed++) {
+            PermitHistory history = new PermitHistory(limit, seed, false);
+            history.run();
+            assertThat(history.violations())
+                    .as("limit %d, seed %d", limit, seed)
+                    .isEmpty();
+            grants += history.grants();
+        }
+        assertThat(grants).isGreaterThan(5 * HISTORIES);
+    }
+
+    @Test
+    void histories_withAChangingLimit() {
+        for (int seed = 0; seed < HISTORIES; seed++) {
+            PermitHistory history = new PermitHistory(3, seed, true);
+            history.run();
+            assertThat(history.violations()).as("seed %d", seed).isEmpty();
+        }
+    }
+}
