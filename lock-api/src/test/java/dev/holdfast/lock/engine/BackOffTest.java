@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.BackendInfo;
 import java.util.Random;
+import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
 class BackOffTest {
     private static final long LEASE_MILLIS = 15_000;
+    private static final long MILLI = 1_000_000;
 
     private final BackOff backOff = new BackOff(BackendInfo.named("polled")
             .minLeaseMillis(100)
@@ -56,5 +58,73 @@ class BackOffTest {
     void poll_beforeTheLeaseEnds_comesJustAfterItsEnd() {
         backOff.pollDelayNanos(0, 5, random);
         assertThat(backOff.pollDelayNanos(10_000_000, 3, random)).isBetween(4_000_000L, 9_000_000L);
+    }
+
+    // ---- with the least and the most that chance can add
+
+    private static RandomGenerator chance(boolean most) {
+        return new RandomGenerator() {
+            @Override
+            public long nextLong() {
+                throw new AssertionError("without a bound");
+            }
+
+            @Override
+            public long nextLong(long bound) {
+                return most ? bound - 1 : 0;
+            }
+        };
+    }
+
+    @Test
+    void retry_doublesUpToASecond_halfOfItByChance() {
+        for (long millis : new long[] {20, 40, 80, 160, 320, 640, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000}) {
+            backOff.failed(0);
+            assertThat(backOff.retryDelayNanos(chance(false))).isEqualTo(millis * MILLI / 2);
+            assertThat(backOff.retryDelayNanos(chance(true))).isEqualTo(millis * MILLI - 1);
+        }
+        backOff.succeeded();
+        assertThat(backOff.failed(5)).isZero();
+        assertThat(backOff.failed(12)).isEqualTo(7);
+        assertThat(backOff.retryDelayNanos(chance(false))).isEqualTo(20 * MILLI);
+    }
+
+    @Test
+    void poll_ofALockWithoutAKnownEnd_doublesBetweenTheBounds_aQuarterOfItByChance() {
+        for (long millis : new long[] {10, 20, 40, 80, 160, 320, 640, 1_000, 1_000}) {
+            assertThat(backOff.pollDelayNanos(0, -1, chance(false))).isEqualTo(millis * MILLI);
+        }
+        backOff.reset();
+        assertThat(backOff.pollDelayNanos(0, -1, chance(true))).isEqualTo(10 * MILLI * 3 / 4);
+    }
+
+    @Test
+    void poll_ofALeaseThatEndsSoon_isOneToSixMillisBehindItsEnd() {
+        assertThat(backOff.pollDelayNanos(0, 3, chance(false))).isEqualTo(4 * MILLI);
+        backOff.reset();
+        assertThat(backOff.pollDelayNanos(0, 0, chance(false))).isEqualTo(MILLI);
+        backOff.reset();
+        assertThat(backOff.pollDelayNanos(0, 0, chance(true))).isEqualTo(6 * MILLI - 1);
+    }
+
+    /** The end has to move by more than half of the time that has passed. */
+    @Test
+    void poll_whileTheEndMoves_isHalved() {
+        assertThat(polls(100, 90)).as("half of the time").isEqualTo(20 * MILLI);
+        assertThat(polls(100, 91)).as("more").isEqualTo(10 * MILLI);
+        assertThat(polls(100, 80)).as("not at all").isEqualTo(20 * MILLI);
+        assertThat(polls(0, 100)).as("from an end that was over").isEqualTo(10 * MILLI);
+        assertThat(polls(-1, 100)).as("from an end that was not known").isEqualTo(20 * MILLI);
+    }
+
+    /** The wait of a second poll, 20 ms behind the first one, by what the leases ran at the two. */
+    private static long polls(long firstMillis, long secondMillis) {
+        BackOff fresh = new BackOff(BackendInfo.named("polled")
+                .minLeaseMillis(100)
+                .pollMinMillis(10)
+                .pollMaxMillis(1_000)
+                .build());
+        fresh.pollDelayNanos(0, firstMillis, chance(false));
+        return fresh.pollDelayNanos(20 * MILLI, secondMillis, chance(false));
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.BackendInfo;
 import java.math.BigInteger;
+import java.time.Duration;
 import java.util.Random;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -44,6 +45,26 @@ class DurationsTest {
             BigInteger sum = BigInteger.valueOf(nanos).add(BigInteger.valueOf(more));
             assertThat(BigInteger.valueOf(Durations.plus(nanos, more))).isEqualTo(sum.min(LONGEST));
         }));
+    }
+
+    @Test
+    void plus_ofNegativeTimes_isTheSum_orTheOppositeOfTheLongest() {
+        assertThat(Durations.plus(5, -3)).isEqualTo(2);
+        assertThat(Durations.plus(-5, 3)).isEqualTo(-2);
+        assertThat(Durations.plus(-Durations.FOREVER, -5)).isEqualTo(-Durations.FOREVER);
+    }
+
+    @Test
+    void nanos_ofThreeCenturies_areForever() {
+        assertThat(Durations.nanos(Duration.ofDays(365L * 300))).isEqualTo(Durations.FOREVER);
+        assertThat(Durations.nanos(Duration.ofNanos(7))).isEqualTo(7);
+    }
+
+    @Test
+    void text_isInMillisBelowASecond() {
+        assertThat(Durations.text(999_400_000)).isEqualTo("999 ms");
+        assertThat(Durations.text(999_600_000)).isEqualTo("1.0 s");
+        assertThat(Durations.text(10_250_000_000L)).isEqualTo("10.2 s");
     }
 
     @Test
