@@ -2,10 +2,13 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.sql.SQLException;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -65,5 +68,33 @@ final class SafeMessagesTest {
         SafeMessages.without(address, new LockUnavailableException("x", cause)).printStackTrace(new PrintWriter(trace));
 
         assertThat(trace.toString()).contains("first").doesNotContain("canary-secret");
+    }
+
+    /** Wherever it is, it makes the exception another one; where it is nowhere, the exception stays itself. */
+    @Test
+    void secret_inAnyPlaceAlone_isFound() {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?user=app&password=canary-secret");
+        SQLException next = new SQLException("first");
+        next.setNextException(new SQLException("next canary-secret"));
+        SQLException suppressed = new SQLException("first");
+        suppressed.addSuppressed(new IllegalStateException("suppressed canary-secret"));
+        SQLException cause = new SQLException("first", new IllegalStateException("cause canary-secret"));
+        for (SQLException telling : List.of(next, suppressed, cause)) {
+            for (RuntimeException before : List.of(
+                    new LockUnavailableException("x", telling),
+                    new LockConfigurationException("x", telling),
+                    new LockException("x", telling))) {
+                RuntimeException after = SafeMessages.without(address, before);
+                StringWriter trace = new StringWriter();
+                after.printStackTrace(new PrintWriter(trace));
+                assertThat(after).hasSameClassAs(before).hasMessage("x").isNotSameAs(before);
+                assertThat(trace.toString()).contains("first").doesNotContain("canary-secret");
+            }
+        }
+        SQLException plain = new SQLException("first", new IllegalStateException("cause"));
+        plain.setNextException(new SQLException("next"));
+        plain.addSuppressed(new IllegalStateException("suppressed"));
+        RuntimeException innocent = new LockUnavailableException("x", plain);
+        assertThat(SafeMessages.without(address, innocent)).isSameAs(innocent);
     }
 }

@@ -10,6 +10,7 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.OwnerId;
+import java.time.Instant;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -118,5 +119,31 @@ final class SharedRowTest {
     @ValueSource(strings = {"x", "3", "3;;a,b", "3;a;b", "3;;a,0,0,0,1,x,2,AA"})
     void text_thatIsNotOurs_isRefused(String text) {
         assertThatThrownBy(() -> SharedRow.of(text)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    @Test
+    void row_tellsWhoHasAShare_andWhenSharesEnd() {
+        assertThat(SharedRow.NOTHING.endMillis()).isZero();
+        assertThat(SharedRow.NOTHING.firstEndMillis()).isZero();
+        Share first = share("a", permits(2), 1, 3);
+        SharedRow row =
+                SharedRow.NOTHING.with(first).with(share("b", permits(1), 2, 4).until(2_000));
+        assertThat(row.share("a")).contains(first);
+        assertThat(row.share("b").orElseThrow().expiresMillis()).isEqualTo(2_000);
+        assertThat(row.share("c")).isEmpty();
+        assertThat(row.endMillis()).isEqualTo(2_000);
+        assertThat(row.firstEndMillis()).isEqualTo(1_000);
+        SharedRow marked = row.markedBy(mark(permits(5))).limitedTo(7);
+        assertThat(marked.firstEndMillis())
+                .as("the mark stands in the way, too")
+                .isEqualTo(500);
+        assertThat(marked).isEqualTo(new SharedRow(7, mark(permits(5)), row.shares()));
+    }
+
+    @Test
+    void share_saysWhoHoldsIt() {
+        Share share = new Share("a", permits(2), 3, 9, 1_000, 10, new Identity("who", "host", 1).encoded());
+        assertThat(share.info())
+                .isEqualTo(new Identity("who", "host", 1).holderInfo(9, Instant.ofEpochMilli(10), permits(2), 3));
     }
 }
