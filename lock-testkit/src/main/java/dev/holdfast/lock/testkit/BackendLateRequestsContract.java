@@ -271,7 +271,9 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         String last = fixture().content(name);
         int same = 0;
         while (same < 5) {
-            assertThat(System.nanoTime() - start).as("time for '%s' to settle", name).isLessThan(PATIENCE.toNanos());
+            assertThat(System.nanoTime() - start)
+                    .as("time for '%s' to settle", name)
+                    .isLessThan(PATIENCE.toNanos());
             LockSupport.parkNanos(20_000_000);
             String now = fixture().content(name);
             same = now.equals(last) ? same + 1 : 0;
