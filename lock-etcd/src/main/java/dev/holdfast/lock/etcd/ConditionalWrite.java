@@ -162,7 +162,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
 
     /**
      * Deletes the key if it is as last seen, or if it was not made anew and somebody has written its slot since. Completes with
-     * whether it was, or was not there already.
+     * whether it was; true also if it is known already that it is not there.
      */
     CompletableFuture<Boolean> removeAsSeen(EtcdAcquisition place) {
         KeyState seen = place.seen();

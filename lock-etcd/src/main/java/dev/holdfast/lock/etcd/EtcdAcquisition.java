@@ -105,6 +105,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
     void move(QueueSlots.Slot next, ByteSequence nextKey) {
         slot = next;
         key = nextKey;
+        plan.set(null); // it may write that key, as another acquisition's
         seen.updateAndGet(last -> KeyState.notThere(last.at()));
     }
 

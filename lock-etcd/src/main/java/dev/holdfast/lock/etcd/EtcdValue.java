@@ -55,8 +55,11 @@ final class EtcdValue {
         if (!ending.startsWith(EtcdKeys.PERMITS) || !permits.matches()) {
             return new DemandLine.Place(Demand.EXCLUSIVE, 0);
         }
-        Demand asked = new Demand.Permits(number(permits, 1), number(permits, 2));
-        return new DemandLine.Place(asked, number(permits, 3));
+        int count = number(permits, 1);
+        int limit = number(permits, 2);
+        return count < 1 || count > limit || limit > Demand.MOST_PERMITS
+                ? new DemandLine.Place(Demand.EXCLUSIVE, 0)
+                : new DemandLine.Place(new Demand.Permits(count, limit), number(permits, 3));
     }
 
     private static int number(Matcher matcher, int group) {

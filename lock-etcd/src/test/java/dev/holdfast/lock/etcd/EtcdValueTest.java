@@ -13,6 +13,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a key says of who waits or holds, also if somebody else wrote it. */
 final class EtcdValueTest {
@@ -42,6 +44,13 @@ final class EtcdValueTest {
         HolderInfo waiter = EtcdValue.waiter(entry("p/~queue/a/0001", value));
         assertThat(waiter.token()).isZero();
         assertThat(waiter.demand()).isEqualTo(Demand.EXCLUSIVE);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0/3/0", "4/3/1", "1/0/0", "1/9999999/1", "1/3", "x"})
+    void permitsThatNobodyCanHave_askForEverything(String permits) {
+        KeyValue entry = entry("p/~queue/a/p0001", OWNER + " 1700000000123 " + permits + " 7 host me too");
+        assertThat(EtcdValue.place(entry)).isEqualTo(new DemandLine.Place(Demand.EXCLUSIVE, 0));
     }
 
     @Test
