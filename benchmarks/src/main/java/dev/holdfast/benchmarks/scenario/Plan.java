@@ -28,8 +28,8 @@ public record Plan(
     }
 
     /**
-     * A run of a few minutes. Its JVMs use the first compiler only, which is done within the short warm-up; otherwise the
-     * figures would tell who has less code to compile.
+     * A run of a few minutes. Its JVMs use the first compiler only, which is done within the warm-up; otherwise the figures would
+     * tell who has less code to compile. After one second of pairs that take a millisecond it is not done.
      *
      * @return the plan
      */
@@ -37,7 +37,7 @@ public record Plan(
         return new Plan(
                 3,
                 Duration.ofMillis(250),
-                Duration.ofMillis(1_000),
+                Duration.ofSeconds(3),
                 1_000,
                 Duration.ofMillis(5_500),
                 1,

@@ -53,9 +53,9 @@ public final class WorkerGroup implements AutoCloseable {
         return settings.folder();
     }
 
-    /** How long to warm up now: in full for new workers, a quarter for those that did something else before. */
+    /** How long to warm up now: in full for new workers, as long as a window for those that did something else before. */
     long warmUpMillis(Plan plan) {
-        long millis = plan.warmUp().toMillis() / (warm ? 4 : 1);
+        long millis = warm ? plan.windowMillis() : plan.warmUp().toMillis();
         warm = true;
         return millis;
     }
