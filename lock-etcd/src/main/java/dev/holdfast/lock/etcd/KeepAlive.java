@@ -52,8 +52,8 @@ final class KeepAlive {
         if (done.isDone()) {
             return;
         }
-        long sent = System.nanoTime();
-        if (deadlineNanos - sent <= 0) {
+        SentAt sent = SentAt.now();
+        if (deadlineNanos - sent.nanos() <= 0) {
             Throwable cause = lastFailure;
             done.completeExceptionally(
                     cause == null ? new TimeoutException(lease + " was not renewed in time") : cause);
@@ -70,7 +70,7 @@ final class KeepAlive {
         }
     }
 
-    private void answered(long sent, @Nullable LeaseKeepAliveResponse reply, @Nullable Throwable failure) {
+    private void answered(SentAt sent, @Nullable LeaseKeepAliveResponse reply, @Nullable Throwable failure) {
         boolean lastOne = pending.decrementAndGet() == 0;
         if (failure == null && reply != null) {
             calls.seen(reply);

@@ -1,15 +1,17 @@
 package dev.holdfast.lock.etcd;
 
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * An etcd lease that many keys of one client share. What is certain about it is counted on this process's monotonic
- * clock from before the acknowledged grant or keep-alive was sent: until then no server ends it by itself.
+ * An etcd lease that many keys of one client share. What is certain about it is counted on this process's clocks from
+ * before the acknowledged grant or keep-alive was sent ({@link SentAt}): until then no server ends it by itself.
  *
  * <p>Thread-safe.
  */
@@ -26,7 +28,7 @@ final class SharedLease {
     private final long id;
     private final long ttlNanos;
     private final long term;
-    private final AtomicLong confirmedNanos;
+    private final AtomicReference<SentAt> confirmed;
     private final Set<EtcdAcquisition> members = ConcurrentHashMap.newKeySet();
     private final AtomicLong keyBytes = new AtomicLong();
     private final AtomicInteger tombstones = new AtomicInteger();
@@ -34,11 +36,11 @@ final class SharedLease {
     private volatile boolean gone;
     private volatile boolean condemned;
 
-    SharedLease(long id, long ttlSeconds, long sentNanos, long term) {
+    SharedLease(long id, long ttlSeconds, SentAt sent, long term) {
         this.id = id;
         this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
         this.term = term;
-        this.confirmedNanos = new AtomicLong(sentNanos);
+        this.confirmed = new AtomicReference<>(sent);
     }
 
     long id() {
@@ -81,13 +83,13 @@ final class SharedLease {
     }
 
     /** A keep-alive that was sent at that time has been acknowledged. */
-    void confirmed(long sentNanos) {
-        confirmedNanos.accumulateAndGet(sentNanos, (a, b) -> b - a > 0 ? b : a);
+    void confirmed(SentAt sent) {
+        confirmed.accumulateAndGet(sent, SentAt::or);
     }
 
     /** How old the newest confirmation is, counted from its sending. */
     long ageNanos(long nowNanos) {
-        return nowNanos - confirmedNanos.get();
+        return Objects.requireNonNull(confirmed.get()).ageNanos(nowNanos);
     }
 
     /** For how long after the given time the lease certainly lasts; negative if that is not known any more. */

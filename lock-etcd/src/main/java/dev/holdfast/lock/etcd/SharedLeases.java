@@ -86,7 +86,7 @@ final class SharedLeases {
 
     private void make(long ttlSeconds, long timeoutMillis, CompletableFuture<SharedLease> fresh) {
         prune();
-        long sent = System.nanoTime();
+        SentAt sent = SentAt.now();
         long known = calls.latestTerm();
         var call = calls.grant(ttlSeconds, timeoutMillis);
         calls.bounded(call, timeoutMillis).whenComplete((reply, failure) -> {
