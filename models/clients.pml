@@ -51,6 +51,12 @@
 #endif
 #ifdef HANDS_OVER
 bool handed[N];              /* a message has come that it is the holder, by its latest attempt */
+#ifdef HEARD /* it has heard that it is first: a waiter's lease is kept until then, and counts from then on */
+#define SEEN(i) skip
+#define BUSY(i) age[i] = 0
+#define ages(i) ((open(i) || handed[i]) && age[i] < L)
+#define FORGET_HANDED(i, event) if :: event == attempt || event == abandon -> handed[i] = false :: else fi
+#else
 bool seen[N];                /* the store has carried its latest attempt out */
 #define SEEN(i) if :: rq[i] == attempt -> seen[i] = true :: else fi
 #define BUSY(i) skip /* the attempt's age counts on */
@@ -59,6 +65,7 @@ bool seen[N];                /* the store has carried its latest attempt out */
 #define FORGET_HANDED(i, event) skip
 #else
 #define FORGET_HANDED(i, event) if :: event == attempt || event == abandon -> handed[i] = false; seen[i] = false :: else fi
+#endif
 #endif
 #ifdef MUTANT_MESSAGE_SETS_THE_CLOCK
 #define AGE(i) 0

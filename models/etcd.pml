@@ -5,6 +5,9 @@
  * moved by an attempt or a renewal. The lease of a waiter is kept while the waiter lives, that of a dead one runs out. Each client
  * makes one acquisition, with a key of its own: that keys are used again is not in the model.
  *
+ * A waiter that hears that it is first, because those ahead of it have left, holds without a request (handed). It may stand still before
+ * it takes that in, so its lease runs from then on.
+ *
  * run: three contenders, no fault | -DFAULTS=0 -DNO_RENEWALS
  * run: three contenders, one fault | -DFAULTS=1 -DNO_RENEWALS -DSTAGED
  * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
@@ -16,12 +19,16 @@
  * mutant: NO_TOMBSTONE LEFT -DFAULTS=1 -DCONTENDERS=2
  * mutant: WATCHES_NOBODY WAKE -DFAULTS=0 -DCONTENDERS=2
  * mutant: TOKEN_IS_MOD_REVISION S2 -DFAULTS=0
+ * mutant: MESSAGE_SETS_THE_CLOCK S1 -DFAULTS=0 -DNO_RENEWALS
+ * mutant: ONLY_THE_ONE_BEFORE S1 -DFAULTS=1 -DNO_RENEWALS
  */
 #define IN_ORDER true
 #define WRITES false
 #define LOST_LEAVES true
 #define ID(i) i
 #define CRASH_TELLS true
+#define HANDS_OVER
+#define HEARD
 #include "state.pml"
 
 byte revision;          /* creations so far: the token, and the order in the queue */
@@ -74,9 +81,21 @@ bool wasPolled[N];
 #define to_key_moved write_
 #define to_key_gone delete(who)
 
-/* Whoever is right behind a deleted key watches it. */
+/* Whoever waits behind a deleted key hears of that, and knows whether others are ahead of it still. A place that is to move asks. */
+#define ahead(j, k) (mod[k] != 0 && created[k] < created[j])
 #define follows(j, c) (mod[j] != 0 && created[j] > created[c])
-#define nextIs(j, a, b, c) (follows(j, c) && !(follows(a, c) && created[a] < created[j]) && !(follows(b, c) && created[b] < created[j]))
+#ifdef MUTANT_ONLY_THE_ONE_BEFORE
+#define isNext(j, a, b, c) (follows(j, c) && !(follows(a, c) && created[a] < created[j]) && !(follows(b, c) && created[b] < created[j]))
+#else
+#define isNext(j, a, b, c) (follows(j, c) && !ahead(j, a) && !ahead(j, b))
+#endif
+inline tell(j)
+{
+  if
+  :: pc[j] == waiting && on[j] == changed -> handed[j] = true; age[j] = 0; gotTok[j] = created[j]
+  :: else -> called[j] = (pc[j] != dead)
+  fi
+}
 inline delete(c)
 {
   if
@@ -84,9 +103,9 @@ inline delete(c)
        mod[c] = 0; on[c] = 0;
 #ifndef MUTANT_WATCHES_NOBODY
        if
-       :: nextIs(0, 1, 2, c) -> called[0] = (pc[0] != dead)
-       :: nextIs(1, 0, 2, c) -> called[1] = (pc[1] != dead)
-       :: nextIs(2, 0, 1, c) -> called[2] = (pc[2] != dead)
+       :: isNext(0, 1, 2, c) -> tell(0)
+       :: isNext(1, 0, 2, c) -> tell(1)
+       :: isNext(2, 0, 1, c) -> tell(2)
        :: else
        fi;
 #endif
@@ -138,16 +157,20 @@ inline serve(event, id)
 
 #define counts(i) (mod[i] != 0 && pc[i] != waiting)
 /* A waiter keeps the lease in use; the one before the change of leaders nobody keeps. */
-#define runs1(i) (first[i] > 0 && (pc[i] != waiting && pc[i] != idle && pc[i] != ended || changed))
-#define runs2(i) (second_[i] > 0 && pc[i] != waiting && pc[i] != idle && pc[i] != ended)
+#define standsStill(i) (pc[i] == waiting && handed[i])
+hidden byte still[N]; /* before the tick */
+#define runs1(i, stands) (first[i] > 0 && (pc[i] != waiting && pc[i] != idle && pc[i] != ended || changed || stands))
+#define runs2(i, stands) (second_[i] > 0 && (pc[i] != waiting && pc[i] != idle && pc[i] != ended || stands))
 inline run_(i)
 {
-  if :: runs1(i) -> first[i]--; if :: first[i] == 0 && mod[i] != 0 && !on[i] -> delete(i); called[i] = (pc[i] == waiting) :: else fi :: else fi;
-  if :: runs2(i) -> second_[i]--; if :: second_[i] == 0 && mod[i] != 0 && on[i] -> delete(i) :: else fi :: else fi
+  if :: runs1(i, still[i] == 1) -> first[i]--; if :: first[i] == 0 && mod[i] != 0 && !on[i] -> delete(i); called[i] = (pc[i] == waiting) :: else fi :: else fi;
+  if :: runs2(i, still[i] == 1) -> second_[i]--; if :: second_[i] == 0 && mod[i] != 0 && on[i] -> delete(i) :: else fi :: else fi
 }
-#define storeCounts (runs1(0) || runs1(1) || runs1(2) || runs2(0) || runs2(1) || runs2(2))
+#define counting(i) (runs1(i, standsStill(i)) || runs2(i, standsStill(i)))
+#define storeCounts (counting(0) || counting(1) || counting(2))
 inline storeTick()
 {
+  still[0] = (standsStill(0) -> 1 : 0); still[1] = (standsStill(1) -> 1 : 0); still[2] = (standsStill(2) -> 1 : 0);
   run_(0); run_(1); run_(2)
 }
 #define callAll(i) called[i] = (pc[i] == waiting)

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
  * @param timeoutMillis how long the engine waits for this attempt's answer
  * @param identity who asks, to be kept with the grant for {@link LockBackend#holder}
  * @param onHandOver takes the grant if the server makes this acquisition the holder after it has answered this attempt with
- *     {@link AcquireResult.Busy}: the grant's lease counts from when this attempt was sent, so the server must have carried it out
- *     before. It may be shorter than what was asked for, and is renewed soon. For the acquisition's latest attempt only, at most
- *     once, from any thread; null if the caller does not take it. See {@link BackendInfo#handsOver}
+ *     {@link AcquireResult.Busy}: the grant's lease counts from when this attempt was sent, however late this comes, so it is no longer
+ *     than what is certain from then on. It may be shorter than what was asked for, and is renewed soon. For the acquisition's latest
+ *     attempt only, at most once, from any thread; null if the caller does not take it. See {@link BackendInfo#handsOver}
  */
 public record AcquireRequest(
         AcquisitionId acquisition,

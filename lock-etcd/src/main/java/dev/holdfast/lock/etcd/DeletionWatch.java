@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
  * watch has begun.
  *
  * <p>jetcd's watcher gives up on some errors ("no leader", compaction), resumes by itself on others, and may lose events
- * then. It is therefore closed at the first error of any kind and replaced by a new one, which begins with the same
- * comparison.
+ * then. So nothing counts that it says after the first error of any kind; it is closed and replaced by a new one, which
+ * begins with the same comparison.
  *
  * <p>Thread-safe. Errors leave jetcd's threads at once, because it reports them under a lock of its own; an event, which
  * comes without that lock, does not.
@@ -55,18 +55,21 @@ final class DeletionWatch implements Subscription {
     }
 
     void open() {
+        open(generation.incrementAndGet());
+    }
+
+    private void open(int mine) {
         if (closed) {
             return;
         }
-        int mine = generation.incrementAndGet();
         try {
             Watch.Watcher opened = calls.watch(
                     ticket.watched(),
                     ticket.watchOption(),
                     Watch.listener(
                             response -> heard(mine, response),
-                            failure -> hop(() -> broken(mine, failure)),
-                            () -> hop(() -> broken(mine, new CancellationException("ended by the client library")))));
+                            failure -> broken(mine, failure),
+                            () -> broken(mine, new CancellationException("ended by the client library"))));
             replace(opened);
             if (closed) {
                 replace(null);
@@ -81,6 +84,7 @@ final class DeletionWatch implements Subscription {
             return;
         }
         pauseMillis = FIRST_PAUSE_MILLIS;
+        calls.seen(response);
         if (ticket.isFreedBy(response)) {
             onDeleted.run();
         } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
@@ -88,9 +92,17 @@ final class DeletionWatch implements Subscription {
         }
     }
 
+    /** Reads once what is watched. */
+    void recheck() {
+        recheck(generation.get());
+    }
+
     private void recheck(int from) {
         calls.bounded(calls.get(ticket.watched(), ticket.readOption()), READ_TIMEOUT_MILLIS)
                 .whenComplete((reply, failure) -> {
+                    if (failure == null) {
+                        calls.seen(reply);
+                    }
                     if (closed || from != generation.get()) {
                         return;
                     }
@@ -104,7 +116,14 @@ final class DeletionWatch implements Subscription {
     }
 
     private void broken(int from, Throwable failure) {
-        if (closed || !generation.compareAndSet(from, from + 1)) {
+        int next = from + 1;
+        if (!closed && generation.compareAndSet(from, next)) {
+            hopLater(() -> another(next, failure), 0);
+        }
+    }
+
+    private void another(int next, Throwable failure) {
+        if (next != generation.get()) {
             return;
         }
         LOG.debug("watch of {} broke, opening another one", ticket.watched(), failure);
@@ -112,7 +131,13 @@ final class DeletionWatch implements Subscription {
         long pause = pauseMillis;
         pauseMillis = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
         long jittered = pause / 2 + ThreadLocalRandom.current().nextLong(pause);
-        hopLater(this::open, jittered);
+        hopLater(
+                () -> {
+                    if (generation.compareAndSet(next, next + 1)) {
+                        open(next + 1);
+                    }
+                },
+                jittered);
     }
 
     private void replace(Watch.@Nullable Watcher next) {
@@ -120,10 +145,6 @@ final class DeletionWatch implements Subscription {
         if (before != null) {
             before.close();
         }
-    }
-
-    private void hop(Runnable task) {
-        hopLater(task, 0);
     }
 
     private void hopLater(Runnable task, long millis) {

@@ -1,6 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
@@ -19,6 +20,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,6 +48,13 @@ final class EtcdAcquisition implements PermitLine.Mine {
      */
     record Write(long expected, long created, int slot, SharedLease lease) {}
 
+    /**
+     * The latest attempt.
+     *
+     * @param nanos when it was begun
+     */
+    record Asked(AcquireRequest request, long nanos) {}
+
     private static final int GIVEN_BACK = -1;
 
     private final AcquisitionId acquisition;
@@ -60,12 +70,18 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private final AtomicInteger deletions = new AtomicInteger();
 
     private final AtomicReference<@Nullable InLine> inLine = new AtomicReference<>();
+    /** The ticket that is one and the same for as long as it waits, if it has such a one. */
+    private final AtomicReference<@Nullable EtcdTicket> lasting = new AtomicReference<>();
     /** The slot that the key says when it is made; 0: none. */
     private final int guess;
 
     private final AtomicReference<@Nullable SlotPlan> plan = new AtomicReference<>();
+    private volatile @Nullable Asked asked;
 
     private final AtomicBoolean called = new AtomicBoolean();
+    /** Held while it is decided whether it waits or holds. */
+    private final ReentrantLock mutex = new ReentrantLock();
+
     private volatile State state = State.CONTENDING;
     private volatile @Nullable Grant grant;
     private final AtomicReference<@Nullable Runnable> wake = new AtomicReference<>();
@@ -172,6 +188,28 @@ final class EtcdAcquisition implements PermitLine.Mine {
         InLine ticket = inLine.updateAndGet(present -> present == null ? new InLine(this, keys, line) : present);
         Objects.requireNonNull(ticket).knows(line);
         return ticket;
+    }
+
+    // ---- hand-over
+
+    /** An attempt begins. */
+    void asks(AcquireRequest request, long nanos) {
+        mutex.lock();
+        try {
+            asked = new Asked(request, nanos);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** The latest attempt, unless it was granted. */
+    @Nullable Asked asked() {
+        return asked;
+    }
+
+    /** The ticket that is one and the same for as long as the acquisition waits; made if there is none. */
+    EtcdTicket lasting(Supplier<EtcdTicket> made) {
+        return Objects.requireNonNull(lasting.updateAndGet(present -> present == null ? made.get() : present));
     }
 
     // ---- where the key is
@@ -315,17 +353,74 @@ final class EtcdAcquisition implements PermitLine.Mine {
         return requestedMillis;
     }
 
-    void held(Grant granted, long requested) {
+    /** An attempt was granted; returns whether its key is still the one of that grant. */
+    boolean held(Grant granted, long requested) {
+        mutex.lock();
+        try {
+            boolean same = seen().created() == granted.token();
+            if (same) {
+                hold(granted, requested);
+            }
+            return same;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    private void hold(Grant granted, long requested) {
         requestedMillis = requested;
         grant = granted;
+        asked = null; // which would keep whoever asked for as long as the lock is held
         if (state != State.ENDED) {
             state = State.HELD;
         }
     }
 
-    void waiting() {
-        if (state != State.ENDED) {
+    /**
+     * It was handed the lock. Returns whether it still waits with the key of that grant, on leases that have not ended, and has not
+     * asked again since: a later attempt that does not know of the grant would say that it waits still.
+     */
+    boolean handedOver(Grant granted, Asked to) {
+        mutex.lock();
+        try {
+            boolean waits =
+                    asked == to && isWaiting() && openCreations().isEmpty() && seen().created() == granted.token();
+            if (!waits) {
+                return false;
+            }
+            hold(granted, to.request().leaseMillis());
+            told(); // what its lease's keys said before is not enough for the first renewal
+            if (certainNanos(to.nanos()) > 0) {
+                return true; // a lease that ends from now on finds that it is held
+            }
+            if (state == State.HELD) {
+                state = State.WAITING;
+            }
+            grant = null;
+            asked = to;
+            return false;
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /**
+     * An answer said that it waits, unless it was handed the lock since.
+     *
+     * @return the grant that it was handed for a key that is not its key any more, or null
+     */
+    @Nullable Grant waiting() {
+        mutex.lock();
+        try {
+            Grant held = state == State.HELD ? grant : null;
+            if (state == State.ENDED || held != null && held.token() == seen().created()) {
+                return null;
+            }
             state = State.WAITING;
+            grant = null;
+            return held;
+        } finally {
+            mutex.unlock();
         }
     }
 
@@ -340,7 +435,12 @@ final class EtcdAcquisition implements PermitLine.Mine {
     }
 
     void ended() {
-        state = State.ENDED;
+        mutex.lock();
+        try {
+            state = State.ENDED;
+        } finally {
+            mutex.unlock();
+        }
         wake.set(null);
         leaveAll();
     }

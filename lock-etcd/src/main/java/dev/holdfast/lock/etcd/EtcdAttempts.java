@@ -19,6 +19,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Makes attempts: a {@link ConditionalWrite} where something may have changed for the acquisition, else a {@link WaiterLook};
  * and says what the answer means for it.
+ *
+ * @param forget is told of those that are not in the line any more
+ * @param onVoid is told of a grant that was handed over for a key which an attempt did not find any more
  */
 record EtcdAttempts(
         EtcdCalls calls,
@@ -26,7 +29,8 @@ record EtcdAttempts(
         SharedLeases leases,
         ConditionalWrite writes,
         QueueSlots slots,
-        Consumer<EtcdAcquisition> forget) {
+        Consumer<EtcdAcquisition> forget,
+        Consumer<Grant> onVoid) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
     /** Makes one; {@code again}: if etcd does not know the lease any more, on another one. */
@@ -110,7 +114,10 @@ record EtcdAttempts(
             return leave(place, deadline).thenApply(gone -> new AcquireResult.Busy(-1, null));
         }
         EtcdTicket ticket = queued.ticket();
-        place.waiting();
+        Grant ended = place.waiting();
+        if (ended != null) {
+            onVoid.accept(ended);
+        }
         SharedLease lease = place.lease();
         if (lease != null) {
             leases.lookAfter(lease);
@@ -157,15 +164,20 @@ record EtcdAttempts(
         return Math.min(request.leaseMillis(), TimeUnit.NANOSECONDS.toMillis(certain));
     }
 
-    private static AcquireResult grant(
-            EtcdAcquisition place, AcquireRequest request, Deadline deadline, Outcome.Held held) {
+    private AcquireResult grant(EtcdAcquisition place, AcquireRequest request, Deadline deadline, Outcome.Held held) {
         long certain = certainMillis(place, request, deadline);
         if (certain < 1) {
             throw new LockUnavailableException(
                     place.lease() + " could not be renewed in time; see whether the cluster has a leader");
         }
         Grant grant = new Grant(request.acquisition(), held.revision(), certain, held.slot(), place);
-        place.held(grant, request.leaseMillis());
+        Grant before = place.grant();
+        if (!place.held(grant, request.leaseMillis())) {
+            throw new LockUnavailableException("its key was deleted while the answer was on its way");
+        }
+        if (before != null && before.token() != grant.token()) {
+            onVoid.accept(before);
+        }
         return new AcquireResult.Granted(grant);
     }
 

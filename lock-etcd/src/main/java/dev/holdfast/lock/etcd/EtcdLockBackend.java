@@ -45,9 +45,11 @@ final class EtcdLockBackend implements LockBackend {
             .pollMaxMillis(5_000)
             .listing(true)
             .demands(EnumSet.allOf(Demand.Kind.class))
+            .handsOver(true)
             .build();
     private static final BackendInfo SINGLE_INFO = QUEUE_INFO.toBuilder()
             .fifo(false)
+            .handsOver(false)
             .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
             .build();
     private static final long LONGEST_CLOSE_MILLIS = 2_000;
@@ -62,6 +64,8 @@ final class EtcdLockBackend implements LockBackend {
     private final EtcdAttempts attempts;
     private final EtcdRenewal renewal;
     private final Withdrawals withdrawals;
+    private final NameWatches names;
+    private final HandOver handOver;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
     private volatile @Nullable GrantListener observer;
@@ -80,8 +84,10 @@ final class EtcdLockBackend implements LockBackend {
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseGone);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
-        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget);
+        this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget, this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
+        this.names = new NameWatches(calls);
+        this.handOver = new HandOver(leases);
         this.withdrawals = new Withdrawals(calls, new EtcdRemoval(calls, protocol, keys, leases), this::forget);
     }
 
@@ -99,6 +105,7 @@ final class EtcdLockBackend implements LockBackend {
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
         EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
+        place.asks(request, deadline.startNanos());
         return translated(attempts.tryAcquire(place, request, deadline, true));
     }
 
@@ -112,10 +119,10 @@ final class EtcdLockBackend implements LockBackend {
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
         EtcdAcquisition place = ours.place();
-        DeletionWatch watch = new DeletionWatch(calls, ours, () -> {
+        Runnable call = () -> {
             place.called();
             onMaybeFree.run();
-        });
+        };
         // An object of its own: the same onMaybeFree may come with several tickets.
         Runnable wake = new Runnable() {
             @Override
@@ -124,7 +131,8 @@ final class EtcdLockBackend implements LockBackend {
             }
         };
         place.onWake(wake);
-        watch.open();
+        Subscription watch =
+                ours instanceof ShortLine line ? names.add(line, () -> tell(line, call)) : watch(ours, call);
         SharedLease lease = place.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) {
             executor.execute(place::wake);
@@ -133,6 +141,18 @@ final class EtcdLockBackend implements LockBackend {
             place.offWake(wake);
             watch.close();
         };
+    }
+
+    private void tell(ShortLine line, Runnable call) {
+        if (!handOver.to(line)) {
+            call.run();
+        }
+    }
+
+    private Subscription watch(EtcdTicket ticket, Runnable call) {
+        DeletionWatch watch = new DeletionWatch(calls, ticket, call);
+        watch.open();
+        return watch;
     }
 
     @Override
@@ -175,9 +195,14 @@ final class EtcdLockBackend implements LockBackend {
         on.forEach(leases::left);
     }
 
-    /** A grant has ended on the server. If something of it may still arrive there, that is kept out. */
+    /** A grant has ended on the server. What is there of its acquisition still, or may arrive, is deleted or kept out. */
     private void lost(EtcdAcquisition place) {
-        if (place.openCreations().isEmpty() && place.mayBeOn().size() <= 1) {
+        if (place.isEnded()) {
+            return;
+        }
+        place.ending(); // so that what is open from now on is all
+        boolean isGone = place.lease() != null && place.mayBeOn().stream().allMatch(SharedLease::isGone);
+        if (isGone && place.openCreations().isEmpty()) {
             forget(place);
             return;
         }
@@ -213,6 +238,13 @@ final class EtcdLockBackend implements LockBackend {
                 ear.lost(grant, LossReason.REVOKED, detail);
             }
         } // else the next renewal finds out
+    }
+
+    private void voided(Grant grant) {
+        GrantListener ear = observer;
+        if (ear != null) {
+            ear.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
+        }
     }
 
     @Override
@@ -259,6 +291,7 @@ final class EtcdLockBackend implements LockBackend {
         places.values().stream()
                 .filter(place -> place.isHeld() && !place.isEnding())
                 .forEach(place -> lingering.addAll(place.mayBeOn()));
+        names.close();
         boolean unanswered = places.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
         Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");

@@ -9,7 +9,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -75,7 +74,7 @@ final class EtcdRenewal {
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
             place.told();
-            results.add(checked.thenCompose(found -> result(place, found, deadline)));
+            results.add(checked.thenCompose(found -> result(grant, place, found, deadline)));
         }
         return CompletableFuture.allOf(results.toArray(new CompletableFuture<?>[0]))
                 .thenApply(done -> results.stream().map(CompletableFuture::join).toList());
@@ -186,10 +185,14 @@ final class EtcdRenewal {
                 : reply.getKeys().stream().map(EtcdKeys::ending).collect(Collectors.toSet());
     }
 
-    private CompletableFuture<RenewResult> result(EtcdAcquisition place, Checked checked, Deadline deadline) {
+    private CompletableFuture<RenewResult> result(
+            Grant grant, EtcdAcquisition place, Checked checked, Deadline deadline) {
         List<SharedLease> on = place.mayBeOn();
         if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
             return CompletableFuture.completedFuture(lost(place, on + " has ended on the server"));
+        }
+        if (place.seen().created() != grant.token()) {
+            return CompletableFuture.completedFuture(deleted(grant, place)); // an attempt found no key, or another one
         }
         boolean missing = checked.misses(place.key());
         if (!missing && checked.failure() != null) {
@@ -210,7 +213,7 @@ final class EtcdRenewal {
             return CompletableFuture.completedFuture(renewed(place, deadline));
         }
         return target(place, present, deadline)
-                .thenCompose(next -> write(place, next, deadline, true))
+                .thenCompose(next -> write(grant, place, next, deadline, true))
                 .exceptionally(failure -> unsure
                         ? new RenewResult.Unknown("its key may have been deleted", failure)
                         : renewed(place, deadline));
@@ -235,8 +238,7 @@ final class EtcdRenewal {
 
     /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
     private CompletableFuture<RenewResult> write(
-            EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
-        long token = Objects.requireNonNull(place.grant()).token();
+            Grant grant, EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
         return calls.bounded(writes.send(place, lease, write -> List.of(place.put(write, null))), deadline.leftMillis())
                 .whenComplete((result, failure) -> {
                     if (failure != null && EtcdFailures.isLeaseGone(failure)) {
@@ -245,11 +247,11 @@ final class EtcdRenewal {
                 })
                 .thenCompose(result -> {
                     KeyState seen = place.seen();
-                    if (seen.created() != token) {
-                        return CompletableFuture.completedFuture(lost(place, "its key was deleted"));
+                    if (seen.created() != grant.token()) {
+                        return CompletableFuture.completedFuture(deleted(grant, place));
                     }
                     return result instanceof ConditionalWrite.Result.Changed && again
-                            ? write(place, lease, deadline, false)
+                            ? write(grant, place, lease, deadline, false)
                             : CompletableFuture.completedFuture(renewed(place, deadline));
                 });
     }
@@ -260,6 +262,15 @@ final class EtcdRenewal {
         return millis < 1
                 ? new RenewResult.Unknown(place.mayBeOn() + " was not renewed in time", null)
                 : new RenewResult.Renewed(millis);
+    }
+
+    /** If the acquisition waits again meanwhile, or was granted again, it goes on with its new key. */
+    private RenewResult deleted(Grant grant, EtcdAcquisition place) {
+        String detail = "its key was deleted";
+        Grant present = place.grant();
+        return present != null && present.token() == grant.token()
+                ? lost(place, detail)
+                : new RenewResult.Lost(LossReason.REVOKED, detail);
     }
 
     private RenewResult lost(EtcdAcquisition place, String detail) {

@@ -24,7 +24,8 @@ import java.util.concurrent.CompletableFuture;
  * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the one before it by the same transaction.
  * Writing again what is there keeps its create revision, so a repeated attempt changes no order; and a waiter whose key was
  * lost with its lease gets a new one at the end of the queue, never a grant on the strength of the old one
- * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}).
+ * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}). Who waits for a lock and
+ * has few ahead knows them all, and needs no further attempt: it hears when it is first ({@link ShortLine}, {@link HandOver}).
  *
  * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
  * again by the same client ({@link QueueSlots}); yet a late or repeated release deletes no later acquisition's key
@@ -61,7 +62,7 @@ final class QueueProtocol implements EtcdProtocol {
         }
         GetOption ahead = isShare(place)
                 ? upTo(write.created(), keys.sharesStart(name), 1)
-                : upTo(write.created(), keys.queueEnd(name), 2);
+                : upTo(write.created(), keys.queueEnd(name), 2 + ShortLine.MOST_AHEAD);
         return List.of(place.put(write, null), Op.get(keys.queue(name), ahead));
     }
 
@@ -104,6 +105,12 @@ final class QueueProtocol implements EtcdProtocol {
             return new Outcome.Held(written.created(), 0);
         }
         KeyValue before = read.get(own);
+        if (own == 1 && read.size() <= 1 + ShortLine.MOST_AHEAD) {
+            ShortLine line = ShortLine.of(place, keys);
+            return line.knows(place.key(), written.created(), read, at)
+                    ? new Outcome.Changed()
+                    : new Outcome.Queued(line);
+        }
         return new Outcome.Queued(new BehindOne(place, before.getKey(), before.getCreateRevision(), at));
     }
 

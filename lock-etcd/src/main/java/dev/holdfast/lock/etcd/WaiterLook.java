@@ -10,7 +10,7 @@ import java.util.concurrent.CompletableFuture;
 /**
  * How a waiter polls: it reads its own key and what it waits for, which costs no write and no entry in the Raft log. While
  * both are as they were, nothing has changed for it, and its watch goes on. The read may be stale; that makes it look
- * later, never earlier, since only an attempt's write can grant the lock.
+ * later, never earlier: those ahead of it only leave, and an attempt's write or the event of the last one's leaving grants the lock.
  */
 record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
     private static final GetOption KEY_ONLY =

@@ -125,26 +125,73 @@ final class EtcdCountingTest {
         }
     }
 
+    /** Of the second in line, and of the third, who hears of all deletions ahead of it: the event is the grant. */
     @Test
-    void handOff_betweenClients_isOneReleaseAndOneConfirmation() throws Exception {
+    void handOver_betweenClients_isOneReleaseAndNoRequestOfTheWaiter() throws Exception {
         String name = newName();
         try (LockClient first = SignalOnly.connect(fixture.uri());
-                LockClient second = SignalOnly.connect(fixture.uri())) {
+                LockClient second = SignalOnly.connect(fixture.uri());
+                LockClient third = SignalOnly.connect(fixture.uri())) {
             Lease held = first.lock(name).acquire();
             CompletableFuture<Lease> next = second.lock(name).acquireAsync(PATIENCE);
             await().atMost(PATIENCE).until(() -> fixture.entries(name) == 2 && watches() == 1);
-            long txns = calls("Txn");
+            CompletableFuture<Lease> last = third.lock(name).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 3 && watches() == 2);
             long deletions = calls("DeleteRange");
-            long reads = calls("Range");
+            long others = requests();
 
             held.close();
             Lease got = next.get(3, TimeUnit.MINUTES);
-
-            assertThat(calls("Txn") - txns).isEqualTo(1);
-            assertThat(calls("DeleteRange") - deletions).isEqualTo(1);
-            assertThat(calls("Range") - reads).isZero();
             got.close();
+            Lease gotLast = last.get(3, TimeUnit.MINUTES);
+
+            assertThat(requests() - others).as("requests but the releases").isZero();
+            assertThat(calls("DeleteRange") - deletions).isEqualTo(2);
+            assertThat(got.token()).isGreaterThan(held.token());
+            assertThat(gotLast.token()).isGreaterThan(got.token());
+            gotLast.close();
         }
+    }
+
+    private long requests() throws IOException {
+        return calls("Txn") + calls("Range") + calls("Put") + calls("Watch");
+    }
+
+    /** Whoever waits again soon finds its watch, which has heard of all that happened meanwhile. */
+    @Test
+    void turns_ofTwoClients_areOneCreationAndOneDeletionEach() throws Exception {
+        String name = newName();
+        try (LockClient first = SignalOnly.connect(fixture.uri());
+                LockClient second = SignalOnly.connect(fixture.uri())) {
+            takeTurns(first, second, name, 3);
+            long txns = calls("Txn");
+            long reads = calls("Range");
+            long streams = calls("Watch");
+
+            int looks = takeTurns(first, second, name, 10);
+
+            assertThat(calls("Txn") - txns).isEqualTo(20);
+            assertThat(calls("Watch") - streams)
+                    .as("watches: none, or some where the machine stalled for a second")
+                    .isLessThanOrEqualTo(3);
+            assertThat(calls("Range") - reads - looks).as("reads").isLessThanOrEqualTo(3);
+        }
+    }
+
+    /** Returns how often the test itself has read. */
+    private int takeTurns(LockClient first, LockClient second, String name, int times) throws Exception {
+        AtomicInteger looks = new AtomicInteger();
+        for (int i = 0; i < times; i++) {
+            Lease held = first.lock(name).acquire();
+            CompletableFuture<Lease> next = second.lock(name).acquireAsync(PATIENCE);
+            await().pollInterval(Duration.ofMillis(5)).atMost(PATIENCE).until(() -> {
+                looks.incrementAndGet();
+                return fixture.entries(name) == 2;
+            });
+            held.close();
+            next.get(3, TimeUnit.MINUTES).close();
+        }
+        return looks.get();
     }
 
     @Test

@@ -19,9 +19,8 @@ import org.junit.jupiter.api.io.TempDir;
  * in the same turns, so that the machine's speed and the disk's, and to a degree its load, cancel out.
  *
  * <p>A <em>hand-off</em> runs from the call of {@code unlock()} in one process until {@code lock()} has returned in the
- * other, which has been waiting. It holds two transactions, one after the other, the release's own and the waiter's
- * confirmation, and between them the watch's event; two are the least that it can be. What begins only when the release
- * was acknowledged is shorter by about one.
+ * other, which has been waiting. It holds the release's deletion and then the watch's event, which is the grant: one write
+ * is the least that it can be. What begins only when the release was acknowledged is shorter by about that.
  *
  * <p>The medians of one round count if they are good: a machine that is busy with other things spoils rounds, but never
  * makes one better. What a wait in etcd's 100 ms loop would cost, no round is without; that no request is sent in vain

@@ -4,6 +4,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.WAIT_MILLIS;
 import static dev.holdfast.lock.testkit.BackendDriver.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
@@ -322,6 +323,9 @@ final class EtcdModelTest {
             holder.renew();
 
             assertThat(holder.grant).as("the first one's").isNull();
+            await("nothing is left of the first one")
+                    .atMost(EtcdFixture.PATIENCE)
+                    .until(() -> fixture.find(name, 0).size() == 1);
         }
         trace.assertEachStepIsOfTheModel();
     }

@@ -1,0 +1,167 @@
+package dev.holdfast.lock.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockListener;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.GrantListener;
+import dev.holdfast.lock.spi.OwnerId;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What a client's beginning and end do to the backend and the threads, and how far its leases can be relied upon. */
+@Timeout(30)
+class ClientEndTest {
+    private final SimWorld world = new SimWorld(1);
+    private final SimWorld.Machine machine = world.new Machine(1);
+    private final AtomicInteger shutdowns = new AtomicInteger();
+    private final Closing backend = new Closing(world::now);
+    private final EngineClient client = client();
+
+    private static final class Closing extends OutageBackend {
+        @Nullable GrantListener listener;
+
+        int closed;
+        boolean failsToClose;
+
+        Closing(LongSupplier clock) {
+            super(false, false, clock);
+        }
+
+        @Override
+        public void setGrantListener(GrantListener grantListener) {
+            listener = grantListener;
+        }
+
+        @Override
+        public void close() {
+            closed++;
+            if (failsToClose) {
+                throw new IllegalStateException("on purpose");
+            }
+        }
+    }
+
+    private EngineClient client() {
+        EngineRuntime plain = machine.runtime();
+        return new EngineClient(
+                        backend,
+                        LockClientOptions.defaults(),
+                        new EngineRuntime(
+                                plain.ticker(),
+                                plain.random(),
+                                plain.timer(),
+                                plain.io(),
+                                plain.renewals(),
+                                plain.callbacks(),
+                                plain.events(),
+                                shutdowns::incrementAndGet))
+                .start();
+    }
+
+    @Test
+    void start_listensToTheBackend() {
+        assertThat(backend.listener).isSameAs(client.entries());
+    }
+
+    @Test
+    void close_closesTheBackendAndEndsTheThreads_once() {
+        client.close();
+        client.close();
+        assertThat(backend.closed).isEqualTo(1);
+        assertThat(shutdowns).hasValue(1);
+        assertThat(Thread.interrupted()).isFalse();
+    }
+
+    @Test
+    void close_ofABackendThatFails_endsTheThreadsAllTheSame() {
+        backend.failsToClose = true;
+        client.close();
+        assertThat(shutdowns).hasValue(1);
+    }
+
+    @Test
+    void close_ofAnInterruptedThread_leavesItInterrupted() {
+        Thread.currentThread().interrupt();
+        client.close();
+        assertThat(Thread.interrupted()).isTrue();
+        assertThat(backend.closed).isEqualTo(1);
+    }
+
+    @Test
+    void listener_thatWasRemoved_isNotTold() throws InterruptedException {
+        List<String> told = new ArrayList<>();
+        LockListener listener = new LockListener() {
+            @Override
+            public void acquired(String name, long token, Duration waited, boolean handedOff) {
+                told.add(name);
+            }
+        };
+        client.addListener(listener);
+        client.lock("a").acquire().close();
+        world.runUntil(world.now() + Virtual.SECOND);
+        client.removeListener(listener);
+        client.lock("b").acquire().close();
+        world.runUntil(world.now() + Virtual.SECOND);
+        assertThat(told).containsExactly("a");
+    }
+
+    @Test
+    void recipes_areOfThisClient() {
+        assertThat(client.lockAll("b", "a")).isNotNull();
+        assertThat(client.lockAll(List.of("b", "a"), LockOptions.defaults())).isNotNull();
+        assertThat(client.election("e")).isNotNull();
+    }
+
+    @Test
+    void lease_withinATimeLimit_isGranted_orItsAbsenceIsTold() throws InterruptedException {
+        assertThat(client.lock("n")).hasToString("DistributedLock[n on outage]");
+        try (Lease lease = client.lock("n").acquire(Duration.ofSeconds(1))) {
+            assertThat(lease.isValid()).isTrue();
+        }
+        assertThat(client.lock("n").tryAcquire().orElseThrow().name()).isEqualTo("n");
+        backend.holders.put("other", new AcquisitionId("other", OwnerId.random()));
+        assertThat(client.lock("other").tryAcquire()).isEmpty();
+        assertThatExceptionOfType(LockException.class)
+                .isThrownBy(() -> client.lock("other").acquire(Duration.ZERO))
+                .withMessageContaining("'other'");
+    }
+
+    /** All of a lease but the drift and a margin can be relied upon: 14,550 ms of 15 s. */
+    @Test
+    void ensure_upToWhatALeaseCanGive() {
+        Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
+        ImpoliteBackend store = (ImpoliteBackend) virtual.backend;
+        Hold hold = virtual.hold("n", LockOptions.defaults());
+        Lease lease = new EngineLease(virtual.client.engine(), virtual.client.calls(), hold, true);
+        Duration left = lease.remaining();
+        Duration usable = Duration.ofNanos(Validity.usableNanos(15_000));
+        assertThat(left).isPositive().isLessThanOrEqualTo(usable);
+
+        lease.ensure(Duration.ZERO);
+        lease.ensure(left);
+        assertThat(store.renewals).as("it had that much left").isZero();
+        virtual.pass(Virtual.SECOND);
+        lease.ensure(usable);
+        assertThat(store.renewals).as("it was renewed for it").isEqualTo(1);
+        assertThat(lease.remaining()).isEqualTo(usable);
+
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> lease.ensure(usable.plusNanos(1)))
+                .withMessageContaining("a lease of 15000 ms can be relied upon for");
+        assertThatIllegalArgumentException().isThrownBy(() -> lease.ensure(Duration.ofNanos(-1)));
+        assertThat(store.renewals).isEqualTo(1);
+    }
+}

@@ -1,0 +1,49 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.Grant;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/**
+ * Makes a waiter the holder that has heard that it is first: without a request, as its key is there already, and holds by its
+ * position alone. Its lease is that of its key, and counts as always from the sending of the last keep-alive that was
+ * acknowledged, never from the event: however late the event comes, the key was there for so long. Its token is the revision
+ * at which its key was created.
+ *
+ * <p>Whatever makes it doubtful where the key is, or how long it stays, has the waiter ask instead.
+ */
+record HandOver(SharedLeases leases) {
+
+    /** Returns whether the waiter was told that it holds. */
+    boolean to(ShortLine line) {
+        EtcdAcquisition place = line.place();
+        EtcdAcquisition.Asked asked = place.asked();
+        KeyState seen = place.seen();
+        if (asked == null || !mayHold(place, seen) || !line.isFirst(seen.created())) {
+            return false;
+        }
+        AcquireRequest request = asked.request();
+        Consumer<Grant> onHandOver = request.onHandOver();
+        long certain = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(asked.nanos()));
+        if (onHandOver == null || certain < 1) {
+            return false;
+        }
+        long lease = Math.min(request.leaseMillis(), certain);
+        Grant grant = new Grant(request.acquisition(), seen.created(), lease, 0, place);
+        if (!place.handedOver(grant, asked)) {
+            return false;
+        }
+        onHandOver.accept(grant);
+        return true;
+    }
+
+    private boolean mayHold(EtcdAcquisition place, KeyState seen) {
+        SharedLease lease = seen.lease();
+        return place.isWaiting()
+                && place.openCreations().isEmpty()
+                && seen.created() != 0
+                && lease != null
+                && leases.isGood(lease);
+    }
+}

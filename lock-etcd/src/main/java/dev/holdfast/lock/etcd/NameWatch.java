@@ -1,0 +1,174 @@
+package dev.holdfast.lock.etcd;
+
+import dev.holdfast.lock.spi.Subscription;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Predicate;
+
+/**
+ * One watch of a client on a name's line, for its waiters there that know who is ahead of them. It goes on for a while without any:
+ * whoever waits again soon needs no new one, and has missed nothing, as the latest deletions are remembered. Thread-safe.
+ */
+final class NameWatch implements Watched {
+    private static final int REMEMBERED = 64;
+    private static final long NOT_BEGUN = Long.MAX_VALUE;
+
+    /** One who listens; by its identity. */
+    private static final class Waiter {
+        final ShortLine line;
+        final Runnable onNews;
+
+        Waiter(ShortLine line, Runnable onNews) {
+            this.line = line;
+            this.onNews = onNews;
+        }
+    }
+
+    private final ByteSequence start;
+    private final WatchOption watchOption;
+    private final GetOption readOption;
+    private final DeletionWatch watch;
+    private final ReentrantLock mutex = new ReentrantLock();
+    private final List<Waiter> waiters = new ArrayList<>();
+    private final Deque<ShortLine.Deletion> recent = new ArrayDeque<>();
+    /** All deletions after that revision are in there. */
+    private long since = NOT_BEGUN;
+    /** How many want it to go on; of {@link NameWatches}, like the next two. */
+    int users;
+
+    long idleNanos;
+    boolean isEndPlanned;
+
+    /** Creates the watch of the line of which this is a ticket; {@link #open} begins it. */
+    NameWatch(EtcdCalls calls, ShortLine first) {
+        this.start = first.watched();
+        this.watchOption = first.watchOption();
+        this.readOption = first.readOption();
+        this.watch = new DeletionWatch(calls, this, () -> {});
+    }
+
+    void open() {
+        watch.open();
+    }
+
+    void close() {
+        watch.close();
+    }
+
+    /** Calls, on any thread, when there is news for that waiter. */
+    Subscription add(ShortLine line, Runnable onNews) {
+        Waiter waiter = new Waiter(line, onNews);
+        boolean news = false;
+        boolean missed = false;
+        mutex.lock();
+        try {
+            waiters.add(waiter);
+            if (since != NOT_BEGUN) {
+                line.hearsFrom(since);
+            }
+            missed = since > line.revision() && since != NOT_BEGUN;
+            news = line.hears(recent);
+        } finally {
+            mutex.unlock();
+        }
+        if (missed) {
+            watch.recheck();
+        }
+        if (news) {
+            onNews.run();
+        }
+        return () -> remove(waiter);
+    }
+
+    private void remove(Waiter waiter) {
+        mutex.lock();
+        try {
+            waiters.remove(waiter);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    @Override
+    public ByteSequence watched() {
+        return start;
+    }
+
+    @Override
+    public WatchOption watchOption() {
+        return watchOption;
+    }
+
+    @Override
+    public GetOption readOption() {
+        return readOption;
+    }
+
+    /** Up to which everything is known to all waiters: if the watch begins later, they have to look. */
+    @Override
+    public long revision() {
+        mutex.lock();
+        try {
+            return waiters.stream()
+                    .mapToLong(waiter -> waiter.line.revision())
+                    .min()
+                    .orElse(Long.MAX_VALUE);
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** Tells the waiters; there is nobody else to be told. */
+    @Override
+    public boolean isFreedBy(WatchResponse heard) {
+        List<ShortLine.Deletion> deletions = ShortLine.Deletion.of(heard);
+        tell(
+                () -> {
+                    if (heard.isCreatedNotify()) {
+                        since = heard.getHeader().getRevision();
+                        recent.clear();
+                        waiters.forEach(waiter -> waiter.line.hearsFrom(since));
+                    }
+                    deletions.forEach(this::remember);
+                },
+                line -> !deletions.isEmpty() && line.hears(deletions));
+        return false;
+    }
+
+    private void remember(ShortLine.Deletion deletion) {
+        recent.addLast(deletion);
+        if (recent.size() > REMEMBERED) {
+            since = Math.max(since, recent.removeFirst().at());
+        }
+    }
+
+    @Override
+    public boolean isFreedBy(List<KeyValue> read, long at) {
+        tell(() -> {}, line -> line.isFreedBy(read, at));
+        return false;
+    }
+
+    private void tell(Runnable before, Predicate<ShortLine> isNews) {
+        List<Runnable> told = new ArrayList<>(1);
+        mutex.lock();
+        try {
+            before.run();
+            for (Waiter waiter : waiters) {
+                if (isNews.test(waiter.line)) {
+                    told.add(waiter.onNews);
+                }
+            }
+        } finally {
+            mutex.unlock();
+        }
+        told.forEach(Runnable::run);
+    }
+}

@@ -1,0 +1,154 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What has a waiter ask instead of being handed the lock, and what is promised to one that is: without a server. */
+final class HandOverTest {
+    private static final EtcdKeys KEYS = new EtcdKeys("b/");
+    private static final long LEASE = 30_000;
+    private static final long CREATED = 10;
+
+    private final MadeUpWatch etcd = new MadeUpWatch();
+    private final SharedLeases leases = new SharedLeases(etcd.calls(), (place, detail) -> {});
+    private final HandOver handOver = new HandOver(leases);
+    private final AcquisitionId acquisition = BackendDriver.newAcquisition("n");
+    private final EtcdAcquisition place = newPlace();
+    private final ShortLine line = ShortLine.of(place, KEYS);
+    private final List<Grant> handed = new ArrayList<>();
+
+    @AfterEach
+    void close() {
+        etcd.close();
+    }
+
+    private EtcdAcquisition newPlace() {
+        var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
+        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+    }
+
+    private static SharedLease lease(SentAt sent) {
+        return new SharedLease(7, LEASE / 1_000, sent, 0);
+    }
+
+    private AcquireRequest request() {
+        return new AcquireRequest(acquisition, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY, handed::add);
+    }
+
+    /** It waits as the only one, as the line has told it. */
+    private EtcdAcquisition.Asked waits(SharedLease lease) {
+        place.asks(request(), System.nanoTime());
+        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, lease));
+        place.waiting();
+        line.knows(place.key(), CREATED, List.of(ShortLineTest.entry(place.key(), CREATED)), CREATED);
+        return Objects.requireNonNull(place.asked());
+    }
+
+    private @Nullable Grant handedTo() {
+        boolean done = handOver.to(line);
+        assertThat(handed).hasSize(done ? 1 : 0);
+        return done ? handed.get(0) : null;
+    }
+
+    private Grant grant() {
+        return new Grant(acquisition, CREATED, LEASE, 0, place);
+    }
+
+    @Test
+    void first_isHandedTheLock() {
+        waits(lease(SentAt.now()));
+
+        Grant grant = Objects.requireNonNull(handedTo());
+
+        assertThat(grant.token()).isEqualTo(CREATED);
+        assertThat(grant.leaseMillis()).isBetween(LEASE - 10_000, LEASE);
+        assertThat(place.isHeld()).isTrue();
+        assertThat(handOver.to(line)).as("a second time").isFalse();
+    }
+
+    /** The monotonic clock stands still while the machine is suspended. */
+    @Test
+    void machineWasSuspendedSinceTheLastKeepAlive_promisesWhatTheWallClockLeaves() {
+        Duration suspended = Duration.ofSeconds(15);
+        SentAt now = SentAt.now();
+        SharedLease lease = lease(new SentAt(now.nanos(), now.wallAheadNanos() - suspended.toNanos()));
+        waits(lease);
+
+        assertThat(lease.certainNanos(System.nanoTime()))
+                .isLessThan(lease.ttlNanos() - suspended.toNanos() + 10_000_000);
+        assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isLessThan(LEASE - suspended.toMillis() + 10);
+    }
+
+    @Test
+    void machineWasSuspendedForLongerThanTheLease_isNotHandedTheLock() {
+        SentAt now = SentAt.now();
+        waits(lease(new SentAt(
+                now.nanos(), now.wallAheadNanos() - Duration.ofSeconds(60).toNanos())));
+
+        assertThat(handedTo()).isNull();
+    }
+
+    /** It may have been executed: the key is on the lease that ends first. */
+    @Test
+    void moveWithoutAnswer_boundsWhatIsPromised() {
+        SentAt now = SentAt.now();
+        waits(lease(now));
+        place.sent(lease(new SentAt(now.nanos() - Duration.ofSeconds(20).toNanos(), now.wallAheadNanos())));
+
+        assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isLessThanOrEqualTo(LEASE - 20_000);
+    }
+
+    @Test
+    void creationWithoutAnswer_isNotHandedTheLock() {
+        SharedLease lease = lease(SentAt.now());
+        place.sent(lease);
+        waits(lease);
+
+        assertThat(handedTo()).isNull();
+    }
+
+    /** That attempt only reads, since it waits, and would say that it waits still, although nobody tells it again. */
+    @Test
+    void askedAgain_whileItIsHandedTheLock_goesOnWaiting() {
+        EtcdAcquisition.Asked before = waits(lease(SentAt.now()));
+        place.asks(request(), System.nanoTime());
+
+        assertThat(place.handedOver(grant(), before)).isFalse();
+        assertThat(place.isWaiting()).isTrue();
+        assertThat(handedTo()).as("the later attempt").isNotNull();
+    }
+
+    /** Whoever ends the lease tells the holders, and those that wait otherwise. */
+    @Test
+    void leaseEnds_whileItIsHandedTheLock_goesOnWaiting() {
+        SharedLease lease = lease(SentAt.now());
+        EtcdAcquisition.Asked asked = waits(lease);
+        lease.end();
+
+        assertThat(place.handedOver(grant(), asked)).isFalse();
+        assertThat(place.isWaiting()).isTrue();
+        assertThat(place.grant()).isNull();
+        assertThat(place.asked()).isSameAs(asked);
+    }
+
+    @Test
+    void abandoned_isNotHandedTheLock() {
+        waits(lease(SentAt.now()));
+        place.ending();
+
+        assertThat(handedTo()).isNull();
+    }
+}

@@ -1,0 +1,88 @@
+package dev.holdfast.lock.etcd;
+
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.api.Event;
+import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.ResponseHeader;
+import io.etcd.jetcd.options.WatchOption;
+import io.etcd.jetcd.watch.WatchResponse;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** jetcd with watches that hear what a test says, and nothing else. Its executor runs nothing. */
+final class MadeUpWatch implements Watch, AutoCloseable {
+    final List<Listener> listeners = new ArrayList<>();
+    /** How often anything else was asked for, which fails. */
+    final AtomicInteger requests = new AtomicInteger();
+
+    private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1) {
+        @Override
+        public ScheduledFuture<?> schedule(Runnable task, long delay, TimeUnit unit) {
+            return super.schedule(task, 1, TimeUnit.DAYS);
+        }
+    };
+
+    EtcdCalls calls() {
+        Client client = (Client) Proxy.newProxyInstance(
+                Client.class.getClassLoader(), new Class<?>[] {Client.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("getWatchClient")) {
+                        return this;
+                    }
+                    requests.incrementAndGet();
+                    throw new IllegalStateException("not answered here: " + method);
+                });
+        return new EtcdCalls(client, executor);
+    }
+
+    @Override
+    public Watcher watch(ByteSequence key, WatchOption option, Listener listener) {
+        listeners.add(listener);
+        return new Watcher() {
+            @Override
+            public void close() {}
+
+            @Override
+            public boolean isClosed() {
+                return false;
+            }
+
+            @Override
+            public void requestProgress() {}
+        };
+    }
+
+    /** Says that the watch has begun. */
+    static WatchResponse begun(long at) {
+        return new WatchResponse(answer(at).setCreated(true).build());
+    }
+
+    static WatchResponse deleted(ByteSequence key, long at) {
+        return new WatchResponse(answer(at)
+                .addEvents(Event.newBuilder()
+                        .setType(Event.EventType.DELETE)
+                        .setKv(KeyValue.newBuilder()
+                                .setKey(com.google.protobuf.ByteString.copyFrom(key.getBytes()))
+                                .setModRevision(at)))
+                .build());
+    }
+
+    private static io.etcd.jetcd.api.WatchResponse.Builder answer(long at) {
+        return io.etcd.jetcd.api.WatchResponse.newBuilder()
+                .setHeader(ResponseHeader.newBuilder().setRevision(at));
+    }
+
+    @Override
+    public void requestProgress() {}
+
+    @Override
+    public void close() {
+        executor.shutdownNow();
+    }
+}

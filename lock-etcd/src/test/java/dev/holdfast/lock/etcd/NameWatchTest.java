@@ -1,0 +1,169 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.testkit.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What counts of what a watch says, in each order in which its beginning, its end and its events may come. */
+final class NameWatchTest {
+    private static final EtcdKeys KEYS = new EtcdKeys("b/");
+
+    private final MadeUpWatch etcd = new MadeUpWatch();
+    private final EtcdCalls calls = etcd.calls();
+    private final ByteSequence ahead = newPlace().key();
+    private final EtcdAcquisition place = newPlace();
+    private final ShortLine line = ShortLine.of(place, KEYS);
+    private final NameWatch watch = new NameWatch(calls, line);
+    private final AtomicInteger news = new AtomicInteger();
+
+    private static EtcdAcquisition newPlace() {
+        var acquisition = BackendDriver.newAcquisition("n");
+        var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
+        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+    }
+
+    @AfterEach
+    void close() {
+        watch.close();
+        etcd.close();
+    }
+
+    private void queuedUp(long at) {
+        List<KeyValue> read = List.of(ShortLineTest.entry(place.key(), 10), ShortLineTest.entry(ahead, 5));
+        assertThat(line.knows(place.key(), 10, read, at)).isFalse();
+    }
+
+    private Subscription listen() {
+        return watch.add(line, news::incrementAndGet);
+    }
+
+    private void opened(long at) {
+        watch.open();
+        etcd.listeners.get(0).onNext(MadeUpWatch.begun(at));
+    }
+
+    @Test
+    void lastAheadLeaves_isFirst() {
+        opened(3);
+        queuedUp(10);
+        listen();
+
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
+
+        assertThat(news).hasValue(1);
+        assertThat(line.isFirst(10)).isTrue();
+    }
+
+    @Test
+    void lastAheadLeaves_betweenItsAttemptAndItsListening_isFirst() {
+        opened(3);
+        queuedUp(10);
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
+
+        listen();
+
+        assertThat(news).hasValue(1);
+        assertThat(line.isFirst(10)).isTrue();
+    }
+
+    @Test
+    void ownKeyWasDeleted_betweenItsAttemptAndItsListening_isNotFirst() {
+        opened(3);
+        queuedUp(10);
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(place.key(), 11));
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
+
+        listen();
+
+        assertThat(news).hasValue(1);
+        assertThat(line.isFirst(10)).isFalse();
+    }
+
+    /** jetcd goes on by itself after some errors, and may have lost events: the own key's deletion, for one. */
+    @Test
+    void whatComesAfterAnError_doesNotCount() {
+        opened(3);
+        queuedUp(10);
+        listen();
+        etcd.listeners.get(0).onError(new IllegalStateException("reset by the test"));
+
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
+
+        assertThat(news).hasValue(0);
+        assertThat(line.isFirst(10)).isFalse();
+    }
+
+    @Test
+    void whatComesAfterItsEnd_doesNotCount() {
+        opened(3);
+        queuedUp(10);
+        listen();
+        etcd.listeners.get(0).onCompleted();
+
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
+
+        assertThat(news).hasValue(0);
+        assertThat(line.isFirst(10)).isFalse();
+    }
+
+    /** More deletions than are remembered, the own key's perhaps among them. */
+    @Test
+    void deletionsThatAreForgotten_betweenItsAttemptAndItsListening_leaveItToARead() {
+        opened(3);
+        queuedUp(10);
+        for (int at = 11; at < 111; at++) {
+            etcd.listeners
+                    .get(0)
+                    .onNext(MadeUpWatch.deleted(
+                            at == 12 ? place.key() : newPlace().key(), at));
+        }
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 111));
+
+        listen();
+
+        assertThat(line.isFirst(10)).isFalse();
+        assertThat(etcd.requests).as("reads").hasValue(1);
+    }
+
+    /** What was deleted before it began is known to a read at its beginning, or after it, alone. */
+    @Test
+    void watchThatBeginsAfterTheAttempt_leavesItToARead() {
+        queuedUp(10);
+        listen();
+        opened(20);
+        assertThat(etcd.requests).as("reads").hasValue(1);
+
+        etcd.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 25));
+        assertThat(line.isFirst(10)).isFalse();
+
+        watch.isFreedBy(List.of(ShortLineTest.entry(place.key(), 10)), 19);
+        assertThat(line.isFirst(10)).as("a stale read").isFalse();
+
+        watch.isFreedBy(List.of(ShortLineTest.entry(place.key(), 10)), 26);
+        assertThat(line.isFirst(10)).isTrue();
+    }
+
+    /** The next watch begins behind a gap. */
+    @Test
+    void watchThatWasOpenedAgain_leavesItToARead() {
+        opened(3);
+        queuedUp(10);
+        listen();
+        etcd.listeners.get(0).onError(new IllegalStateException("reset by the test"));
+        watch.open();
+        etcd.listeners.get(1).onNext(MadeUpWatch.begun(20));
+
+        etcd.listeners.get(1).onNext(MadeUpWatch.deleted(ahead, 25));
+
+        assertThat(line.isFirst(10)).isFalse();
+    }
+}

@@ -1,0 +1,85 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.KeyValue;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** What a waiter knows of those ahead, in each order in which answers and events may come. */
+final class ShortLineTest {
+    private static final EtcdKeys KEYS = new EtcdKeys("b/");
+
+    private final EtcdAcquisition place = newPlace();
+    private final ShortLine line = ShortLine.of(place, KEYS);
+    private final ByteSequence own = place.key();
+    private final ByteSequence other = newPlace().key();
+
+    private static EtcdAcquisition newPlace() {
+        var acquisition = BackendDriver.newAcquisition("n");
+        var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
+        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+    }
+
+    static KeyValue entry(ByteSequence key, long created) {
+        return new KeyValue(
+                io.etcd.jetcd.api.KeyValue.newBuilder()
+                        .setKey(com.google.protobuf.ByteString.copyFrom(key.getBytes()))
+                        .setCreateRevision(created)
+                        .build(),
+                ByteSequence.EMPTY);
+    }
+
+    private static List<ShortLine.Deletion> deleted(ByteSequence key, long at) {
+        return List.of(new ShortLine.Deletion(EtcdKeys.ending(key), at));
+    }
+
+    @Test
+    void lastAheadLeaves_isFirst() {
+        assertThat(line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10))
+                .isFalse();
+
+        assertThat(line.hears(deleted(other, 12))).isTrue();
+
+        assertThat(line.isFirst(10)).isTrue();
+        assertThat(line.isFirst(11)).as("with another key").isFalse();
+    }
+
+    /** The event overtook the answer of the attempt that made a new key: nobody would tell it again. */
+    @Test
+    void lastAheadLeaves_beforeTheAnswerThatKnowsIt_isNews() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        assertThat(line.hears(deleted(own, 12))).as("its key is gone").isTrue();
+        assertThat(line.hears(deleted(other, 20))).as("was told already").isFalse();
+
+        assertThat(line.knows(own, 15, List.of(entry(own, 15), entry(other, 5)), 15))
+                .isTrue();
+
+        assertThat(line.isFirst(15)).isTrue();
+    }
+
+    /** Its own key may have been deleted in between: only a read tells. */
+    @Test
+    void watchThatBeginsAfterTheLastRead_callsInsteadOfHandingOver() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        line.hearsFrom(20);
+
+        assertThat(line.hears(deleted(other, 25))).isTrue();
+        assertThat(line.isFirst(10)).isFalse();
+
+        assertThat(line.isFreedBy(List.of(entry(own, 10)), 26)).isTrue();
+        assertThat(line.isFirst(10)).isTrue();
+    }
+
+    @Test
+    void eventsOfWhatTheAnswerKnows_areNoNews() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 30);
+
+        assertThat(line.hears(deleted(other, 20))).isFalse();
+        assertThat(line.isFirst(10)).isFalse();
+    }
+}
