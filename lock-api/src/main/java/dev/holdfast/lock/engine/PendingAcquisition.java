@@ -161,17 +161,18 @@ final class PendingAcquisition {
 
     /**
      * A release has made this acquisition the holder. The lease counts from when the latest attempt was sent, which the server carried
-     * out before that release. If a later attempt is out, or this comes too late, the next answer says who holds.
+     * out before that release. If a later attempt is out, the next answer says who holds; if one was answered, or this comes too late,
+     * another one asks.
      */
     void handedOver(Round asked, Grant grant) {
         if (state == State.ENDED) {
             abandonUnlessHeld();
-        } else if (asked == round && state == State.ASKING) {
+        } else if (state == State.ASKING) {
             asked.handedOver = grant;
         } else if (asked == round && state == State.LISTENING) {
             handedOver(grant);
-        } else if (asked == round && queue.head() != null) {
-            ask(); // the attempt failed, as far as is known: the next one finds the grant, and need not wait
+        } else if (queue.head() != null) {
+            ask(); // the attempt failed, or is not the latest: the next one finds the grant, and need not wait
         }
     }
 

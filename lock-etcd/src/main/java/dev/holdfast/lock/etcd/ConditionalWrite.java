@@ -89,7 +89,26 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
      */
     CompletableFuture<Result> send(
             EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> ops) {
+        return send(place, place.sent(lease), ops);
+    }
+
+    /**
+     * The same for an attempt, which moves no key that is held: it may have been handed the lock a moment ago, for as long as the
+     * present lease lasts. A hand-over from now on counts with that write.
+     */
+    CompletableFuture<Result> sendAttempt(
+            EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> ops) {
         EtcdAcquisition.Write write = place.sent(lease);
+        if (place.isHeld() && place.lease() != null && place.lease() != lease) {
+            place.settled(write);
+            return CompletableFuture.completedFuture(new Result.Changed());
+        }
+        return send(place, write, ops);
+    }
+
+    private CompletableFuture<Result> send(
+            EtcdAcquisition place, EtcdAcquisition.Write write, Function<EtcdAcquisition.Write, List<Op>> ops) {
+        SharedLease lease = write.lease();
         if (place.isEnding()) {
             place.settled(write);
             return CompletableFuture.completedFuture(new Result.Ended());

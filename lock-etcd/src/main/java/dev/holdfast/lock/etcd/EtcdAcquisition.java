@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -390,8 +391,8 @@ final class EtcdAcquisition implements PermitLine.Mine {
             }
             hold(granted, to.request().leaseMillis());
             told(); // what its lease's keys said before is not enough for the first renewal
-            if (certainNanos(to.nanos()) > 0) {
-                return true; // a lease that ends from now on finds that it is held
+            if (certainNanos(to.nanos()) >= TimeUnit.MILLISECONDS.toNanos(granted.leaseMillis())) {
+                return true; // a lease that ends from now on, and a move that is not sent yet, find that it is held
             }
             if (state == State.HELD) {
                 state = State.WAITING;

@@ -61,8 +61,8 @@ record EtcdAttempts(
     private CompletableFuture<AcquireResult> write(
             EtcdAcquisition place, AcquireRequest request, Deadline deadline, boolean again) {
         SharedLease present = place.lease();
-        if (present != null && leases.isGood(present)) {
-            return write(place, present, request, deadline, again);
+        if (present != null && (leases.isGood(present) || place.isHeld())) {
+            return write(place, present, request, deadline, again); // what is held is moved by renewals alone
         }
         return leases.obtain(SharedLeases.ttlSeconds(request.leaseMillis()), deadline.leftMillis())
                 .thenCompose(lease -> write(place, lease, request, deadline, again));
@@ -73,7 +73,7 @@ record EtcdAttempts(
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
-        return calls.bounded(writes.send(place, lease, write -> protocol.attempt(place, write)), deadline.leftMillis())
+        return calls.bounded(writes.sendAttempt(place, lease, write -> protocol.attempt(place, write)), deadline.leftMillis())
                 .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
                 .exceptionallyCompose(failure -> {
                     if (EtcdFailures.isLeaseGone(failure) && again) {

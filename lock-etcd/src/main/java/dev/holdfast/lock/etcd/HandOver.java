@@ -30,6 +30,10 @@ record HandOver(SharedLeases leases) {
             return false;
         }
         long lease = Math.min(request.leaseMillis(), certain);
+        long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - asked.nanos());
+        if (lease - sinceMillis <= lease / 3) {
+            return false; // too little is left for the engine: so it goes on waiting, and asks
+        }
         Grant grant = new Grant(request.acquisition(), seen.created(), lease, 0, place);
         if (!place.handedOver(grant, asked)) {
             return false;

@@ -34,7 +34,7 @@ final class NameWatch implements Watched {
 
     private final ByteSequence start;
     private final WatchOption watchOption;
-    private final GetOption readOption;
+    private final ShortLine first;
     private final DeletionWatch watch;
     private final ReentrantLock mutex = new ReentrantLock();
     private final List<Waiter> waiters = new ArrayList<>();
@@ -51,7 +51,7 @@ final class NameWatch implements Watched {
     NameWatch(EtcdCalls calls, ShortLine first) {
         this.start = first.watched();
         this.watchOption = first.watchOption();
-        this.readOption = first.readOption();
+        this.first = first;
         this.watch = new DeletionWatch(calls, this, () -> {});
     }
 
@@ -107,9 +107,18 @@ final class NameWatch implements Watched {
         return watchOption;
     }
 
+    /** Nothing that is behind all of them. */
     @Override
     public GetOption readOption() {
-        return readOption;
+        mutex.lock();
+        try {
+            return first.upTo(waiters.stream()
+                    .mapToLong(waiter -> waiter.line.created())
+                    .max()
+                    .orElse(0));
+        } finally {
+            mutex.unlock();
+        }
     }
 
     /** Up to which everything is known to all waiters: if the watch begins later, they have to look. */

@@ -84,9 +84,25 @@ final class ShortLine implements EtcdTicket {
         return DeletionWatch.deletions().withRange(end).build();
     }
 
+    /** Its own key and those ahead. */
     @Override
     public GetOption readOption() {
-        return GetOption.builder().withRange(end).withKeysOnly(true).build();
+        return upTo(created());
+    }
+
+    /** The keys of the line up to that create revision. */
+    GetOption upTo(long created) {
+        GetOption.Builder keys = GetOption.builder().withRange(end).withKeysOnly(true);
+        return created == 0 ? keys.build() : keys.withMaxCreateRevision(created).build();
+    }
+
+    long created() {
+        mutex.lock();
+        try {
+            return created;
+        } finally {
+            mutex.unlock();
+        }
     }
 
     @Override

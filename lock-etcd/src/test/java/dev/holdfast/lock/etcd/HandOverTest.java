@@ -111,6 +111,43 @@ final class HandOverTest {
         assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isLessThanOrEqualTo(LEASE - 20_000);
     }
 
+    /** It is sent between the look at the leases and the decision. */
+    @Test
+    void moveToAnOlderLease_whileItIsHandedTheLock_goesOnWaiting() {
+        SentAt now = SentAt.now();
+        EtcdAcquisition.Asked asked = waits(lease(now));
+        place.sent(lease(new SentAt(now.nanos() - Duration.ofSeconds(20).toNanos(), now.wallAheadNanos())));
+
+        assertThat(place.handedOver(grant(), asked)).isFalse();
+        assertThat(place.isWaiting()).isTrue();
+    }
+
+    /** The attempt that was under way does not know that its key is held, and that more was promised than the other lease lasts. */
+    @Test
+    void attemptAfterIt_movesNoKey() throws Exception {
+        SharedLease present = lease(SentAt.now());
+        waits(present);
+        assertThat(handedTo()).isNotNull();
+
+        ConditionalWrite writes = new ConditionalWrite(etcd.calls(), KEYS, leases);
+        var result = writes.sendAttempt(place, lease(SentAt.now()), write -> List.of(place.put(write, null)));
+
+        assertThat(result.get()).isInstanceOf(ConditionalWrite.Result.Changed.class);
+        assertThat(place.mayBeOn()).containsExactly(present);
+    }
+
+    /** The engine would not take it, and nobody would be called. */
+    @Test
+    void askedTooLongAgo_goesOnWaiting() {
+        place.asks(request(), System.nanoTime() - Duration.ofSeconds(21).toNanos());
+        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, lease(SentAt.now())));
+        place.waiting();
+        line.knows(place.key(), CREATED, List.of(ShortLineTest.entry(place.key(), CREATED)), CREATED);
+
+        assertThat(handedTo()).isNull();
+        assertThat(place.isWaiting()).isTrue();
+    }
+
     @Test
     void creationWithoutAnswer_isNotHandedTheLock() {
         SharedLease lease = lease(SentAt.now());
