@@ -106,8 +106,7 @@ class HandOverTest {
         assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** An older message may be of a grant that has ended since. */
-    /** A store may have seen two attempts in another order: then nobody else would be called. */
+    /** It may be of a grant that has ended since; or the store saw two attempts in another order, and calls nobody else. */
     @Test
     void messageOfAnEarlierAttempt_isAskedAbout_unlessALaterOneIsOut() {
         AsyncWaiter waiter = waiting(LockOptions.defaults());

@@ -73,7 +73,9 @@ record EtcdAttempts(
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
                 ? leases.renew(lease, deadline.leftMillis())
                 : CompletableFuture.completedFuture(null);
-        return calls.bounded(writes.sendAttempt(place, lease, write -> protocol.attempt(place, write)), deadline.leftMillis())
+        return calls.bounded(
+                        writes.sendAttempt(place, lease, write -> protocol.attempt(place, write)),
+                        deadline.leftMillis())
                 .thenCompose(result -> finish(place, request, deadline, fresh, protocol.outcome(place, result)))
                 .exceptionallyCompose(failure -> {
                     if (EtcdFailures.isLeaseGone(failure) && again) {
