@@ -1,6 +1,7 @@
 /**
  * Small programs, each about one thing: {@link dev.holdfast.examples.FirstLock} first. All take the lock store's URI as
- * their argument. The flash sale, which {@code bin/demo} runs, is in {@link dev.holdfast.examples.sale}.
+ * their argument. {@code bin/demo} runs the flash sale in {@link dev.holdfast.examples.sale} and the election in {@link
+ * dev.holdfast.examples.election}.
  */
 @org.jspecify.annotations.NullMarked
 package dev.holdfast.examples;

@@ -1,5 +1,8 @@
 package dev.holdfast.examples.sale;
 
+import dev.holdfast.examples.election.ElectionDemo;
+import dev.holdfast.examples.parts.DemoFolder;
+import dev.holdfast.examples.parts.StoreName;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockException;
@@ -10,11 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.Comparator;
-import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -96,14 +96,15 @@ public final class FlashSale implements Callable<Integer> {
 
     /** Runs the demo and returns its exit code. */
     static int run(PrintStream out, String... arguments) {
-        return new CommandLine(new FlashSale(out)).execute(arguments);
+        return new CommandLine(new FlashSale(out))
+                .addSubcommand(new ElectionDemo(out))
+                .execute(arguments);
     }
 
     @Override
     public Integer call() throws IOException {
         check();
-        Path folder = Files.createTempDirectory("holdfast-demo-");
-        try {
+        try (DemoFolder folder = DemoFolder.create()) {
             return sell(folder);
         } catch (LockException | IOException | IllegalArgumentException | SQLException e) {
             spec.commandLine().getErr().println("demo: " + e.getMessage());
@@ -111,8 +112,6 @@ public final class FlashSale implements Callable<Integer> {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return 1;
-        } finally {
-            delete(folder);
         }
     }
 
@@ -135,11 +134,11 @@ public final class FlashSale implements Callable<Integer> {
         }
     }
 
-    private int sell(Path folder) throws IOException, SQLException, InterruptedException {
+    private int sell(DemoFolder folder) throws IOException, SQLException, InterruptedException {
         int count = stock > 0 ? stock : STOCK_PER_SECOND * seconds;
-        String store = backend != null ? backend : Shop.url(folder, "locks");
+        String store = backend != null ? backend : folder.database("locks");
         String name = "flash-sale/" + UUID.randomUUID();
-        Path log = Files.createFile(folder.resolve("workers.log"));
+        Path log = Files.createFile(folder.path().resolve("workers.log"));
         Progress progress = new Progress(out, Boolean.getBoolean("holdfast.demo.terminal"));
 
         out.printf("Flash sale: %d to sell, %d JVMs with %d sellers each.%n", count, processes, threads);
@@ -152,8 +151,7 @@ public final class FlashSale implements Callable<Integer> {
             progress.begin("1. Without a lock");
             SaleResult without =
                     sale(folder, "unlocked", null, name, count, log, progress).run(false);
-            progress.begin("2. With a lock on " + (backend != null ? scheme(store) : "an H2 database file") + ", lease "
-                    + leaseMillis / 1_000.0 + " s");
+            progress.begin("2. With a lock on " + StoreName.of(backend) + ", lease " + leaseMillis / 1_000.0 + " s");
             SaleResult with =
                     sale(folder, "locked", store, name, count, log, progress).run(true);
             new SaleTable(out).print(without, with);
@@ -162,8 +160,14 @@ public final class FlashSale implements Callable<Integer> {
     }
 
     private Sale sale(
-            Path folder, String shop, @Nullable String store, String name, int count, Path log, Progress progress) {
-        SaleConfig config = new SaleConfig(Shop.url(folder, shop), store, name, threads, thinkMicros, leaseMillis);
+            DemoFolder folder,
+            String shop,
+            @Nullable String store,
+            String name,
+            int count,
+            Path log,
+            Progress progress) {
+        SaleConfig config = new SaleConfig(folder.database(shop), store, name, threads, thinkMicros, leaseMillis);
         return new Sale(config, processes, count, Duration.ofSeconds(seconds), log, progress);
     }
 
@@ -180,19 +184,5 @@ public final class FlashSale implements Callable<Integer> {
         out.println("oversold without lock: " + without.oversold());
         out.println("oversold with lock: " + with.oversold());
         return good && with.oversold() == 0 ? 0 : 1;
-    }
-
-    /** Enough to tell the store, without its credentials. */
-    private static String scheme(String uri) {
-        String[] parts = uri.split(":", 3);
-        return (parts[0].equals("jdbc") && parts.length > 2 ? "jdbc:" + parts[1] : parts[0]).toLowerCase(Locale.ROOT);
-    }
-
-    private static void delete(Path folder) throws IOException {
-        try (Stream<Path> files = Files.walk(folder)) {
-            for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(file);
-            }
-        }
     }
 }

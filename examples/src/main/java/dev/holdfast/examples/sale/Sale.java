@@ -1,5 +1,7 @@
 package dev.holdfast.examples.sale;
 
+import dev.holdfast.examples.parts.AtExit;
+import dev.holdfast.examples.parts.ChildJvm;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +28,7 @@ final class Sale {
     private final Path log;
     private final Progress progress;
     private final SaleCounts counts = new SaleCounts();
-    private final List<WorkerProcess> workers = new ArrayList<>();
+    private final List<ChildJvm> workers = new ArrayList<>();
 
     Sale(SaleConfig config, int processes, int stock, Duration length, Path log, Progress progress) {
         this.config = config;
@@ -39,9 +41,9 @@ final class Sale {
 
     /** Runs the sale; with {@code killOne}, a process is killed while it holds the lock. */
     SaleResult run(boolean killOne) throws IOException, SQLException, InterruptedException {
-        Thread hook = new Thread(this::killAll);
-        Runtime.getRuntime().addShutdownHook(hook);
-        try (Shop shop = Shop.open(config.shop())) {
+        AtExit end = AtExit.run(this::killAll);
+        try (end;
+                Shop shop = Shop.open(config.shop())) {
             shop.stock(stock);
             startWorkers();
             long startNanos = System.nanoTime();
@@ -60,15 +62,12 @@ final class Sale {
                     counts.takeOverNanos(),
                     counts.refused(),
                     counts.lost());
-        } finally {
-            killAll();
-            Runtime.getRuntime().removeShutdownHook(hook);
         }
     }
 
     private void startWorkers() throws IOException, InterruptedException {
         for (int i = 0; i < processes; i++) {
-            workers.add(WorkerProcess.start(config, log, counts::heard));
+            workers.add(ChildJvm.start(Worker.class, config.environment(), log, counts::heard));
         }
         boolean ready =
                 counts.await(START_NANOS, () -> counts.ready() == processes || counts.error() != null || anyDead());
@@ -93,7 +92,7 @@ final class Sale {
                 workers.forEach(worker -> worker.tell("hold"));
                 toldToHold = true;
             }
-            WorkerProcess holder = counts.holder();
+            ChildJvm holder = counts.holder();
             if (holder != null && !killed) {
                 kill(holder);
                 killed = true;
@@ -108,7 +107,7 @@ final class Sale {
         }
     }
 
-    private void kill(WorkerProcess victim) {
+    private void kill(ChildJvm victim) {
         counts.killed();
         victim.kill();
         workers.forEach(worker -> worker.tell("carry-on"));
@@ -117,7 +116,7 @@ final class Sale {
     }
 
     private boolean allDone() {
-        return workers.stream().noneMatch(WorkerProcess::isAlive) || counts.ended() == processes;
+        return workers.stream().noneMatch(ChildJvm::isAlive) || counts.ended() == processes;
     }
 
     private boolean anyDead() {
@@ -126,7 +125,7 @@ final class Sale {
 
     private void stopWorkers() throws InterruptedException {
         workers.forEach(worker -> worker.tell("stop"));
-        for (WorkerProcess worker : workers) {
+        for (ChildJvm worker : workers) {
             worker.awaitEnd(TimeUnit.NANOSECONDS.toSeconds(START_NANOS));
         }
     }
@@ -139,6 +138,6 @@ final class Sale {
     }
 
     private void killAll() {
-        workers.forEach(WorkerProcess::close);
+        workers.forEach(ChildJvm::close);
     }
 }

@@ -1,5 +1,6 @@
 package dev.holdfast.examples.sale;
 
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,8 @@ record SaleConfig(String shop, @Nullable String backend, String lock, int thread
 
     private static final String PREFIX = "HOLDFAST_SALE_";
 
-    void writeTo(Map<String, String> environment) {
+    Map<String, String> environment() {
+        Map<String, String> environment = new HashMap<>();
         environment.put(PREFIX + "SHOP", shop);
         environment.put(PREFIX + "LOCK", lock);
         environment.put(PREFIX + "THREADS", Integer.toString(threads));
@@ -28,6 +30,7 @@ record SaleConfig(String shop, @Nullable String backend, String lock, int thread
         if (backend != null) {
             environment.put(PREFIX + "BACKEND", backend);
         }
+        return environment;
     }
 
     static SaleConfig read(Map<String, String> environment) {

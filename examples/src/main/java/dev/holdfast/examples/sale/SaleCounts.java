@@ -1,5 +1,6 @@
 package dev.holdfast.examples.sale;
 
+import dev.holdfast.examples.parts.ChildJvm;
 import java.util.OptionalLong;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -17,13 +18,13 @@ final class SaleCounts {
     private int sold;
     private int refused;
     private int lost;
-    private @Nullable WorkerProcess holder;
+    private @Nullable ChildJvm holder;
     private long heldToken;
     private long killedNanos;
     private long takeOverNanos;
     private @Nullable String error;
 
-    void heard(WorkerProcess worker, String line) {
+    void heard(ChildJvm worker, String line) {
         long nowNanos = System.nanoTime();
         String[] words = line.split(" ", 3);
         lock.lock();
@@ -43,7 +44,7 @@ final class SaleCounts {
         }
     }
 
-    private void holding(WorkerProcess worker, long token) {
+    private void holding(ChildJvm worker, long token) {
         if (holder == null) {
             holder = worker;
             heldToken = token;
@@ -107,7 +108,7 @@ final class SaleCounts {
     }
 
     /** The first process that stood still while it held the lock. */
-    @Nullable WorkerProcess holder() {
+    @Nullable ChildJvm holder() {
         lock.lock();
         try {
             return holder;

@@ -1,6 +1,5 @@
 package dev.holdfast.examples.sale;
 
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
@@ -34,11 +33,6 @@ final class Shop implements AutoCloseable {
         read = connection.prepareStatement("select left_over from stock");
         write = connection.prepareStatement("update stock set left_over = ?, token = ? where token <= ?");
         record = connection.prepareStatement("insert into sale(token) values (?)");
-    }
-
-    /** The address of a shop's database: embedded in the process that opens it first, served by it to the others. */
-    static String url(Path folder, String name) {
-        return "jdbc:h2:file:" + folder.resolve(name) + ";AUTO_SERVER=TRUE;LOCK_TIMEOUT=10000";
     }
 
     static Shop open(String url) throws SQLException {

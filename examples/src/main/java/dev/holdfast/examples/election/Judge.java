@@ -1,0 +1,74 @@
+package dev.holdfast.examples.election;
+
+import dev.holdfast.examples.election.Verdict.Result;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Judges what the leaders claimed, and nothing else. */
+final class Judge {
+
+    private Judge() {}
+
+    /**
+     * Judges a run.
+     *
+     * @param terms what was claimed, in any order
+     * @param lateWrites how many writes with the token of a former leader the resource has let through
+     * @param clock what was wrong with the clock that all claims are by; empty if nothing
+     * @return the verdict
+     */
+    static Verdict judge(List<Term> terms, int lateWrites, Optional<String> clock) {
+        if (clock.isPresent()) {
+            return new Verdict(Result.NOT_JUDGED, "not judged: " + clock.get());
+        }
+        List<Term> inTime = terms.stream()
+                .sorted(Comparator.comparingLong(Term::firstMicros))
+                .toList();
+        // All pairs: a long term may overlap one that is not next to it.
+        for (int i = 0; i < inTime.size(); i++) {
+            for (int j = i + 1; j < inTime.size(); j++) {
+                if (inTime.get(i).overlaps(inTime.get(j))) {
+                    return bad("TWO LEADERS AT ONCE", inTime.get(i), inTime.get(j));
+                }
+            }
+        }
+        for (int i = 1; i < inTime.size(); i++) {
+            if (inTime.get(i).token() <= inTime.get(i - 1).token()) {
+                return bad("A TOKEN THAT DID NOT RISE", inTime.get(i - 1), inTime.get(i));
+            }
+        }
+        if (lateWrites > 0) {
+            return new Verdict(Result.BAD, "A LATE WRITE WAS LET THROUGH: " + lateWrites);
+        }
+        long leaders = terms.stream().map(Term::candidate).distinct().count();
+        if (leaders < 2) {
+            return new Verdict(
+                    Result.NOT_JUDGED,
+                    "not judged: " + (leaders == 0 ? "nobody led" : "one process led, and nobody followed it"));
+        }
+        int claims = terms.stream().mapToInt(Term::claims).sum();
+        return new Verdict(
+                Result.GOOD,
+                String.format(
+                        Locale.ROOT,
+                        "two leaders at once: never, in %,d claims of %d leaderships",
+                        claims,
+                        terms.size()));
+    }
+
+    private static Verdict bad(String what, Term first, Term second) {
+        return new Verdict(Result.BAD, what + ": " + words(first) + ", and " + words(second));
+    }
+
+    private static String words(Term term) {
+        return String.format(
+                Locale.ROOT,
+                "candidate %d with token %d from %d to %d µs",
+                term.candidate(),
+                term.token(),
+                term.firstMicros(),
+                term.lastMicros());
+    }
+}
