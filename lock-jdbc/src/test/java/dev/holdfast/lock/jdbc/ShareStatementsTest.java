@@ -43,11 +43,14 @@ final class ShareStatementsTest {
 
             long before = statements.get();
             Grant second = acquire(backend, Demand.SHARED);
-            assertThat(statements.get() - before).as("to acquire").isEqualTo(3);
+            assertThat(statements.get() - before)
+                    .as("to acquire")
+                    .isEqualTo(shared.db().dialect.mysqlFamily() ? 4 : 3);
+            before = statements.get();
             release(backend, second);
-            assertThat(statements.get() - before).as("and release").isEqualTo(6);
+            assertThat(statements.get() - before).as("to release").isEqualTo(3);
             release(backend, first);
-            assertThat(statements.get() - before).as("and release the first").isEqualTo(9);
+            assertThat(statements.get() - before).as("and release the first").isEqualTo(6);
         });
     }
 
