@@ -49,6 +49,46 @@ class ExamplesIT {
     }
 
     @Test
+    void leaderElection_oneLeadsAndAnotherFollows() throws Exception {
+        assertThat(run(LeaderElection::main))
+                .containsExactly(
+                        "node 1 leads: true",
+                        "node 2 leads beside it: false",
+                        "node 1 was revoked: true",
+                        "node 2 follows with a higher token: true",
+                        "a late write of node 1 is accepted: false");
+    }
+
+    @Test
+    void manyReaders_readAtOnceAndWriteAlone() throws Exception {
+        assertThat(run(ManyReaders::main))
+                .containsExactly(
+                        "two read at once: true",
+                        "one writes beside them: false",
+                        "one writes after them, with a higher token: true",
+                        "one reads beside it: false");
+    }
+
+    @Test
+    void limitedConcurrency_keepsTheLimit() throws Exception {
+        assertThat(run(LimitedConcurrency::main))
+                .containsExactly(
+                        "exports beside two others at most, alone in their slot: 12",
+                        "another limit is accepted: false",
+                        "another limit is accepted after changeLimit: true");
+    }
+
+    @Test
+    void severalLocks_endWithoutADeadlock() throws Exception {
+        assertThat(run(SeveralLocks::main))
+                .containsExactly(
+                        "transfers: 40",
+                        "balances: 100 and 100",
+                        "one of them is free meanwhile: false",
+                        "tokens: one each, true");
+    }
+
+    @Test
     @Tag("virtual-threads")
     void virtualThreads_countExactly() throws Exception {
         assertThat(run(VirtualThreads::main)).containsExactly("counted by virtual threads: 1000");
@@ -62,6 +102,10 @@ class ExamplesIT {
                 AsyncLock::main,
                 ScheduledJob::main,
                 ManyWaiters::main,
+                LeaderElection::main,
+                ManyReaders::main,
+                LimitedConcurrency::main,
+                SeveralLocks::main,
                 VirtualThreads::main);
         assertThat(programs)
                 .allSatisfy(program -> assertThatThrownBy(() -> program.main(new String[0]))

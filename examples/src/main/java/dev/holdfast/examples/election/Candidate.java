@@ -86,6 +86,7 @@ final class Candidate {
 
     /** Leads until the leadership is over: each claim has a time from before the question whether it is still valid. */
     private void lead(Leadership leadership, Ledger ledger) throws InterruptedException, SQLException {
+        think = false; // an order that an earlier leadership did not live to hear
         long micros = MachineClock.micros();
         for (long i = 0; leadership.isValid(); i++) {
             out.println("leads " + leadership.token() + " " + micros);

@@ -57,7 +57,7 @@ public final class ElectionDemo implements Callable<Integer> {
     @Option(
             names = "--seconds",
             paramLabel = "N",
-            description = "For how long leaders are ended; the last take-over is waited for.")
+            description = "For how long leaders are ended, in each way once at least.")
     private int seconds = 20;
 
     @Option(names = "--candidates", paramLabel = "N", description = "JVMs that stand.")

@@ -60,9 +60,12 @@ final class ElectionRun {
             }
             long endNanos = System.nanoTime() + length.toNanos();
             await("somebody leads", () -> claims.latest().isPresent());
-            for (int turn = 0; turn == 0 || System.nanoTime() < endNanos; turn++) {
+            int turn = 0;
+            while (turn < Why.values().length || System.nanoTime() < endNanos) {
                 rule();
-                end(claims.latest().orElseThrow(), TURNS.get(turn % TURNS.size()));
+                if (end(claims.latest().orElseThrow(), TURNS.get(turn % TURNS.size()))) {
+                    turn++;
+                }
             }
             rule();
             say("all are asked to stop");
@@ -81,23 +84,27 @@ final class ElectionRun {
         }
     }
 
-    private void end(Term leader, Why why) throws IOException, InterruptedException {
+    /** False if somebody else led before this could be done. */
+    private boolean end(Term leader, Why why) throws IOException, InterruptedException {
+        if (why == Why.PAUSE && !begunWrite(leader)) {
+            return false;
+        }
         switch (why) {
             case KILL -> kill(leader);
             case YIELD -> resign(leader);
             case PAUSE -> pause(leader);
         }
+        return true;
     }
 
     private void kill(Term leader) throws IOException, InterruptedException {
-        int fresh = candidates.start(); // takes a while; it stands from when it is ready
         say(
                 "candidate %d gets SIGKILL; its lease has %s or less to go",
                 leader.candidate(), TakeOvers.seconds(lease.toNanos() / 1_000));
         long micros = begin(Why.KILL, leader);
         candidates.kill(leader.candidate());
         marks.add(new Mark(leader.candidate(), Timeline.KILLED, micros, micros));
-        candidates.go(fresh);
+        candidates.go(candidates.start());
         awaitNext(leader);
     }
 
@@ -109,14 +116,16 @@ final class ElectionRun {
         awaitNext(leader);
     }
 
+    private boolean begunWrite(Term leader) throws IOException, InterruptedException {
+        candidates.child(leader.candidate()).tell("think");
+        await("the leader begins a write", () -> claims.thinking() == leader.token() || isFollowed(leader));
+        return !isFollowed(leader);
+    }
+
     private void pause(Term leader) throws IOException, InterruptedException {
         if (!Pause.isPossible()) {
             say("this system has no SIGSTOP: no leader is paused");
-            return;
-        }
-        candidates.child(leader.candidate()).tell("think");
-        await("the leader begins a write", () -> claims.thinking() == leader.token() || isFollowed(leader));
-        if (isFollowed(leader)) {
+            candidates.child(leader.candidate()).tell("finish");
             return;
         }
         say("candidate %d gets SIGSTOP between its last look and a write", leader.candidate());
