@@ -1,9 +1,7 @@
 package dev.holdfast.lock.engine;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Deque;
-import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
@@ -22,8 +20,10 @@ final class StateMutex {
 
     private final ReentrantLock mutex = new ReentrantLock();
     private final Runnable last;
-    private @Nullable List<Runnable> effects;
-    private @Nullable Running running;
+    /** Those of the present transition, if it has any. */
+    private @Nullable Effects noted;
+    /** Those that threads are running: a list of one a thread. */
+    private @Nullable Effects running;
 
     /**
      * Creates the mutex of an entry.
@@ -63,20 +63,39 @@ final class StateMutex {
 
     /** Notes what is to be done after the present transition. */
     void afterUnlock(Runnable effect) {
+        Effects effects = noted;
         if (effects == null) {
-            effects = new ArrayList<>(4);
+            effects = ofThisThread();
+            noted = effects;
         }
-        effects.add(effect);
+        effects.todo.add(effect);
+    }
+
+    /**
+     * If this is a transition of an effect that the same thread is running, what it notes waits until that effect is done. So
+     * answers that come back at once, such as refusals of a thousand waiters in a row, are handled in a loop, not one inside
+     * the other.
+     */
+    private Effects ofThisThread() {
+        Thread thread = Thread.currentThread();
+        Effects effects = running;
+        while (effects != null && effects.thread != thread) {
+            effects = effects.next;
+        }
+        return effects == null ? new Effects(thread) : effects;
     }
 
     private void leave() {
-        Running mine = null;
+        Effects mine = noted;
+        noted = null;
+        if (mine != null && !mine.begun) {
+            mine.begun = true;
+            mine.next = running;
+            running = mine;
+        } else {
+            mine = null;
+        }
         try {
-            List<Runnable> todo = effects;
-            if (todo != null) {
-                mine = begin(todo);
-                effects = null; // if there was no memory for it, they wait for the next transition
-            }
             last.run();
         } finally {
             mutex.unlock();
@@ -90,30 +109,13 @@ final class StateMutex {
         }
     }
 
-    /**
-     * Under the mutex. If this is a transition of an effect that the same thread is running, what it noted waits until that
-     * effect is done, and null is returned. So answers that come back at once, such as refusals of a thousand waiters in a
-     * row, are handled in a loop, not one inside the other.
-     */
-    private @Nullable Running begin(List<Runnable> todo) {
-        Thread thread = Thread.currentThread();
-        for (Running other = running; other != null; other = other.next) {
-            if (other.thread == thread) {
-                other.todo.addAll(todo);
-                return null;
-            }
-        }
-        running = new Running(thread, new ArrayDeque<>(todo), running);
-        return running;
-    }
-
-    private void end(Running ended) {
+    private void end(Effects ended) {
         mutex.lock();
         try {
             if (running == ended) {
                 running = ended.next;
             } else {
-                Running before = running;
+                Effects before = running;
                 while (before != null && before.next != ended) {
                     before = before.next;
                 }
@@ -126,17 +128,16 @@ final class StateMutex {
         }
     }
 
-    /** The effects that a thread is running: a node of the list of all of them. */
-    private static final class Running {
+    /** What one thread is to do: only that thread adds to it, under the mutex, and takes from it. */
+    private static final class Effects {
         final Thread thread;
-        final Deque<Runnable> todo;
+        final Deque<Runnable> todo = new ArrayDeque<>(4);
+        boolean begun;
 
-        @Nullable Running next;
+        @Nullable Effects next;
 
-        Running(Thread thread, Deque<Runnable> todo, @Nullable Running next) {
+        Effects(Thread thread) {
             this.thread = thread;
-            this.todo = todo;
-            this.next = next;
         }
 
         void run() {
