@@ -3,6 +3,7 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import java.util.concurrent.CompletionStage;
 
@@ -154,7 +155,7 @@ final class AttemptSender {
         }
         round.sentAt(RequestTime.now(engine.ticker()));
         CompletionStage<AcquireResult> stage =
-                Failures.call(() -> engine.backend().tryAcquire(round.request));
+                FailureTranslator.guard(() -> engine.backend().tryAcquire(round.request));
         if (pending.hasEnded()) {
             entry.mutex().run(pending::abandonUnlessHeld);
         }

@@ -8,18 +8,12 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.LockName;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Turns whatever a backend fails with into the exceptions of the API. */
 final class Failures {
     private Failures() {}
-
-    /** Calls a backend; whatever it throws becomes a failed stage, so that no request is left without an end. */
-    static <T> CompletionStage<T> call(Supplier<CompletionStage<T>> request) {
-        return FailureTranslator.guard(request::get);
-    }
 
     /** The failure as the user is to see it. Backends do not name the lock: that is done here, for all of them. */
     static LockException of(String name, @Nullable Throwable error) {

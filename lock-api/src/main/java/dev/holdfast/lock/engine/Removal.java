@@ -3,12 +3,13 @@ package dev.holdfast.lock.engine;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.FailureTranslator;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,7 +35,7 @@ final class Removal<T> {
 
     final Kind kind;
     private final AcquisitionId acquisition;
-    private final Supplier<CompletionStage<T>> request;
+    private final Callable<CompletionStage<T>> request;
     private final Consumer<@Nullable T> first;
     private final InFlightRequests requests;
     private final long timeoutNanos;
@@ -55,7 +56,7 @@ final class Removal<T> {
     Removal(
             Kind kind,
             AcquisitionId acquisition,
-            Supplier<CompletionStage<T>> request,
+            Callable<CompletionStage<T>> request,
             Consumer<@Nullable T> first,
             InFlightRequests requests,
             long timeoutNanos) {
@@ -128,7 +129,7 @@ final class Removal<T> {
 
         @Override
         public void run() {
-            Failures.call(request).whenComplete((result, error) -> {
+            FailureTranslator.guard(request).whenComplete((result, error) -> {
                 current.end();
                 try {
                     if (error == null) {

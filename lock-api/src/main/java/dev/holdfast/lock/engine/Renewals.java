@@ -174,21 +174,23 @@ final class Renewals {
             }
         });
         RequestTime sent = RequestTime.now(runtime.ticker());
-        Failures.call(() -> backend.renew(grants, Durations.ceilMillis(limit))).whenComplete((results, error) -> {
-            request.end();
-            boolean first = inTime.getAndSet(false);
-            boolean known = error == null && results.size() == heldGrants.size();
-            if (known) {
-                apply(heldGrants, results, sent, first, asked);
-            } else if (first) {
-                unknown(
-                        heldGrants,
-                        error == null
-                                ? "the backend lost count"
-                                : String.valueOf(FailureTranslator.unwrap(error).getMessage()));
-            }
-            answered.complete(known);
-        });
+        FailureTranslator.guard(() -> backend.renew(grants, Durations.ceilMillis(limit)))
+                .whenComplete((results, error) -> {
+                    request.end();
+                    boolean first = inTime.getAndSet(false);
+                    boolean known = error == null && results.size() == heldGrants.size();
+                    if (known) {
+                        apply(heldGrants, results, sent, first, asked);
+                    } else if (first) {
+                        unknown(
+                                heldGrants,
+                                error == null
+                                        ? "the backend lost count"
+                                        : String.valueOf(
+                                                FailureTranslator.unwrap(error).getMessage()));
+                    }
+                    answered.complete(known);
+                });
         return answered;
     }
 

@@ -6,6 +6,7 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.StoreFinding;
 import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.LockName;
 import java.util.List;
 import java.util.Optional;
@@ -67,8 +68,7 @@ final class StoreQueries {
 
     private <T> T answer(String asked, LongFunction<CompletionStage<T>> question) {
         long timeoutNanos = engine.requestTimeoutNanos();
-        CompletableFuture<T> answer = Failures.call(() -> question.apply(Durations.ceilMillis(timeoutNanos)))
-                .toCompletableFuture();
+        CompletableFuture<T> answer = FailureTranslator.guard(() -> question.apply(Durations.ceilMillis(timeoutNanos)));
         if (!calls.await(answer)) {
             throw Failures.stalled(asked, timeoutNanos);
         }

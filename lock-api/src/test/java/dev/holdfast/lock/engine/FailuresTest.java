@@ -39,14 +39,6 @@ class FailuresTest {
     }
 
     @Test
-    void call_thatThrowsAnError_isAFailedStage() {
-        assertThat(Failures.call(() -> {
-                    throw new StackOverflowError("on purpose");
-                }))
-                .isCompletedExceptionally();
-    }
-
-    @Test
     void of_everyKind_staysItsKind_andKeepsItsCause() {
         List<LockException> known = List.of(
                 new LockUnavailableException("x"),
