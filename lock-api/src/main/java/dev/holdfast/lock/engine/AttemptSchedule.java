@@ -92,6 +92,8 @@ final class AttemptSchedule {
     void close() {
         timer.close();
         listeningTo = null;
-        entry.mutex().afterUnlock(subscription::close);
+        if (subscription != Subscription.NONE) {
+            entry.mutex().afterUnlock(subscription::close);
+        }
     }
 }

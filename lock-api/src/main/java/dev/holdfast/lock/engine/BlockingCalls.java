@@ -7,11 +7,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.BooleanSupplier;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Calls whose thread waits for the store's answer: for at most the request time-out, whether or not it is interrupted. */
+/**
+ * Calls whose thread waits for the store's answer: for at most the request time-out, whether or not it is interrupted. An
+ * interrupt neither cuts short a release nor is lost by it, unless it was the engine's own, to tell of a loss: once the last
+ * hold has ended it must not hit what comes next.
+ */
 final class BlockingCalls {
     private static final long DOUBT_PAUSE_NANOS = 50_000_000;
 
@@ -28,7 +30,12 @@ final class BlockingCalls {
      */
     void unlock(LocalHolds holds, boolean reading) {
         Thread thread = Thread.currentThread();
-        endUninterrupted(() -> holds.unlock(thread, reading), () -> holds.takeInterruptOfLoss(thread));
+        boolean interrupted = Thread.interrupted() && !holds.takeInterruptOfLoss(thread);
+        try {
+            awaitRelease(holds.unlock(thread, reading));
+        } finally {
+            interruptIf(interrupted);
+        }
     }
 
     /** Ends a hold, and waits for the server's answer if it was the last one. */
@@ -37,7 +44,12 @@ final class BlockingCalls {
     }
 
     private void end(Hold hold, boolean reading) {
-        endUninterrupted(() -> hold.lock.end(hold, reading), () -> hold.lock.takeInterruptOfLoss(hold));
+        boolean interrupted = Thread.interrupted() && !hold.lock.takeInterruptOfLoss(hold);
+        try {
+            awaitRelease(hold.lock.end(hold, reading));
+        } finally {
+            interruptIf(interrupted);
+        }
     }
 
     /**
@@ -75,21 +87,15 @@ final class BlockingCalls {
         await(engine.renewals().renewNow(heldGrant).toCompletableFuture());
     }
 
-    /**
-     * An interrupt neither cuts short a release nor is lost by it, unless it was the engine's own, to tell of a loss: once the
-     * last hold has ended it must not hit what comes next.
-     */
-    private void endUninterrupted(Supplier<@Nullable Release> end, BooleanSupplier ofLoss) {
-        boolean interrupted = Thread.interrupted() && !ofLoss.getAsBoolean();
-        try {
-            Release release = end.get();
-            if (release != null && await(release.outcome) && release.outcome.join() == ReleaseResult.NOT_HELD) {
-                throw release.hold.lostException();
-            }
-        } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+    private void awaitRelease(@Nullable Release release) {
+        if (release != null && await(release.outcome) && release.outcome.join() == ReleaseResult.NOT_HELD) {
+            throw release.hold.lostException();
+        }
+    }
+
+    private static void interruptIf(boolean interrupted) {
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -111,9 +117,7 @@ final class BlockingCalls {
             }
             return true;
         } finally {
-            if (interrupted) {
-                Thread.currentThread().interrupt();
-            }
+            interruptIf(interrupted);
         }
     }
 }

@@ -7,6 +7,7 @@ import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockName;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -123,10 +124,11 @@ final class HeldGrant {
         options = begunWith;
         begunNanos = nowNanos;
         holdEnds = false;
-        begunWith.maxHold().ifPresent(bound -> {
-            holdEndNanos = nowNanos + Durations.nanos(bound);
+        Optional<Duration> maxHold = begunWith.maxHold();
+        if (maxHold.isPresent()) {
+            holdEndNanos = nowNanos + Durations.nanos(maxHold.get());
             holdEnds = true;
-        });
+        }
     }
 
     /** How long the lock is to stay taken still, even if it is released. */

@@ -64,7 +64,9 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         while (true) {
             LockEntry entry = entries.get(name);
             if (entry == null) {
-                entry = entries.computeIfAbsent(name, key -> new LockEntry(key, engine, this));
+                LockEntry made = new LockEntry(name, engine, this);
+                LockEntry other = entries.putIfAbsent(name, made);
+                entry = other == null ? made : other;
             }
             if (entry.submit(waiter)) {
                 return entry;
