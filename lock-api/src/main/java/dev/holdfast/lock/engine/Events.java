@@ -37,8 +37,13 @@ final class Events {
         return dropped.sum();
     }
 
+    /** Whether anybody listens: what is told often is made only then. */
+    boolean areHeard() {
+        return !listeners.isEmpty();
+    }
+
     void tell(Consumer<LockListener> event) {
-        if (listeners.isEmpty()) {
+        if (!areHeard()) {
             return;
         }
         try {

@@ -14,8 +14,10 @@ import java.util.concurrent.CompletableFuture;
 record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
 
     void acquired(Hold hold, long waitedNanos, boolean handedOff) {
-        Duration waited = Duration.ofNanos(waitedNanos);
-        events.tell(listener -> listener.acquired(hold.name(), hold.token, waited, handedOff));
+        if (events.areHeard()) {
+            Duration waited = Duration.ofNanos(waitedNanos);
+            events.tell(listener -> listener.acquired(hold.name(), hold.token, waited, handedOff));
+        }
     }
 
     void renewed(Hold hold) {
@@ -27,8 +29,10 @@ record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
     }
 
     void released(Hold hold, long nowNanos) {
-        Duration held = Duration.ofNanos(nowNanos - hold.acquiredNanos);
-        events.tell(listener -> listener.released(hold.name(), hold.token, held));
+        if (events.areHeard()) {
+            Duration held = Duration.ofNanos(nowNanos - hold.acquiredNanos);
+            events.tell(listener -> listener.released(hold.name(), hold.token, held));
+        }
     }
 
     /** Makes the hold a lost one; the mutex is that of its entry. */

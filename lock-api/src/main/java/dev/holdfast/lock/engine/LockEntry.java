@@ -108,7 +108,9 @@ final class LockEntry implements EntryCallbacks {
                     return false;
                 }
                 waiter.announced = true;
-                engine().events().tell(listener -> listener.attempted(name()));
+                if (engine().events().areHeard()) {
+                    engine().events().tell(listener -> listener.attempted(name()));
+                }
                 if (holds.join(waiter)) {
                     return true;
                 }

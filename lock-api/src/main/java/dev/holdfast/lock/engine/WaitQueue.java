@@ -66,7 +66,7 @@ final class WaitQueue {
     /** Tells a waiter how it ended. */
     void decide(Waiter waiter, Waiter.State state) {
         waiter.state = state;
-        if (waiter.announced && state != Waiter.State.GRANTED) {
+        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().areHeard()) {
             AttemptOutcome outcome = waiter.outcome();
             Duration waited = Duration.ofNanos(engine.nanos() - waiter.sinceNanos);
             engine.events().tell(listener -> listener.gaveUp(name, waited, outcome));
