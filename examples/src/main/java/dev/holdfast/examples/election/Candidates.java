@@ -86,8 +86,9 @@ final class Candidates implements AutoCloseable {
     List<Life> lives() {
         List<Life> lives = new ArrayList<>();
         for (One one : all) {
+            long end = one.toMicros == 0 ? MachineClock.micros() : one.toMicros;
             lives.add(new Life(
-                    one.number, one.child.pid(), claims.stoodFrom(one.number).orElse(one.toMicros), one.toMicros));
+                    one.number, one.child.pid(), claims.stoodFrom(one.number).orElse(end), end));
         }
         return lives;
     }

@@ -47,33 +47,42 @@ final class ElectionRun {
         this.candidates = new Candidates(config, log, claims);
     }
 
-    /** Runs the election. */
+    /** Runs the election. What was claimed until a failure is judged, too. */
     Verdict run() throws IOException, InterruptedException {
         try (candidates) {
-            for (int i = 0; i < count; i++) {
-                candidates.start();
+            elect();
+        } catch (IOException e) {
+            if (!claims.terms().isEmpty()) {
+                report();
             }
-            await("all candidates have started", () -> claims.ready() == count);
-            beginMicros = MachineClock.micros();
-            for (int i = 1; i <= count; i++) {
-                candidates.go(i);
-            }
-            long endNanos = System.nanoTime() + length.toNanos();
-            await("somebody leads", () -> claims.latest().isPresent());
-            int turn = 0;
-            while (turn < Why.values().length || System.nanoTime() < endNanos) {
-                rule();
-                if (end(claims.latest().orElseThrow(), TURNS.get(turn % TURNS.size()))) {
-                    turn++;
-                }
-            }
-            rule();
-            say("all are asked to stop");
-            candidates.stop();
-            clock.look();
-            failOnError();
+            throw e;
         }
         return report();
+    }
+
+    private void elect() throws IOException, InterruptedException {
+        for (int i = 0; i < count; i++) {
+            candidates.start();
+        }
+        await("all candidates have started", () -> claims.ready() == count);
+        beginMicros = MachineClock.micros();
+        for (int i = 1; i <= count; i++) {
+            candidates.go(i);
+        }
+        long endNanos = System.nanoTime() + length.toNanos();
+        await("somebody leads", () -> claims.latest().isPresent());
+        int turn = 0;
+        while (turn < Why.values().length || System.nanoTime() < endNanos) {
+            rule();
+            if (end(claims.latest().orElseThrow(), TURNS.get(turn % TURNS.size()))) {
+                turn++;
+            }
+        }
+        rule();
+        say("all are asked to stop");
+        candidates.stop();
+        clock.look();
+        failOnError();
     }
 
     /** Lets the leader lead for three quarters of a lease, and keeps looking at the clock. */
@@ -171,9 +180,12 @@ final class ElectionRun {
             when = ", " + TakeOvers.seconds(Math.max(0, term.firstMicros() - before.micros())) + " later";
             gap = null;
         } else if (last != null) {
-            when = ": candidate " + last.candidate() + " could not renew its lease in time";
+            when = ", though nobody has ended the term of candidate " + last.candidate();
         }
         last = term;
+        if (claims.terms().stream().anyMatch(other -> !other.equals(term) && other.overlaps(term))) {
+            when = " BESIDE ANOTHER ONE";
+        }
         sayAt(term.firstMicros(), "candidate %d leads, token %d%s", term.candidate(), term.token(), when);
     }
 
@@ -196,6 +208,10 @@ final class ElectionRun {
     }
 
     private void failOnError() throws IOException {
+        Verdict verdict = judge();
+        if (verdict.result() == Verdict.Result.BAD) {
+            throw new IOException("the run ends early: " + verdict.text());
+        }
         if (claims.error().isPresent()) {
             throw new IOException("a candidate failed: " + claims.error().get().replaceFirst("^error ", ""));
         }
@@ -216,9 +232,13 @@ final class ElectionRun {
             takeOvers.line(why).ifPresent(out::println);
         }
         out.println("late writes refused:           " + claims.refused());
-        Verdict verdict = Judge.judge(terms, claims.lateWrites(), clock.fault());
+        Verdict verdict = judge();
         out.println(verdict.text());
         return verdict;
+    }
+
+    private Verdict judge() {
+        return Judge.judge(claims.terms(), claims.lateWrites(), clock.fault());
     }
 
     private void say(String text, Object... arguments) {

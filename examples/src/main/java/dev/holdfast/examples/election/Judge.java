@@ -59,16 +59,17 @@ final class Judge {
     }
 
     private static Verdict bad(String what, Term first, Term second) {
-        return new Verdict(Result.BAD, what + ": " + words(first) + ", and " + words(second));
-    }
-
-    private static String words(Term term) {
-        return String.format(
-                Locale.ROOT,
-                "candidate %d with token %d from %d to %d µs",
-                term.candidate(),
-                term.token(),
-                term.firstMicros(),
-                term.lastMicros());
+        long micros = Math.min(first.lastMicros(), second.lastMicros()) - second.firstMicros();
+        return new Verdict(
+                Result.BAD,
+                String.format(
+                        Locale.ROOT,
+                        "%s: candidate %d with token %d, then candidate %d with token %d%s",
+                        what,
+                        first.candidate(),
+                        first.token(),
+                        second.candidate(),
+                        second.token(),
+                        micros < 0 ? "" : ", both for " + TakeOvers.seconds(micros)));
     }
 }

@@ -44,6 +44,16 @@ class ElectionDemoIT {
         }
     }
 
+    /** Each process has a memory of its own: a store that excludes nobody, which the demo has to notice. */
+    @Test
+    void storeThatIsNotShared_isFoundOut() {
+        Run run = run("--backend", "memory:not-shared", "--candidates", "2");
+
+        assertThat(run.status()).as(run.out()).isEqualTo(1);
+        assertThat(run.lines().get(run.lines().size() - 1)).startsWith("TWO LEADERS AT ONCE: candidate ");
+        assertThat(run.err()).contains("the run ends early: TWO LEADERS AT ONCE");
+    }
+
     @Test
     void unknownBackend_failsBeforeAnybodyStands() {
         Run run = run("--backend", "nosuch://localhost:1");

@@ -26,6 +26,15 @@ final class JudgeTest {
     }
 
     @Test
+    void overlap_isMeasured() {
+        assertThat(judge(new Term(1, 1024, 0, 50_000, 9), new Term(2, 2048, 20_000, 90_000, 9))
+                        .text())
+                .isEqualTo(
+                        "TWO LEADERS AT ONCE: candidate 1 with token 1024, then candidate 2 with token 2048, both for"
+                                + " 30 ms");
+    }
+
+    @Test
     void twoWhoClaimTheSameToken_areFound() {
         assertBad("TWO LEADERS AT ONCE", FIRST, new Term(2, 1024, 1_500, 1_600, 1));
         assertBad("A TOKEN THAT DID NOT RISE", FIRST, new Term(2, 1024, 2_500, 3_000, 1));
