@@ -5,7 +5,10 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Subscription;
+import java.util.HashSet;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -18,6 +21,8 @@ final class Virtual {
     final SimWorld.Machine machine = world.new Machine(1);
     final OutageBackend backend;
     final EngineClient client;
+    final EngineRuntime runtime = counting(machine.runtime());
+    private final Set<Object> openTimers = new HashSet<>();
 
     Virtual(LockClientOptions options) {
         this(options, clockNanos -> new OutageBackend(false, false, clockNanos));
@@ -25,11 +30,40 @@ final class Virtual {
 
     Virtual(LockClientOptions options, Function<LongSupplier, ? extends OutageBackend> backends) {
         backend = backends.apply(world::now);
-        client = new EngineClient(backend, options, machine.runtime()).start();
+        client = new EngineClient(backend, options, runtime).start();
     }
 
     Virtual() {
         this(LockClientOptions.defaults());
+    }
+
+    private EngineRuntime counting(EngineRuntime plain) {
+        Timer timer = (delay, task) -> {
+            Object id = new Object();
+            openTimers.add(id);
+            Subscription begun = plain.timer().after(delay, () -> {
+                openTimers.remove(id);
+                task.run();
+            });
+            return () -> {
+                openTimers.remove(id);
+                begun.close();
+            };
+        };
+        return new EngineRuntime(
+                plain.ticker(),
+                plain.random(),
+                timer,
+                plain.io(),
+                plain.renewals(),
+                plain.callbacks(),
+                plain.events(),
+                plain.shutdown());
+    }
+
+    /** How many timers have neither run nor been closed. */
+    int openTimers() {
+        return openTimers.size();
     }
 
     void pass(long nanos) {
@@ -43,11 +77,11 @@ final class Virtual {
                 options,
                 timeoutNanos,
                 machine.nanos(),
-                machine.runtime().callbacks(),
+                runtime.callbacks(),
                 hold -> new EngineLease(client.engine(), client.calls(), hold, true));
         LockEntry entry = client.entries().submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
-            waiter.timeout(machine.runtime().timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
+            waiter.timeout(runtime.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
         }
         return waiter;
     }
