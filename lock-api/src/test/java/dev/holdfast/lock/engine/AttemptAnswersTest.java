@@ -14,6 +14,8 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** What an acquisition makes of the store's answers and news, in whatever order they come. */
 class AttemptAnswersTest {
@@ -82,10 +84,63 @@ class AttemptAnswersTest {
         CompletableFuture<AcquireResult> second = backend.answerLate();
         AsyncWaiter waiter = submit(PLAIN);
         virtual.pass(4 * Virtual.SECOND);
-        first.complete(new AcquireResult.Busy(-1, null));
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        assertThat(backend.signal).as("it may have another place by now").isNull();
         second.completeExceptionally(OutageBackend.unreachable());
         virtual.pass(Virtual.SECOND);
         assertThat(waiter.state).as("tried again").isEqualTo(Waiter.State.GRANTED);
+    }
+
+    /** The release is followed by an abandonment, as the first attempt may still have been on its way. */
+    @Test
+    void grant_ofAnEarlierAttempt_whileItIsReleased_isLeftToTheAbandonmentBehindIt() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.pass(4 * Virtual.SECOND);
+        Hold held = Objects.requireNonNull(waiter.hold);
+        assertThat(held.heldGrant.uncertain).isTrue();
+        backend.silent = true;
+        virtual.end(held);
+        first.complete(granted());
+        assertThat(backend.abandoned).as("not before the release").isEmpty();
+        backend.silent = false;
+        virtual.pass(60 * Virtual.SECOND);
+        assertThat(backend.abandoned).contains(held.heldGrant.grant.acquisition());
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    /** One comes a little before or behind a later attempt, which has no answer, and waits for a second. */
+    @ParameterizedTest
+    @CsvSource({"-100, BUSY", "100, WAITING"})
+    void deadline_isBusy_unlessAnAttemptIsOutForAsLongAsItsCallerWaited(long millisBehind, Waiter.State state) {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        backend.answerLate();
+        submit(PLAIN);
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        long sentNanos = 10 * Virtual.SECOND;
+        virtual.world.after(
+                virtual.machine,
+                sentNanos,
+                () -> Objects.requireNonNull(backend.signal).run());
+        virtual.pass(sentNanos + millisBehind * 1_000_000);
+        AsyncWaiter brief = virtual.submit("n", PLAIN, Virtual.SECOND);
+        virtual.pass(Virtual.SECOND + 1_000_000);
+        assertThat(backend.requests).hasSize(2);
+        assertThat(brief.state).isEqualTo(state);
+    }
+
+    /** The store answers once, and fails from then on: that is long ago for who has waited longer than a request may take. */
+    @ParameterizedTest
+    @CsvSource({"2, BUSY", "10, FAILED"})
+    void deadline_behindAnAnswer_isBusy_ifThatIsNoLongerAgoThanARequestMayTake(long seconds, Waiter.State state) {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", PLAIN, seconds * Virtual.SECOND);
+        virtual.pass(Virtual.SECOND / 2);
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        backend.failure = OutageBackend::unreachable;
+        Objects.requireNonNull(backend.signal).run();
+        virtual.pass(seconds * Virtual.SECOND);
+        assertThat(waiter.state).isEqualTo(state);
     }
 
     @Test
@@ -148,6 +203,42 @@ class AttemptAnswersTest {
         answer.complete(granted());
         assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class).hasMessageContaining("took 20.0 s");
         assertThat(backend.abandoned).hasSize(1);
+    }
+
+    @Test
+    void deadline_whileTheFirstAnswerIsOut_isThatOfARequest() {
+        backend.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", PLAIN, 10_000_000);
+        virtual.pass(2_990_000_000L);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        virtual.pass(20_000_000);
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class);
+    }
+
+    /** It may be on the server twice: what ends it is the abandonment, not a release. */
+    @Test
+    void grant_ofALaterAttempt_thatIsLost_isAbandoned() {
+        backend.answerLate();
+        AsyncWaiter waiter = virtual.submit(
+                "n", LockOptions.builder().maxHold(Duration.ofSeconds(2)).build(), Waiter.FOREVER);
+        virtual.pass(4 * Virtual.SECOND);
+        Hold held = Objects.requireNonNull(waiter.hold);
+        assertThat(backend.abandoned).isEmpty();
+        virtual.pass(3 * Virtual.SECOND);
+        assertThat(held.lossReason()).isEqualTo(LossReason.MAX_HOLD);
+        assertThat(backend.abandoned).containsExactly(held.heldGrant.grant.acquisition());
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    @Test
+    void loss_letsTheNextWaiterAsk() {
+        Hold held = virtual.hold("n", PLAIN);
+        AsyncWaiter next = submit(PLAIN);
+        backend.remove("n");
+        virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        virtual.pass(1_000_000);
+        assertThat(next.state).isEqualTo(Waiter.State.GRANTED);
     }
 
     /** As a backend answers that could not take back all of what it was granted. */

@@ -59,6 +59,20 @@ class EventSumsTest {
         assertThat(ends).hasSize(2).allMatch(end -> end.startsWith("released "));
     }
 
+    /** The lock stays taken for the rest of that time, which is nobody's any more. */
+    @Test
+    void release_beforeTheEndOfMinHold_isToldAtOnce_andOnce() {
+        Hold held = virtual.hold(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(5)).build());
+        virtual.pass(Virtual.SECOND);
+        virtual.end(held);
+        virtual.pass(0);
+        assertThat(ends).containsExactly("released n after 1001");
+        virtual.pass(10 * Virtual.SECOND);
+        assertThat(ends).hasSize(1);
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
     @Test
     void lost_isToldWithTheTimeUntilItWasNoticed() {
         virtual.hold("n", LockOptions.builder().maxHold(Duration.ofSeconds(3)).build());

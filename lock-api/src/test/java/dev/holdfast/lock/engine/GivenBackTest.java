@@ -16,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -43,7 +42,9 @@ class GivenBackTest {
         final Map<Ticket, Runnable> listeners = new LinkedHashMap<>();
 
         @Nullable Ticket place = new Place(1);
+
         @Nullable Runnable whileSubscribing;
+
         long pollMaxMillis = 60_000;
 
         Places(LongSupplier clock) {

@@ -57,10 +57,12 @@ class HandOverTest {
         }
     }
 
-    @Test
-    void message_thatComesTooLate_isNoGrant_andTheNextAttemptTells() {
+    /** Less than a third of the lease is left, or nothing. */
+    @ParameterizedTest
+    @ValueSource(longs = {1_300, 1_930})
+    void message_thatComesTooLate_isNoGrant_andTheNextAttemptTells(long ageMillis) {
         AsyncWaiter waiter = waiting(LockOptions.defaults());
-        virtual.pass(1_930 * MILLI);
+        virtual.pass(ageMillis * MILLI);
         CompletableFuture<AcquireResult> next = backend.answerLate();
         handOver(0);
 

@@ -83,7 +83,8 @@ class HeldGrantTest {
         assertThat(heldGrant.renewDueNanos / MILLI).isEqualTo(due);
         assertThat(heldGrant.confirmedMillis()).isEqualTo(confirmed);
         assertThat(heldGrant.failedRenewals).hasValue(0);
-        assertThat(heldGrant.lastConfirmed(5_500 * MILLI)).contains("500 ms ago");
+        assertThat(heldGrant.lastConfirmed(5_500 * MILLI))
+                .contains("500 ms ago (lease " + Durations.text(confirmed * MILLI) + ")");
     }
 
     @Test

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
@@ -14,6 +15,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What is counted, told and left behind around the end of a hold. */
 class HoldEndsTest {
@@ -111,6 +114,58 @@ class HoldEndsTest {
         Thread.currentThread().interrupt();
         lock.unlock();
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    @Test
+    void close_whileAReleasedLockStaysTaken_leavesItToItsLease() {
+        Virtual virtual = new Virtual();
+        Hold held = virtual.hold(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(9)).build());
+        virtual.end(held);
+        assertThat(virtual.client.isIdle()).isFalse();
+        virtual.client.beginClose();
+        assertThat(virtual.client.isIdle()).isTrue();
+        virtual.pass(60 * Virtual.SECOND);
+        assertThat(virtual.backend.removals).isZero();
+    }
+
+    @Test
+    void entryThatIsIdle_takesNobodyIn() {
+        Virtual virtual = new Virtual();
+        Hold held = virtual.hold("n", LockOptions.defaults());
+        LockEntry entry = Objects.requireNonNull(virtual.client.entries().find("n"));
+        virtual.end(held);
+        virtual.pass(Virtual.SECOND);
+        ThreadWaiter late = new ThreadWaiter(LockOptions.defaults(), true, 0, virtual.machine.nanos());
+        assertThat(entry.submit(late)).isFalse();
+        assertThat(late.state).isEqualTo(Waiter.State.WAITING);
+        assertThat(virtual.hold("n", LockOptions.defaults()).state).isEqualTo(Hold.State.HELD);
+    }
+
+    @Test
+    void interruptByOthers_outlivesALease() throws InterruptedException {
+        Lease lease = new Virtual().client.lock("n").acquire();
+        Thread.currentThread().interrupt();
+        lease.close();
+        assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** The loss comes when its thread has looked at the flag already, and is about to end the hold. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void interruptOfALoss_whileTheHoldIsEnded_doesNotOutliveIt(boolean interruptedBefore) {
+        Virtual virtual = new Virtual();
+        DistributedLock lock = virtual.client.lock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        lock.lock();
+        LocalHolds holds =
+                Objects.requireNonNull(virtual.client.entries().find("n")).holds();
+        if (interruptedBefore) {
+            Thread.currentThread().interrupt();
+        }
+        virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
+        assertThatThrownBy(() -> holds.unlock(Thread.currentThread(), false)).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).as("that of others").isEqualTo(interruptedBefore);
     }
 
     @Test

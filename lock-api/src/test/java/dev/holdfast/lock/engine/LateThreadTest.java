@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The threads for blocking attempts are all busy: what was asked for asynchronously waits for one. */
 @Timeout(30)
@@ -111,6 +114,31 @@ class LateThreadTest {
         entry.cancel(waiter);
         assertThat(client.isIdle()).isTrue();
         assertThat(client.lock("x").tryLock()).isTrue();
+    }
+
+    /** The next one has the same terms, or others: then the acquisition, of which nothing was sent, is not used. */
+    @ParameterizedTest
+    @ValueSource(longs = {15_000, 60_000})
+    void asyncWait_thatIsCancelledBeforeItsAttemptBegan_leavesItToTheNextCaller(long leaseMillis) {
+        AsyncWaiter leaves = submit("x", Waiter.FOREVER);
+        AsyncWaiter stays = new AsyncWaiter(
+                "x",
+                LockOptions.builder().lease(Duration.ofMillis(leaseMillis)).build(),
+                Waiter.FOREVER,
+                machine.nanos(),
+                machine.runtime().callbacks(),
+                Simulation.SimLease::new);
+        client.entries().submit("x", stays);
+        LockEntry entry = client.entries().find("x");
+        assertThat(entry).isNotNull();
+        entry.cancel(leaves);
+        assertThat(heldUp).as("a thread was asked for, for each").hasSize(2);
+        endHeldUp();
+        assertThat(leaves.state).isEqualTo(Waiter.State.CANCELLED);
+        assertThat(stays.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(backend.attempts).isEqualTo(1);
+        assertThat(backend.removals).isZero();
+        assertThat(client.engine().requests().isIdle()).isTrue();
     }
 
     @Test

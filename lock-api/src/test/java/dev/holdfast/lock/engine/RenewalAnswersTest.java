@@ -2,16 +2,22 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What becomes of a lease by the answers to its renewals: late ones, partial ones, unclear ones, and none. */
@@ -246,10 +252,46 @@ class RenewalAnswersTest {
     }
 
     @Test
+    void doubt_isTold_evenIfNothingElseIsHeardOfIt() {
+        Hold held = hold("n");
+        backend.silent = true;
+        virtual.client.entries().suspect(held.heldGrant.grant, "on purpose");
+        virtual.client.entries().suspect(held.heldGrant.grant, "again");
+        virtual.pass(1_000);
+        assertThat(told).containsExactly("suspect n");
+    }
+
+    @Test
+    void loss_ofAnotherOwner_isNotThatOfThisOne() {
+        Hold held = hold("n");
+        Grant other =
+                new Grant(new AcquisitionId("n", OwnerId.random()), held.heldGrant.grant.token() + 1, 15_000, null);
+        virtual.client.entries().lost(other, LossReason.REVOKED, "on purpose");
+        virtual.client.entries().suspect(other, "on purpose");
+        assertThat(held.state).isEqualTo(Hold.State.HELD);
+        assertThat(held.heldGrant.isDoubted()).isFalse();
+    }
+
+    /** The lease of a dead thread's lock ends when the store has it for its last confirmation, not a renewal later. */
+    @Test
+    void lock_ofAThreadThatHasEnded_isNotRenewedAgain() throws InterruptedException {
+        Thread thread = new Thread(() -> virtual.client.lock("n").lock());
+        thread.start();
+        thread.join();
+        virtual.pass(14 * Virtual.SECOND);
+        assertThat(backend.renewals).isZero();
+        assertThat(told).isEmpty();
+        virtual.pass(Virtual.SECOND);
+        assertThat(told).containsExactly("lost n OWNER_DIED");
+    }
+
+    private @Nullable Lease kept;
+
+    @Test
     void lease_ofAThreadThatHasEnded_isKept_butItsLockIsNot() throws InterruptedException {
         Thread thread = new Thread(() -> {
             try {
-                virtual.client.lock("lease").acquire();
+                kept = virtual.client.lock("lease").acquire();
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }
@@ -260,5 +302,6 @@ class RenewalAnswersTest {
         virtual.pass(45 * Virtual.SECOND);
         assertThat(told).contains("lost lock OWNER_DIED").doesNotContain("lost lease OWNER_DIED");
         assertThat(virtual.client.held()).extracting(usage -> usage.name()).containsExactly("lease");
+        assertThat(Objects.requireNonNull(kept).isValid()).isTrue();
     }
 }

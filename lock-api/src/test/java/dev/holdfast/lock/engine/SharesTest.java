@@ -15,6 +15,7 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -26,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Readers of one client, and who of them asks the store; permits; on a made-up clock. */
 class SharesTest {
@@ -231,7 +233,10 @@ class SharesTest {
         lock.writeLock().unlock();
         lock.writeLock().unlock();
 
-        assertThatIllegalStateException().as("to write again").isThrownBy(lock.writeLock()::lock);
+        assertThatIllegalStateException()
+                .as("to write again")
+                .isThrownBy(lock.writeLock()::lock)
+                .withMessageContaining("reads");
         assertThatThrownBy(lock.writeLock()::unlock).isInstanceOf(IllegalMonitorStateException.class);
         assertThat(lock.writeLock().isHeldByCurrentThread()).isFalse();
         assertThat(read.isHeldByCurrentThread()).isTrue();
@@ -348,6 +353,99 @@ class SharesTest {
         pass(MILLI);
         assertThat(backend.abandoned).isEmpty();
         assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void otherLimit_toldToOneThatWaitsInLine_leavesNothingToBeCleanedUp() {
+        Permit first =
+                client.semaphore("s", SimStore.LIMIT).tryAcquire(SimStore.LIMIT).orElseThrow();
+        CompletableFuture<Permit> second = client.semaphore("s", SimStore.LIMIT).acquireAsync(1, Duration.ofMinutes(1));
+        pass(MILLI);
+        backend.answers.add(CompletableFuture.completedStage(new AcquireResult.OtherLimit(9)));
+        first.close();
+        pass(MILLI);
+
+        assertThat(second).isCompletedExceptionally();
+        assertThat(backend.abandoned).isEmpty();
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void releases_ofReadersWhoShareAGrant_areEachToldWhenTheyEnd() {
+        List<Long> told = new ArrayList<>();
+        client.addListener(new LockListener() {
+            @Override
+            public void released(String name, long token, Duration held) {
+                told.add(held.toMillis());
+            }
+        });
+        Lease first = reader();
+        pass(10 * MILLI);
+        Lease second = reader();
+        pass(10 * MILLI);
+        first.close();
+        pass(10 * MILLI);
+        assertThat(told).containsExactly(20L);
+        second.close();
+        pass(MILLI);
+        assertThat(told).containsExactly(20L, 20L);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0 1 2", "1 0 2", "1 2 0", "2 1 0"})
+    void readers_endInAnyOrder_andTheLastOneReleases(String order) {
+        List<Lease> readers = List.of(reader(), reader(), reader());
+        String[] steps = order.split(" ");
+        for (int i = 0; i < 3; i++) {
+            assertThat(backend.released).isEmpty();
+            assertThat(client.held().get(0).holders()).hasSize(3 - i);
+            readers.get(Integer.parseInt(steps[i])).close();
+        }
+        assertThat(backend.released).hasSize(1);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    @Test
+    void readerWhoseThreadHasEnded_losesItsHold_andTheOthersKeepTheGrant() throws InterruptedException {
+        List<String> told = new ArrayList<>();
+        client.addListener(new LockListener() {
+            @Override
+            public void lost(String name, long token, Duration held, LossReason reason) {
+                told.add(name + " " + reason);
+            }
+        });
+        Thread dead = new Thread(read::lock);
+        dead.start();
+        dead.join();
+        Lease alive = reader();
+        assertThat(client.held().get(0).holders()).hasSize(2);
+        pass(40_000 * MILLI);
+        assertThat(told).containsExactly("n OWNER_DIED");
+        assertThat(client.held().get(0).holders()).hasSize(1);
+        assertThat(alive.isValid()).isTrue();
+        alive.close();
+        assertThat(backend.released).hasSize(1);
+    }
+
+    @Test
+    void waiter_isBroughtToTheGenerationOfItsThread_orToALaterOne() {
+        read.lock();
+        LockEntry own = client.entries().findReader("n", Thread.currentThread());
+        assertThat(own).isNotNull();
+        ThreadWaiter again = new ThreadWaiter(LockOptions.defaults(), false, 0, machine.nanos());
+        assertThat(client.entries().read("n", again)).isSameAs(own);
+        assertThat(again.state).isEqualTo(Waiter.State.GRANTED);
+        pass(100 * MILLI);
+        AsyncWaiter later = InlineBackend.waiter(0);
+        LockEntry other = client.entries().read("n", later);
+        assertThat(other).isNotNull().isNotSameAs(own);
+        assertThat(later.state).isEqualTo(Waiter.State.GRANTED);
+        LockOptions alone = LockOptions.builder().renewal(Renewal.NONE).build();
+        ThreadWaiter apart = new ThreadWaiter(alone, true, 0, machine.nanos());
+        assertThat(client.entries().read("n", apart))
+                .isNotNull()
+                .isNotSameAs(own)
+                .isNotSameAs(other);
     }
 
     @Test

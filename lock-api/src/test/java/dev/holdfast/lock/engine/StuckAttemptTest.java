@@ -47,6 +47,7 @@ class StuckAttemptTest {
     /** Each attempt takes the next of the times; without any, a millisecond. */
     private static final class Standing extends OutageBackend {
         @Nullable SimWorld world;
+
         final Deque<Long> times = new ArrayDeque<>();
         final List<AcquisitionId> asked = new ArrayList<>();
         final List<AcquisitionId> abandoned = new ArrayList<>();
@@ -98,7 +99,9 @@ class StuckAttemptTest {
         });
         lock.lock();
         assertThat(other).containsExactly(Waiter.State.WAITING, Waiter.State.GRANTED);
-        assertThat(waiting).as("is told as one that waits").containsExactly(Thread.currentThread().getName());
+        assertThat(waiting)
+                .as("is told as one that waits")
+                .containsExactly(Thread.currentThread().getName());
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         assertThat(backend.asked).hasSize(3);
         assertThat(backend.asked.get(1)).as("went on for the next one").isEqualTo(backend.asked.get(0));
@@ -204,6 +207,7 @@ class StuckAttemptTest {
         assertThat(backend.asked).hasSize(1);
         virtual.pass(10 * Virtual.SECOND);
         assertThat(backend.isHeld("n")).isFalse();
+        assertThat(client.isIdle()).isTrue();
     }
 
     @Test
