@@ -12,7 +12,10 @@ import java.util.Set;
 /** The two statements of {@link ExpiryStatements} that no two databases write alike. Immutable. */
 interface VersionStatements {
 
-    /** Grants, or tells the holder's remaining time: one statement, two if the name is new on MySQL, MariaDB and H2. */
+    /**
+     * Grants, or tells the holder's remaining time: one statement. Two if the name is new on H2, or the lock is busy on MySQL and
+     * MariaDB; three if the name is new there.
+     */
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 
     /** Renews what is held and not expired, whatever the number; returns the owners that were renewed. */
