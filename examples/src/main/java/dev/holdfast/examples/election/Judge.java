@@ -26,12 +26,10 @@ final class Judge {
         List<Term> inTime = terms.stream()
                 .sorted(Comparator.comparingLong(Term::firstMicros))
                 .toList();
-        // All pairs: a long term may overlap one that is not next to it.
-        for (int i = 0; i < inTime.size(); i++) {
-            for (int j = i + 1; j < inTime.size(); j++) {
-                if (inTime.get(i).overlaps(inTime.get(j))) {
-                    return bad("TWO LEADERS AT ONCE", inTime.get(i), inTime.get(j));
-                }
+        // Who overlaps any later term overlaps the next one, since that begins no later.
+        for (int i = 1; i < inTime.size(); i++) {
+            if (inTime.get(i - 1).overlaps(inTime.get(i))) {
+                return bad("TWO LEADERS AT ONCE", inTime.get(i - 1), inTime.get(i));
             }
         }
         for (int i = 1; i < inTime.size(); i++) {
