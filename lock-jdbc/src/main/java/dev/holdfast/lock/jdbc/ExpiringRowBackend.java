@@ -63,6 +63,7 @@ final class ExpiringRowBackend implements LockBackend {
     private static final RenewResult LOST =
             new RenewResult.Lost(LossReason.REVOKED, "its row has expired, was deleted or has another owner");
 
+    private final BackendInfo info;
     private final Database database;
     private final ExpiryStatements statements;
     private final RowListing listing;
@@ -79,6 +80,10 @@ final class ExpiringRowBackend implements LockBackend {
             @Nullable Sweeper sweeper,
             @Nullable PostgresWakeups wakeups,
             LongSupplier nanoTime) {
+        BackendInfo ofAll = wakeups == null ? INFO : CALLING;
+        this.info = sweeper == null
+                ? ofAll.toBuilder().demands(EnumSet.allOf(Demand.Kind.class)).build()
+                : ofAll;
         this.database = database;
         this.statements = statements;
         this.listing = new RowListing(database.dialect(), database.table(), sweeper == null);
@@ -110,10 +115,7 @@ final class ExpiringRowBackend implements LockBackend {
 
     @Override
     public BackendInfo info() {
-        BackendInfo info = wakeups == null ? INFO : CALLING;
-        return sweeper == null
-                ? info.toBuilder().demands(EnumSet.allOf(Demand.Kind.class)).build()
-                : info;
+        return info;
     }
 
     /**

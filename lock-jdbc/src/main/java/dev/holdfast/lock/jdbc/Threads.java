@@ -7,9 +7,10 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TransferQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Threads of this module: daemons, made when there is work, and gone after ten idle seconds. */
+/** Threads of this module: daemons, made when no idle one is there, and gone after ten idle seconds. */
 final class Threads {
     private static final Duration KEEP = Duration.ofSeconds(10);
 
@@ -22,10 +23,26 @@ final class Threads {
 
     /** The same, with threads that end when they have been idle for so long. */
     static ExecutorService atMost(int threads, String prefix, Duration keep) {
-        ThreadPoolExecutor executor = new ThreadPoolExecutor(
-                threads, threads, keep.toNanos(), TimeUnit.NANOSECONDS, new LinkedTransferQueue<>(), factory(prefix));
-        executor.allowCoreThreadTimeOut(true);
-        return executor;
+        return new IdleFirst(threads, keep, new LinkedTransferQueue<>(), factory(prefix));
+    }
+
+    /** A pool of that size begins a thread for each of its first tasks, also where others are idle: then those take turns. */
+    private static final class IdleFirst extends ThreadPoolExecutor {
+        private final TransferQueue<Runnable> queue;
+
+        IdleFirst(int threads, Duration keep, TransferQueue<Runnable> queue, ThreadFactory factory) {
+            super(threads, threads, keep.toNanos(), TimeUnit.NANOSECONDS, queue, factory);
+            this.queue = queue;
+            allowCoreThreadTimeOut(true);
+        }
+
+        /** The queue gives the task to a thread that waits in it, or does nothing. */
+        @Override
+        public void execute(Runnable task) {
+            if (isShutdown() || !queue.tryTransfer(task)) {
+                super.execute(task);
+            }
+        }
     }
 
     /** As many threads as there is work, for work that something else bounds. */

@@ -1,13 +1,17 @@
 package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TransferQueue;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -31,6 +35,20 @@ final class ThreadsTest {
                         .isTrue();
                 LockSupport.parkNanos(ThreadLocalRandom.current().nextLong(4L * KEEP_MICROS * 1_000));
             }
+        } finally {
+            executor.shutdownNow();
+        }
+    }
+
+    @Test
+    void atMost_tasksOneAfterTheOther_takeOneThread() throws Exception {
+        ThreadPoolExecutor executor = (ThreadPoolExecutor) Threads.atMost(4, "test-");
+        try {
+            for (int i = 0; i < 4; i++) {
+                executor.submit(() -> true).get(10, TimeUnit.SECONDS);
+                await().until(() -> ((TransferQueue<?>) executor.getQueue()).hasWaitingConsumer());
+            }
+            assertThat(executor.getPoolSize()).isOne();
         } finally {
             executor.shutdownNow();
         }
