@@ -180,19 +180,19 @@ public final class ChaosMain implements Callable<Integer> {
         Path runFolder = folder == null
                 ? Path.of("chaos", "target", "runs", run).toAbsolutePath()
                 : all ? folder.resolve(run) : folder;
-        return new RunPlan(
-                backend,
-                length,
-                chosenSeed,
-                Clusters.profile(backend, leaseMillis)
-                        .sized(clients, threads, names)
-                        .withLongHolds(throughput ? Profile.ONLY_SHORT_HOLDS : longHolds)
-                        .with(faults),
-                mutant,
-                runFolder,
-                logLevel,
-                faults,
-                work);
+        Profile profile = Clusters.profile(backend, leaseMillis)
+                .sized(clients, threads, names)
+                .withLongHolds(throughput ? Profile.ONLY_SHORT_HOLDS : longHolds)
+                .with(faults);
+        if (profile.cutsPeers()
+                && (!Clusters.hasPeers(backend)
+                        || Clusters.whyNotCutOff(backend).isPresent())) {
+            throw new ParameterException(
+                    commandLine(),
+                    "the servers of " + backend + " cannot be cut off from each other: "
+                            + Clusters.whyNotCutOff(backend).orElse("they are not run on machines of their own"));
+        }
+        return new RunPlan(backend, length, chosenSeed, profile, mutant, runFolder, logLevel, faults, work);
     }
 
     private int one(String backend, Workload work, PrintWriter out) throws IOException, InterruptedException {

@@ -9,7 +9,6 @@ import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.client.Stores;
 import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.cluster.Clusters;
-import dev.holdfast.chaos.cluster.Node;
 import dev.holdfast.chaos.fault.Fault;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.fault.Schedule;
@@ -67,7 +66,11 @@ final class ChaosRun {
         Thread clock = new Thread(this::watchClock, "chaos-clock");
         clock.setDaemon(true);
         clock.start();
-        try (Cluster cluster = Clusters.start(plan.backend(), plan.profile().leaseMillis(), plan.mutant());
+        try (Cluster cluster = Clusters.start(
+                        plan.backend(),
+                        plan.profile().leaseMillis(),
+                        plan.mutant(),
+                        plan.profile().cutsPeers());
                 Register register = new Register();
                 StorePace pace = StorePace.start(cluster, originNanos);
                 Clients clients = new Clients(plan, cluster, register, plan.folder())) {
@@ -84,7 +87,7 @@ final class ChaosRun {
             throws IOException, InterruptedException {
         List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
         BooleanSupplier enough = enough(cluster.fifo(), faults.isEmpty(), pace);
-        try (LockClient client = patient(cluster)) {
+        try (LockClient client = patient(cluster, pace)) {
             plan.workload().require(client);
         }
         clients.startAll();
@@ -104,7 +107,7 @@ final class ChaosRun {
         long stopped = now();
         clients.stopAll().forEach(late -> problems.add("client " + late + " did not end when it was told to"));
         long end = now();
-        List<String> leftBehind = leftBehind(cluster);
+        List<String> leftBehind = leftBehind(cluster, pace);
         problems.addAll(injector.problems());
         Evidence evidence = evidence(injector.injections(), pace, register.accesses(), stopped, end, leftBehind);
         List<Result> results = new ArrayList<>();
@@ -185,9 +188,9 @@ final class ChaosRun {
     }
 
     /** After all clients were closed, nobody holds anything, and every lock can be had. Killed clients' leases end first. */
-    private List<String> leftBehind(Cluster cluster) throws InterruptedException {
+    private List<String> leftBehind(Cluster cluster, StorePace pace) throws InterruptedException {
         List<String> leftBehind = new ArrayList<>();
-        try (LockClient client = patient(cluster)) {
+        try (LockClient client = patient(cluster, pace)) {
             for (int i = 0; i < plan.profile().clients(); i++) {
                 String name = "chaos/" + (plan.profile().names() + i);
                 if (client.holder(name).isPresent()) {
@@ -212,10 +215,9 @@ final class ChaosRun {
         return leftBehind;
     }
 
-    /** A client of the controller's own, through no proxy. */
-    private LockClient patient(Cluster cluster) {
-        List<Integer> ports = cluster.nodes().stream().map(Node::port).toList();
-        return Stores.patient(cluster.store(ports), plan.profile().leaseMillis(), Duration.ofSeconds(10));
+    /** A client of the controller's own, through proxies that no fault concerns. */
+    private LockClient patient(Cluster cluster, StorePace pace) {
+        return Stores.patient(cluster.store(pace.ports()), plan.profile().leaseMillis(), Duration.ofSeconds(10));
     }
 
     private long now() {

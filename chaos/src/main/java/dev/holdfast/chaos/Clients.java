@@ -48,7 +48,7 @@ final class Clients implements AutoCloseable {
         for (int i = 0; i < count; i++) {
             List<FaultProxy> ofClient = new ArrayList<>();
             for (Node node : cluster.nodes()) {
-                ofClient.add(FaultProxy.to("127.0.0.1", node.port()));
+                ofClient.add(FaultProxy.to(node.host(), node.port()));
             }
             proxies.add(ofClient);
         }

@@ -115,6 +115,7 @@ final class Injector {
                         killServer(fault, server(fault));
                     }
                 }
+                case PEER_CUT, PEER_CUT_ONE_WAY -> cutPeers(fault);
                 case SLOT_MOVE -> move(fault);
                 case NET_LATE -> late(fault);
                 case NET_LATE_CUT -> lateAndCutOff(fault);
@@ -189,6 +190,25 @@ final class Injector {
             }
             note(fault, "server " + node, -1, start);
         });
+    }
+
+    private void cutPeers(Fault fault) throws IOException, InterruptedException {
+        PeerCut cut = PeerCut.of(fault, cluster).orElse(null);
+        if (cut == null) {
+            return;
+        }
+        alone(
+                "peers",
+                () -> alone("server " + cut.node(), () -> {
+                    long start = now();
+                    try {
+                        cut.begin();
+                        hold(fault);
+                    } finally {
+                        cut.end();
+                    }
+                    note(fault, cut.outcome(), -1, start);
+                }));
     }
 
     /** Of one server to another, both of which do their work. */

@@ -48,7 +48,7 @@ final class StorePace implements AutoCloseable {
 
     private void watch(Node node) throws IOException {
         int number = proxies.size();
-        FaultProxy proxy = FaultProxy.to("127.0.0.1", node.port());
+        FaultProxy proxy = FaultProxy.to(node.host(), node.port());
         proxies.add(proxy);
         begun.set(number, NONE);
         Thread thread = new Thread(() -> run(number, proxy.port()), "chaos-pace-" + number);
@@ -87,6 +87,11 @@ final class StorePace implements AutoCloseable {
             }
             Thread.sleep(PAUSE_MILLIS);
         }
+    }
+
+    /** The ports of its proxies, one a node and in their order. */
+    List<Integer> ports() {
+        return proxies.stream().map(FaultProxy::port).toList();
     }
 
     /** All writes so far, those that wait for their answer among them. */

@@ -132,14 +132,14 @@ public final class Stores {
 
     /** Servers tell their own addresses. */
     private static ClientResources throughProxies(String[] parts) {
-        Map<Integer, Integer> proxies = new HashMap<>();
+        Map<Integer, HostAndPort> proxies = new HashMap<>();
         for (int i = 2; i < parts.length; i++) {
             String[] pair = parts[i].split("=");
-            proxies.put(Integer.parseInt(pair[0]), Integer.parseInt(pair[1]));
+            proxies.put(Integer.parseInt(pair[0]), HostAndPort.of("127.0.0.1", Integer.parseInt(pair[1])));
         }
         return resources()
-                .socketAddressResolver(MappingSocketAddressResolver.create((HostAndPort address) -> HostAndPort.of(
-                        address.getHostText(), proxies.getOrDefault(address.getPort(), address.getPort()))))
+                .socketAddressResolver(MappingSocketAddressResolver.create(
+                        (HostAndPort address) -> proxies.getOrDefault(address.getPort(), address)))
                 .build();
     }
 

@@ -1,5 +1,6 @@
 package dev.holdfast.chaos.cluster;
 
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
@@ -44,6 +45,15 @@ public interface Cluster extends AutoCloseable {
      * @throws InterruptedException if interrupted
      */
     default void changeLeader() throws InterruptedException {}
+
+    /**
+     * The network that the nodes are on, one a machine and in their order.
+     *
+     * @return empty if they cannot be cut off from each other
+     */
+    default Optional<ServerNetwork> network() {
+        return Optional.empty();
+    }
 
     /**
      * Tells whether nodes may be killed.

@@ -1,8 +1,12 @@
 package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.chaos.fault.Profile;
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Starts clusters by name. */
 public final class Clusters {
@@ -20,6 +24,10 @@ public final class Clusters {
             "postgresql",
             "mariadb",
             "h2");
+
+    /** How many machines those clusters have whose servers can be cut off from each other. */
+    private static final Map<String, Integer> MACHINES =
+            Map.of("redis", 3, "redis-cluster", 6, "etcd", 3, "zookeeper", 3);
 
     private Clusters() {}
 
@@ -40,24 +48,60 @@ public final class Clusters {
     }
 
     /**
+     * Tells whether the servers can be cut off from each other, if the machine has what that takes.
+     *
+     * @param name one of {@link #NAMES}
+     * @return false for single servers, and where they are not run on machines of their own
+     */
+    public static boolean hasPeers(String name) {
+        return MACHINES.containsKey(name);
+    }
+
+    /**
+     * Tells why servers that could be cut off from each other cannot be on this machine.
+     *
+     * @param name one of {@link #NAMES}
+     * @return the reason for people; empty if they can, or if there are no such servers
+     */
+    public static Optional<String> whyNotCutOff(String name) {
+        return hasPeers(name) ? ServerNetwork.missing() : Optional.empty();
+    }
+
+    /**
      * Starts a cluster.
      *
      * @param name one of {@link #NAMES}
      * @param leaseMillis of the clients
      * @param mutant what is wrong with a memory server
+     * @param peerCuts whether the servers are to be cut off from each other
      * @return the cluster, ready
      * @throws IOException if a server does not start
      * @throws InterruptedException if interrupted
      */
-    public static Cluster start(String name, long leaseMillis, String mutant) throws IOException, InterruptedException {
+    public static Cluster start(String name, long leaseMillis, String mutant, boolean peerCuts)
+            throws IOException, InterruptedException {
+        if (!peerCuts) {
+            return start(name, leaseMillis, mutant, null);
+        }
+        ServerNetwork network = ServerNetwork.start(MACHINES.getOrDefault(name, 1));
+        try {
+            return start(name, leaseMillis, mutant, network);
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            network.close();
+            throw e;
+        }
+    }
+
+    private static Cluster start(String name, long leaseMillis, String mutant, @Nullable ServerNetwork network)
+            throws IOException, InterruptedException {
         return switch (name) {
             case "memory" -> MemoryCluster.start(mutant);
-            case "redis" -> SentinelCluster.start();
+            case "redis" -> SentinelCluster.start(network);
             case "redis-single" -> RedisMasters.start(1);
-            case "redis-cluster" -> RedisSlots.start();
+            case "redis-cluster" -> RedisSlots.start(network);
             case "redlock" -> RedisMasters.start(5);
-            case "etcd" -> EtcdCluster.start();
-            case "zookeeper" -> ZooKeeperCluster.start(leaseMillis);
+            case "etcd" -> EtcdCluster.start(network);
+            case "zookeeper" -> ZooKeeperCluster.start(leaseMillis, network);
             case "consul" -> ConsulCluster.start();
             case "memcached" -> MemcachedCluster.start();
             case "postgresql" -> DatabaseCluster.postgresql();

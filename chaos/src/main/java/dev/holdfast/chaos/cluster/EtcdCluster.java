@@ -2,15 +2,18 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.EtcdServer;
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import io.etcd.jetcd.Client;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Three nodes of etcd. The version that bin/install-etcd-next fetched is preferred, because etcd before 3.4.31 and 3.5.13
@@ -24,14 +27,24 @@ final class EtcdCluster implements Cluster {
 
     private final EtcdServer server;
 
-    private EtcdCluster(EtcdServer server) {
+    private final @Nullable ServerNetwork network;
+
+    private EtcdCluster(EtcdServer server, @Nullable ServerNetwork network) {
         this.server = server;
+        this.network = network;
     }
 
-    static EtcdCluster start() throws IOException, InterruptedException {
-        boolean chosen = System.getProperty("holdfast.etcd.binary") != null;
-        return new EtcdCluster(
-                Files.isExecutable(NEXT) && !chosen ? EtcdServer.startCluster(NEXT, 3) : EtcdServer.startCluster(3));
+    static EtcdCluster start(@Nullable ServerNetwork network) throws IOException, InterruptedException {
+        boolean next = Files.isExecutable(NEXT) && System.getProperty("holdfast.etcd.binary") == null;
+        if (network != null) {
+            return new EtcdCluster(EtcdServer.startCluster(next ? NEXT : null, network), network);
+        }
+        return new EtcdCluster(next ? EtcdServer.startCluster(NEXT, 3) : EtcdServer.startCluster(3), null);
+    }
+
+    @Override
+    public Optional<ServerNetwork> network() {
+        return Optional.ofNullable(network);
     }
 
     @Override
@@ -95,5 +108,8 @@ final class EtcdCluster implements Cluster {
     @Override
     public void close() {
         server.close();
+        if (network != null) {
+            network.close();
+        }
     }
 }

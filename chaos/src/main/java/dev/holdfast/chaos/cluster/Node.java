@@ -9,9 +9,16 @@ import java.io.IOException;
 public interface Node {
 
     /**
-     * Returns the port that clients would connect to, if there were no proxy.
+     * Returns the address that clients would connect to, if there were no proxy.
      *
-     * @return a loopback port
+     * @return {@code 127.0.0.1}, or that of the node's machine
+     */
+    String host();
+
+    /**
+     * Returns the port at that address.
+     *
+     * @return a port
      */
     int port();
 
@@ -44,6 +51,11 @@ public interface Node {
      */
     static Node of(ServerProcess process) {
         return new Node() {
+            @Override
+            public String host() {
+                return process.host();
+            }
+
             @Override
             public int port() {
                 return process.port();
@@ -80,6 +92,11 @@ public interface Node {
     static Node of(EtcdNode node) {
         return new Node() {
             @Override
+            public String host() {
+                return node.host();
+            }
+
+            @Override
             public int port() {
                 return node.port();
             }
@@ -114,6 +131,11 @@ public interface Node {
      */
     static Node of(ConsulNode node) {
         return new Node() {
+            @Override
+            public String host() {
+                return "127.0.0.1";
+            }
+
             @Override
             public int port() {
                 return node.port();

@@ -2,6 +2,7 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.RedisCluster;
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import io.lettuce.core.cluster.SlotHash;
 import java.io.IOException;
 import java.util.HashMap;
@@ -11,6 +12,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Three Redis masters that share the slots, each with a replica. A server that was killed comes back as what the others
@@ -20,13 +22,15 @@ final class RedisSlots implements Cluster {
     private static final long PATIENCE_NANOS = 60_000_000_000L;
 
     private final RedisCluster cluster;
+    private final @Nullable ServerNetwork network;
     private final List<RedisServer> servers;
     private final Set<RedisServer> away = ConcurrentHashMap.newKeySet();
     private final Map<RedisServer, String> ids = new HashMap<>();
     private final String version;
 
-    private RedisSlots(RedisCluster cluster) throws IOException {
+    private RedisSlots(RedisCluster cluster, @Nullable ServerNetwork network) throws IOException {
         this.cluster = cluster;
+        this.network = network;
         this.servers = cluster.nodes();
         this.version = servers.get(0).version();
         for (RedisServer server : servers) {
@@ -34,10 +38,12 @@ final class RedisSlots implements Cluster {
         }
     }
 
-    static RedisSlots start() throws IOException, InterruptedException {
-        RedisCluster cluster = RedisCluster.start(true, "--appendonly", "yes", "--appendfsync", "always");
+    static RedisSlots start(@Nullable ServerNetwork network) throws IOException, InterruptedException {
+        String[] options = {"--appendonly", "yes", "--appendfsync", "always"};
+        RedisCluster cluster =
+                network == null ? RedisCluster.start(true, options) : RedisCluster.start(network, options);
         try {
-            return new RedisSlots(cluster);
+            return new RedisSlots(cluster, network);
         } catch (IOException | RuntimeException e) {
             cluster.close();
             throw e;
@@ -62,6 +68,11 @@ final class RedisSlots implements Cluster {
             store.append("+").append(servers.get(i).port()).append("=").append(ports.get(i));
         }
         return store.toString();
+    }
+
+    @Override
+    public Optional<ServerNetwork> network() {
+        return Optional.ofNullable(network);
     }
 
     /** A master that has locks. */
@@ -182,6 +193,9 @@ final class RedisSlots implements Cluster {
     @Override
     public void close() {
         cluster.close();
+        if (network != null) {
+            network.close();
+        }
     }
 
     /** Remembers whether its server can be asked. */
@@ -192,6 +206,11 @@ final class RedisSlots implements Cluster {
         Watched(RedisServer server) {
             this.server = server;
             this.process = Node.of(server.process());
+        }
+
+        @Override
+        public String host() {
+            return process.host();
         }
 
         @Override

@@ -1,9 +1,14 @@
 package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A master, two replicas and three Sentinels. Clients ask the Sentinels themselves and reach the servers through their
@@ -15,12 +20,15 @@ final class SentinelCluster implements Cluster {
 
     private final List<RedisServer> servers = new ArrayList<>();
     private final List<RedisServer> sentinels = new ArrayList<>();
+    private final @Nullable ServerNetwork network;
     private String version = "";
 
-    private SentinelCluster() {}
+    private SentinelCluster(@Nullable ServerNetwork network) {
+        this.network = network;
+    }
 
-    static SentinelCluster start() throws IOException, InterruptedException {
-        SentinelCluster cluster = new SentinelCluster();
+    static SentinelCluster start(@Nullable ServerNetwork network) throws IOException, InterruptedException {
+        SentinelCluster cluster = new SentinelCluster(network);
         try {
             cluster.launch();
             return cluster;
@@ -32,7 +40,9 @@ final class SentinelCluster implements Cluster {
 
     private void launch() throws IOException, InterruptedException {
         for (int i = 0; i < 3; i++) {
-            servers.add(RedisServer.start("--appendonly", "yes", "--appendfsync", "always"));
+            String[] options = {"--appendonly", "yes", "--appendfsync", "always"};
+            servers.add(
+                    network == null ? RedisServer.start(options) : RedisServer.startOn(network.machine(i), options));
         }
         RedisServer master = servers.get(0);
         version = master.version();
@@ -40,7 +50,10 @@ final class SentinelCluster implements Cluster {
             replica.command("REPLICAOF", master.host(), "" + master.port());
         }
         for (int i = 0; i < 3; i++) {
-            sentinels.add(RedisServer.startSentinel(GROUP, master, 2));
+            sentinels.add(
+                    network == null
+                            ? RedisServer.startSentinel(GROUP, master, 2)
+                            : RedisServer.startSentinelOn(network.machine(i), GROUP, master, 2));
         }
         awaitHealthy();
     }
@@ -65,7 +78,8 @@ final class SentinelCluster implements Cluster {
         StringBuilder store = new StringBuilder("sentinel+redis-sentinel://");
         for (int i = 0; i < sentinels.size(); i++) {
             store.append(i == 0 ? "" : ",")
-                    .append("127.0.0.1:")
+                    .append(sentinels.get(i).host())
+                    .append(":")
                     .append(sentinels.get(i).port());
         }
         store.append("#").append(GROUP);
@@ -96,17 +110,26 @@ final class SentinelCluster implements Cluster {
         return false;
     }
 
-    /** What a Sentinel believes; 0 if none answers. */
+    @Override
+    public Optional<ServerNetwork> network() {
+        return Optional.ofNullable(network);
+    }
+
+    /** What most Sentinels believe; 0 if none answers. */
     private int masterPort() {
+        Map<Integer, Integer> votes = new HashMap<>();
         for (RedisServer sentinel : sentinels) {
             try {
                 List<?> address = sentinel.list("SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP);
-                return Integer.parseInt(String.valueOf(address.get(1)));
+                votes.merge(Integer.parseInt(String.valueOf(address.get(1))), 1, Integer::sum);
             } catch (IOException | RuntimeException e) {
-                // The next one may know.
+                // The others may know.
             }
         }
-        return 0;
+        return votes.entrySet().stream()
+                .max(Map.Entry.comparingByValue())
+                .map(Map.Entry::getKey)
+                .orElse(0);
     }
 
     @Override
@@ -144,6 +167,9 @@ final class SentinelCluster implements Cluster {
     public void close() {
         sentinels.forEach(RedisServer::close);
         servers.forEach(RedisServer::close);
+        if (network != null) {
+            network.close();
+        }
     }
 
     /** Restarted as a replica, as an operator would. */
@@ -154,6 +180,11 @@ final class SentinelCluster implements Cluster {
         Rejoining(RedisServer server, Node process) {
             this.server = server;
             this.process = process;
+        }
+
+        @Override
+        public String host() {
+            return process.host();
         }
 
         @Override
@@ -185,7 +216,7 @@ final class SentinelCluster implements Cluster {
             process.start();
             int master = masterPort();
             if (master != 0 && master != server.port()) {
-                server.command("REPLICAOF", "127.0.0.1", "" + master);
+                server.command("REPLICAOF", servers.get(leader()).host(), "" + master);
             }
         }
     }

@@ -1,24 +1,39 @@
 package dev.holdfast.chaos.cluster;
 
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** An ensemble of three. */
 final class ZooKeeperCluster implements Cluster {
     private final ZooKeeperServer server;
     private final long sessionMillis;
 
-    private ZooKeeperCluster(ZooKeeperServer server, long sessionMillis) {
+    private final @Nullable ServerNetwork network;
+
+    private ZooKeeperCluster(ZooKeeperServer server, long sessionMillis, @Nullable ServerNetwork network) {
         this.server = server;
+        this.network = network;
         this.sessionMillis = sessionMillis;
     }
 
-    static ZooKeeperCluster start(long leaseMillis) throws IOException, InterruptedException {
-        return new ZooKeeperCluster(
-                ZooKeeperServer.builder(JavaProcess.classPath()).servers(3).start(), leaseMillis * 3 / 2);
+    static ZooKeeperCluster start(long leaseMillis, @Nullable ServerNetwork network)
+            throws IOException, InterruptedException {
+        ZooKeeperServer server = ZooKeeperServer.builder(JavaProcess.classPath())
+                .servers(3)
+                .network(network)
+                .start();
+        return new ZooKeeperCluster(server, leaseMillis * 3 / 2, network);
+    }
+
+    @Override
+    public Optional<ServerNetwork> network() {
+        return Optional.ofNullable(network);
     }
 
     @Override
@@ -71,5 +86,8 @@ final class ZooKeeperCluster implements Cluster {
     @Override
     public void close() {
         server.close();
+        if (network != null) {
+            network.close();
+        }
     }
 }

@@ -14,6 +14,10 @@ public enum FaultKind {
     SERVER_KILL(Where.SERVER),
     /** The leader or master is killed and started again. */
     LEADER_KILL(Where.SERVER),
+    /** A server, mostly the leader, and others lose all that they send to each other; clients reach all of them. */
+    PEER_CUT(Where.SERVER),
+    /** The same, of what is sent one way only. */
+    PEER_CUT_ONE_WAY(Where.SERVER),
     /** Connections are reset. */
     NET_RESET(Where.NETWORK),
     /** One side's connections are reset and the other side is told nothing. */
@@ -55,6 +59,15 @@ public enum FaultKind {
 
     FaultKind(Where where) {
         this.where = where;
+    }
+
+    /**
+     * Tells whether servers need addresses of their own for it.
+     *
+     * @return true if it cuts servers off from each other
+     */
+    public boolean isBetweenServers() {
+        return this == PEER_CUT || this == PEER_CUT_ONE_WAY;
     }
 
     /**

@@ -56,6 +56,7 @@ public record Profile(
         }
         weights.remove(FaultKind.SLOT_MOVE);
         weights.remove(FaultKind.NET_LATE_CUT);
+        weights.keySet().removeIf(FaultKind::isBetweenServers);
         weights.put(FaultKind.CLIENT_STOP, 4);
         weights.put(FaultKind.CLIENT_KILL, 2);
         weights.put(FaultKind.NET_BLACK_HOLE, 3);
@@ -119,6 +120,15 @@ public record Profile(
         Map<FaultKind, Integer> more = new EnumMap<>(weights);
         more.put(FaultKind.NET_LATE_CUT, 16);
         return weighted(more, longPercent);
+    }
+
+    /**
+     * Tells whether servers are to be cut off from each other.
+     *
+     * @return whether such a fault may be drawn
+     */
+    public boolean cutsPeers() {
+        return weights.keySet().stream().anyMatch(FaultKind::isBetweenServers);
     }
 
     private Profile weighted(Map<FaultKind, Integer> chosen, int holds) {

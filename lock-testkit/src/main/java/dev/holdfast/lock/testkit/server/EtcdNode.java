@@ -40,6 +40,15 @@ public final class EtcdNode {
     }
 
     /**
+     * Returns the address for clients.
+     *
+     * @return {@code 127.0.0.1}, or that of its machine
+     */
+    public String host() {
+        return process.host();
+    }
+
+    /**
      * Returns the port for clients.
      *
      * @return the port, the same after a restart

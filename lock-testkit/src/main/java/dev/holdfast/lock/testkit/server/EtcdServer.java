@@ -94,6 +94,38 @@ public final class EtcdServer implements AutoCloseable {
         return start(1, new Tls(certificate, key));
     }
 
+    /**
+     * Starts a cluster whose nodes can be cut off from each other.
+     *
+     * @param binary the etcd program, or null for the one on the path
+     * @param network has a machine for each node
+     * @return the cluster, ready; to be closed before the network
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer startCluster(@Nullable Path binary, ServerNetwork network)
+            throws IOException, InterruptedException {
+        String program = binary == null ? installed() : binary.toString();
+        return start(null, program, network.size(), null, network);
+    }
+
+    /**
+     * Starts a single node of the version on the path.
+     *
+     * @param options more of the command line, such as {@code --quota-backend-bytes=2097152}
+     * @return the server, ready
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static EtcdServer startWith(String... options) throws IOException, InterruptedException {
+        return start(null, installed(), 1, null, null, options);
+    }
+
+    private static String installed() {
+        String chosen = System.getProperty(BINARY_PROPERTY);
+        return chosen == null ? ServerBinary.find(List.of("etcd")).toString() : chosen;
+    }
+
     private record Tls(Path certificate, Path key) {}
 
     private static EtcdServer start(int count, @Nullable Tls tls) throws IOException, InterruptedException {
@@ -101,12 +133,21 @@ public final class EtcdServer implements AutoCloseable {
         if (image != null) {
             return start(image, "etcd", count, tls);
         }
-        String chosen = System.getProperty(BINARY_PROPERTY);
-        Path binary = chosen == null ? ServerBinary.find(List.of("etcd")) : Path.of(chosen);
-        return start(null, binary.toString(), count, tls);
+        return start(null, installed(), count, tls);
     }
 
     private static EtcdServer start(@Nullable ServerImage image, String binary, int count, @Nullable Tls tls)
+            throws IOException, InterruptedException {
+        return start(image, binary, count, tls, null);
+    }
+
+    private static EtcdServer start(
+            @Nullable ServerImage image,
+            String binary,
+            int count,
+            @Nullable Tls tls,
+            @Nullable ServerNetwork network,
+            String... options)
             throws IOException, InterruptedException {
         List<Integer> peers = new ArrayList<>();
         StringBuilder cluster = new StringBuilder();
@@ -116,7 +157,7 @@ public final class EtcdServer implements AutoCloseable {
                     .append("n")
                     .append(i)
                     .append("=http://")
-                    .append(LOOPBACK)
+                    .append(network == null ? LOOPBACK : network.machine(i).address())
                     .append(":");
             cluster.append(peers.get(i));
         }
@@ -128,10 +169,15 @@ public final class EtcdServer implements AutoCloseable {
                 int peer = peers.get(i);
                 ServerProcess.Builder process = ServerProcess.builder("etcd-" + name)
                         .image(image)
+                        .on(network == null ? null : network.machine(i))
                         .ports(2)
                         .patience(PATIENCE)
-                        .command(environment ->
-                                command(binary, name, peer, cluster.toString(), scheme, tls, environment));
+                        .command(environment -> {
+                            List<String> command =
+                                    command(binary, name, peer, cluster.toString(), scheme, tls, environment);
+                            command.addAll(List.of(options));
+                            return command;
+                        });
                 if (tls != null) {
                     process.reads(tls.certificate()).reads(tls.key());
                 }
@@ -202,7 +248,7 @@ public final class EtcdServer implements AutoCloseable {
      * @return for example {@code 127.0.0.1:23790,127.0.0.1:23801}
      */
     public String hostsAndPorts() {
-        return nodes.stream().map(node -> LOOPBACK + ":" + node.port()).collect(Collectors.joining(","));
+        return nodes.stream().map(node -> node.host() + ":" + node.port()).collect(Collectors.joining(","));
     }
 
     /**

@@ -49,8 +49,11 @@ public final class MariaDbServer implements AutoCloseable {
      */
     public static MariaDbServer start(@Nullable ServerImage image, String... settings)
             throws IOException, InterruptedException {
-        return new MariaDbServer(ServerProcess.builder("mariadb")
-                .image(image)
+        return new MariaDbServer(describe(settings).image(image).start());
+    }
+
+    private static ServerProcess.Builder describe(String... settings) {
+        return ServerProcess.builder("mariadb")
                 .unprivileged()
                 .prepare(environment -> {
                     MySqlFamily.prepare(environment, USER, PASSWORD);
@@ -64,8 +67,7 @@ public final class MariaDbServer implements AutoCloseable {
                             "--skip-test-db");
                 })
                 .command(environment ->
-                        MySqlFamily.command(environment, "mariadbd", List.of("--innodb-log-file-size=16M"), settings))
-                .start());
+                        MySqlFamily.command(environment, "mariadbd", List.of("--innodb-log-file-size=16M"), settings));
     }
 
     /**

@@ -60,8 +60,11 @@ public final class PostgresServer implements AutoCloseable {
      */
     public static PostgresServer start(@Nullable ServerImage image, String... settings)
             throws IOException, InterruptedException {
-        return new PostgresServer(ServerProcess.builder("postgresql")
-                .image(image)
+        return new PostgresServer(describe(settings).image(image).start());
+    }
+
+    private static ServerProcess.Builder describe(String... settings) {
+        return ServerProcess.builder("postgresql")
                 .unprivileged()
                 .environment("LC_ALL", "C")
                 .prepare(environment -> {
@@ -82,8 +85,7 @@ public final class PostgresServer implements AutoCloseable {
                         environment.program("postgres", FOLDERS),
                         "-D",
                         data(environment).toString()))
-                .ready(PostgresServer::asksForPassword)
-                .start());
+                .ready(PostgresServer::asksForPassword);
     }
 
     /** A server that is not ready yet answers a start-up message with an error, another asks who it is. */

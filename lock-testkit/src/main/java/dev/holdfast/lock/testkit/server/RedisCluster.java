@@ -35,11 +35,39 @@ public final class RedisCluster implements AutoCloseable {
         }
     }
 
+    /**
+     * Starts a cluster of three masters and three replicas that can be cut off from each other.
+     *
+     * @param network has six machines
+     * @param options as above
+     * @return the cluster; to be closed before the network
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisCluster start(ServerNetwork network, String... options)
+            throws IOException, InterruptedException {
+        RedisCluster cluster = new RedisCluster();
+        try {
+            for (int i = 0; i < 2 * MASTERS; i++) {
+                cluster.nodes.add(RedisServer.startClusterNodeOn(network.machine(i), options));
+            }
+            cluster.join();
+            return cluster;
+        } catch (IOException | InterruptedException | RuntimeException e) {
+            cluster.close();
+            throw e;
+        }
+    }
+
     private void form(boolean replicas, String... options) throws IOException, InterruptedException {
-        int size = replicas ? 2 * MASTERS : MASTERS;
-        for (int i = 0; i < size; i++) {
+        for (int i = 0; i < (replicas ? 2 * MASTERS : MASTERS); i++) {
             nodes.add(RedisServer.startClusterNode(options));
         }
+        join();
+    }
+
+    private void join() throws IOException, InterruptedException {
+        int size = nodes.size();
         for (int i = 0; i < size; i++) {
             RedisServer node = nodes.get(i);
             node.command("CLUSTER", "SET-CONFIG-EPOCH", "" + (i + 1));

@@ -38,6 +38,14 @@ final class RedisProgram {
                 });
     }
 
+    /** Options of a node of a cluster, and more of them. */
+    static List<String> clusterNode(ServerEnvironment environment, String... options) {
+        List<String> all = new ArrayList<>(List.of("--cluster-enabled", "yes"));
+        all.addAll(List.of("--cluster-port", "" + environment.port(1), "--cluster-node-timeout", "2000"));
+        all.addAll(List.of(options));
+        return all;
+    }
+
     /** A Sentinel with that configuration. */
     static ServerProcess.Builder sentinel(@Nullable ServerImage image, String config) {
         return ServerProcess.builder("sentinel")

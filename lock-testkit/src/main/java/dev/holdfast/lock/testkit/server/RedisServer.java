@@ -58,6 +58,30 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
+     * Starts a server on a machine of a network.
+     *
+     * @param machine where
+     * @param options command line options after the defaults, such as {@code --appendonly yes}
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startOn(Machine machine, String... options) throws IOException, InterruptedException {
+        return new RedisServer(
+                RedisProgram.server(null, environment -> open(options))
+                        .on(machine)
+                        .start(),
+                null);
+    }
+
+    /** Otherwise it talks to nobody but its own machine. */
+    private static List<String> open(String... options) {
+        List<String> all = new ArrayList<>(List.of("--protected-mode", "no"));
+        all.addAll(List.of(options));
+        return all;
+    }
+
+    /**
      * Starts a server that asks for a password.
      *
      * @param password of the default user
@@ -86,18 +110,26 @@ public final class RedisServer implements AutoCloseable {
      */
     public static RedisServer startClusterNode(String... options) throws IOException, InterruptedException {
         ServerImage image = ServerImage.chosen("redis").orElse(null);
-        ServerProcess.Command all = environment -> {
-            List<String> command = new ArrayList<>(List.of(
-                    "--cluster-enabled",
-                    "yes",
-                    "--cluster-port",
-                    "" + environment.port(1),
-                    "--cluster-node-timeout",
-                    "2000"));
-            command.addAll(List.of(options));
-            return command;
-        };
-        return new RedisServer(RedisProgram.server(image, all).start(), image);
+        return new RedisServer(
+                RedisProgram.server(image, environment -> RedisProgram.clusterNode(environment, options))
+                        .start(),
+                image);
+    }
+
+    /**
+     * Starts a server on a machine of a network that is to become a node of a cluster.
+     *
+     * @param machine where
+     * @param options command line options after the defaults
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startClusterNodeOn(Machine machine, String... options)
+            throws IOException, InterruptedException {
+        ServerProcess.Command all = environment ->
+                RedisProgram.clusterNode(environment, open(options).toArray(String[]::new));
+        return new RedisServer(RedisProgram.server(null, all).on(machine).start(), null);
     }
 
     /**
@@ -177,9 +209,26 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
+     * Starts a Sentinel on a machine of a network that watches a master, and takes it for dead after a second of silence.
+     *
+     * @param machine where
+     * @param group the master's group name
+     * @param master the master
+     * @param quorum how many Sentinels must agree
+     * @return the Sentinel, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startSentinelOn(Machine machine, String group, RedisServer master, int quorum)
+            throws IOException, InterruptedException {
+        String config = RedisProgram.watching(group, master.host(), master.port(), quorum, Duration.ofSeconds(1));
+        return new RedisServer(RedisProgram.sentinel(null, config).on(machine).start(), null);
+    }
+
+    /**
      * The address that the server listens on.
      *
-     * @return {@code 127.0.0.1}
+     * @return {@code 127.0.0.1}, or that of its machine
      */
     public String host() {
         return process.host();

@@ -41,12 +41,12 @@ public final class ServerEnvironment {
     }
 
     /**
-     * The loopback address that the server is to listen on.
+     * The address that the server is to listen on.
      *
-     * @return {@code 127.0.0.1}
+     * @return {@code 127.0.0.1}, or that of its {@link Machine}
      */
     public String host() {
-        return "127.0.0.1";
+        return host.address();
     }
 
     /**

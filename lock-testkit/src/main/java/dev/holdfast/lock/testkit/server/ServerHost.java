@@ -12,6 +12,11 @@ interface ServerHost {
     /** Runs a program to its end, at most two minutes, and returns what it printed. */
     String run(ServerEnvironment environment, List<String> command) throws IOException, InterruptedException;
 
+    /** The address that servers listen on. */
+    default String address() {
+        return "127.0.0.1";
+    }
+
     /** How a command line names the first of some programs that is there. */
     String program(List<String> names, String... folders);
 }

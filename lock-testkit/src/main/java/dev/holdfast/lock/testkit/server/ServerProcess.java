@@ -101,7 +101,7 @@ public final class ServerProcess implements AutoCloseable {
     /**
      * The address that the server listens on.
      *
-     * @return {@code 127.0.0.1}
+     * @return {@code 127.0.0.1}, or that of its {@link Machine}
      */
     public String host() {
         return environment.host();
@@ -299,6 +299,7 @@ public final class ServerProcess implements AutoCloseable {
         private Duration patience = Duration.ofSeconds(60);
         private final List<Path> readable = new ArrayList<>();
         private @Nullable ServerImage image;
+        private @Nullable Machine machine;
         private boolean unprivileged;
         private int ports = 1;
 
@@ -396,6 +397,17 @@ public final class ServerProcess implements AutoCloseable {
         }
 
         /**
+         * Runs the server on a machine of a {@link ServerNetwork}, instead of {@link #image}.
+         *
+         * @param machine where, or null for this machine and its loopback address, which is the default
+         * @return this
+         */
+        public Builder on(@Nullable Machine machine) {
+            this.machine = machine;
+            return this;
+        }
+
+        /**
          * Names a file outside the server's folder that the server reads, so that a container has it as well.
          *
          * @param file a file or folder
@@ -431,6 +443,9 @@ public final class ServerProcess implements AutoCloseable {
         }
 
         private ServerHost host() {
+            if (machine != null) {
+                return machine.host();
+            }
             return image == null ? ThisMachine.INSTANCE : image.host();
         }
 

@@ -61,7 +61,7 @@ public final class ZooKeeperServer implements AutoCloseable {
      * @return {@code host:port} of each server, with commas between
      */
     public String connectString() {
-        return nodes.stream().map(node -> HOST + ":" + node.port()).collect(Collectors.joining(","));
+        return nodes.stream().map(node -> node.host() + ":" + node.port()).collect(Collectors.joining(","));
     }
 
     /**
@@ -120,7 +120,10 @@ public final class ZooKeeperServer implements AutoCloseable {
      */
     public String admin(int index, String command) throws IOException {
         try (Socket socket = new Socket()) {
-            socket.connect(new InetSocketAddress(HOST, nodes.get(index).port()), ADMIN_MILLIS);
+            socket.connect(
+                    new InetSocketAddress(
+                            nodes.get(index).host(), nodes.get(index).port()),
+                    ADMIN_MILLIS);
             socket.setSoTimeout(ADMIN_MILLIS);
             socket.getOutputStream().write(command.getBytes(StandardCharsets.US_ASCII));
             socket.getOutputStream().flush();
@@ -213,7 +216,8 @@ public final class ZooKeeperServer implements AutoCloseable {
         for (int i = 0; i < builder.servers; i++) {
             int id = i + 1;
             nodes.add(ServerProcess.builder("zookeeper-" + id)
-                    .image(builder.image)
+                    .image(builder.network == null ? builder.image : null)
+                    .on(builder.network == null ? null : builder.network.machine(i))
                     .ports(2)
                     .prepare(environment -> prepare(environment, id))
                     .command(this::command)
@@ -234,10 +238,13 @@ public final class ZooKeeperServer implements AutoCloseable {
                 "4lw.commands.whitelist=*",
                 "admin.enableServer=false",
                 "maxSessionTimeout=600000",
-                "clientPortAddress=" + HOST,
+                "clientPortAddress=" + environment.host(),
                 "clientPort=" + environment.port()));
         for (int i = 0; i < peerPorts.size(); i += 2) {
-            lines.add("server." + (i / 2 + 1) + "=" + HOST + ":" + peerPorts.get(i) + ":" + peerPorts.get(i + 1));
+            String host = builder.network == null
+                    ? HOST
+                    : builder.network.machine(i / 2).address();
+            lines.add("server." + (i / 2 + 1) + "=" + host + ":" + peerPorts.get(i) + ":" + peerPorts.get(i + 1));
         }
         builder.config.forEach((key, value) -> lines.add(key + "="
                 + value.replace("${folder}", environment.folder().toString())
@@ -246,9 +253,13 @@ public final class ZooKeeperServer implements AutoCloseable {
         environment.write("zoo.cfg", String.join("\n", lines) + "\n");
     }
 
+    private boolean isNative() {
+        return builder.image == null || builder.network != null;
+    }
+
     private List<String> command(ServerEnvironment environment) {
         List<String> command = new ArrayList<>();
-        if (builder.image == null) {
+        if (isNative()) {
             command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         } else {
             command.addAll(List.of("sh", "-c", IN_IMAGE, "zookeeper"));
@@ -264,7 +275,7 @@ public final class ZooKeeperServer implements AutoCloseable {
                 "-Dzookeeper.preAllocSize=64",
                 "-Djute.maxbuffer=4194304"));
         builder.properties.forEach((key, value) -> command.add("-D" + key + "=" + value));
-        if (builder.image == null) {
+        if (isNative()) {
             command.addAll(List.of("-cp", builder.classPath));
         }
         command.add("org.apache.zookeeper.server.quorum.QuorumPeerMain");
@@ -279,6 +290,7 @@ public final class ZooKeeperServer implements AutoCloseable {
         private final Map<String, String> properties = new LinkedHashMap<>();
         private ServerProcess.Step prepare = environment -> {};
         private @Nullable ServerImage image = ServerImage.chosen("zookeeper").orElse(null);
+        private @Nullable ServerNetwork network;
         private int servers = 1;
         private int tickMillis = 200;
         private int syncLimit = 25;
@@ -306,6 +318,17 @@ public final class ZooKeeperServer implements AutoCloseable {
          */
         public Builder servers(int servers) {
             this.servers = servers;
+            return this;
+        }
+
+        /**
+         * Runs each server on a machine of its own.
+         *
+         * @param network has as many machines as there are servers, or null for the loopback address
+         * @return this
+         */
+        public Builder network(@Nullable ServerNetwork network) {
+            this.network = network;
             return this;
         }
 
