@@ -139,10 +139,10 @@ record Verdict(
                 && operation.failed <= end
                 && (operation.failure == Outcome.UNAVAILABLE || operation.failure == Outcome.LOST);
         boolean lost = operation.lost >= start && operation.lost <= end;
-        boolean slow = operation.released >= start
-                && operation.released <= end
-                && operation.released - operation.release > 200_000_000;
-        return failed || lost || slow;
+        boolean released = operation.released >= start && operation.released <= end;
+        boolean late = operation.releaseOutcome == Outcome.LOST || operation.releaseOutcome == Outcome.UNAVAILABLE;
+        boolean slow = operation.released - operation.release > 200_000_000;
+        return failed || lost || released && (late || slow);
     }
 
     /** All violations but those of a promise that the store does not make: exclusion over a failover. */

@@ -5,6 +5,7 @@ import dev.holdfast.chaos.history.History;
 import dev.holdfast.chaos.history.Kind;
 import dev.holdfast.chaos.history.OpKind;
 import dev.holdfast.chaos.history.Workload;
+import dev.holdfast.lock.AttemptOutcome;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
@@ -12,6 +13,7 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -67,6 +69,14 @@ public final class ClientMain {
             @Override
             public void suspect(String name, long token, String detail) {
                 log.write(Kind.SUSPECT, 0, MAIN_THREAD, 0, EventLog.NO_OPERATION, System.nanoTime(), token);
+            }
+
+            /** An election asks again by itself: no operation of ours fails. */
+            @Override
+            public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
+                if (outcome == AttemptOutcome.UNAVAILABLE) {
+                    log.write(Kind.SUSPECT, 0, MAIN_THREAD, 0, EventLog.NO_OPERATION, System.nanoTime(), 0);
+                }
             }
         });
         List<Thread> workers = new ArrayList<>();

@@ -26,7 +26,7 @@ public enum Kind {
     RELEASE,
     /** The release has returned; the code has its {@link Outcome}. */
     RELEASED,
-    /** A renewal failed; belongs to no operation. */
+    /** A renewal failed, or an acquisition; belongs to no operation. */
     SUSPECT,
     /** This process stood still; the value says for how many nanoseconds, from the event's time on. */
     HICCUP,
