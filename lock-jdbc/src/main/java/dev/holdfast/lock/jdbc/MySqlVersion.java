@@ -18,23 +18,21 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An update of the row if it is free, whose token comes back in {@code LAST_INSERT_ID(expr)}, with the acknowledgement itself
- * (MySQL 8.0 manual, "Information Functions"). It looks at the owner only where it matches rows, so the order of its assignments
- * does not matter, and it changes each row that it matches, so a driver that counts changed rows tells the same as one that counts
- * matched ones.
+ * Two forms of one update, whose answer comes back in {@code LAST_INSERT_ID(expr)}, with the acknowledgement itself (MySQL 8.0
+ * manual, "Information Functions").
  *
- * <p>Where it matched no row, a plain read tells why, which decides nothing but what to try next:
- * <ul>
- * <li>Somebody else's: busy for as long as it says. If it has become free in between, the first update is tried once more.
- * <li>Its own, by an earlier attempt whose answer was lost, or which is still under way: that one's expiry counts from when that one was
- *     sent, so it is worth nothing to this attempt. Another update gives the row this attempt's lease, if it still is its own, and
- *     what that one matched is the answer.
- * <li>No row: it is inserted, by a statement that falls back to assignments each of which keeps its column as it is if the row is not
- *     free, and so matches in any case; its answer is the token, or {@link #BUSY} and the remaining time. There assignments go from
- *     left to right and see what was assigned before, or, in MariaDB's mode SIMULTANEOUS_ASSIGNMENT, do not; the order gives the same
- *     result in both: token, since and holder come first, and once the owner is written, "free or mine" stays true exactly where it
- *     was. Where rows go away when idle, the insert comes first.
- * </ul>
+ * <p>The short one matches the row if nobody has it, or somebody else's time is up; its answer is the token. It looks at the owner
+ * only where it matches rows, so the order of its assignments does not matter.
+ *
+ * <p>The other one follows where that matched nothing, and comes first where the lock was busy lately, so that a poll is one
+ * statement. It matches the row in any case, and writes each column back as it was if it is not free; its answer is the token, or
+ * {@link #BUSY} and the remaining time. What is its own already, by an earlier attempt whose answer was lost or is still on its
+ * way, keeps its token and gets this attempt's lease. Assignments go from left to right and see what was assigned before, or, in
+ * MariaDB's mode SIMULTANEOUS_ASSIGNMENT, do not; the order here gives the same result in both: token, since and holder come
+ * first, and once the owner is written, "free or mine" stays true exactly where it was.
+ *
+ * <p>A name without a row has no match; then the same is done as an insert that falls back to the same assignments. Where rows
+ * go away when idle, the insert comes first.
  *
  * <p>So whatever is granted was written by a statement of this attempt, under the row's lock, with an expiry of the server's time
  * after this attempt was sent.
@@ -50,9 +48,9 @@ final class MySqlVersion implements VersionStatements {
     private final TableName table;
     private final boolean insertFirst;
     private final String take;
-    private final String look;
-    private final String again;
+    private final String update;
     private final String insert;
+    private final LatelyBusy latelyBusy = new LatelyBusy(System::nanoTime);
 
     MySqlVersion(Dialect dialect, TableName table, Tokens tokens) {
         this.insertFirst = tokens.rowsGo();
@@ -69,13 +67,11 @@ final class MySqlVersion implements VersionStatements {
                 owner = IF(%1$s, ?, owner),
                 expires = IF(%1$s, %5$s, expires)""".formatted(
                         grantable, BUSY, remaining, dialect.now(), dialect.nowPlusMillis("?"), tokens.next("token"));
-        String end = dialect.nowPlusMillis("?");
         take = "UPDATE " + table + " SET token = LAST_INSERT_ID(" + tokens.next("token") + "), since = " + dialect.now()
-                + ", holder = ?, lease_millis = ?, owner = ?, expires = " + end
-                + " WHERE name = ? AND (owner IS NULL OR expires <= " + dialect.now() + " AND owner <> ?)";
-        look = "SELECT owner, expires > " + dialect.now() + ", " + remaining + " FROM " + table + " WHERE name = ?";
-        again = "UPDATE " + table + " SET token = LAST_INSERT_ID(token), holder = ?, lease_millis = ?, expires = " + end
-                + " WHERE name = ? AND owner = ?";
+                + ", holder = ?, lease_millis = ?, owner = ?, expires = "
+                + dialect.nowPlusMillis("?") + " WHERE name = ? AND (owner IS NULL OR expires <= " + dialect.now()
+                + " AND owner <> ?)";
+        update = "UPDATE " + table + " SET " + assignments + " WHERE name = ?";
         insert = "INSERT INTO " + table + " (name, owner, token, lease_millis, expires, since, holder) VALUES (?, ?, "
                 + "LAST_INSERT_ID(" + tokens.first() + "), ?, " + dialect.nowPlusMillis("?") + ", " + dialect.now()
                 + ", ?) ON DUPLICATE KEY UPDATE " + assignments;
@@ -86,8 +82,18 @@ final class MySqlVersion implements VersionStatements {
         if (insertFirst) {
             return insert(connection, request);
         }
-        AcquireResult taken = take(connection, request);
-        return taken != null ? taken : afterLook(connection, request);
+        String name = request.acquisition().name();
+        AcquireResult result = latelyBusy.contains(name) ? null : take(connection, request);
+        if (result == null) {
+            result = update(connection, request);
+        }
+        if (result == null) {
+            result = insert(connection, request);
+        }
+        if (result instanceof AcquireResult.Busy) {
+            latelyBusy.add(name);
+        }
+        return result;
     }
 
     /** Null if there is no row, or it is not free. */
@@ -105,44 +111,10 @@ final class MySqlVersion implements VersionStatements {
         }
     }
 
-    private AcquireResult afterLook(Connection connection, AcquireRequest request) throws SQLException {
-        String mine = Bind.ownerOf(request.acquisition());
-        Seen seen = look(connection, request.acquisition().name());
-        if (seen == null) {
-            return insert(connection, request);
-        }
-        if (seen.held && !mine.equals(seen.owner)) {
-            return ExpiryRows.busy(seen.remaining);
-        }
-        AcquireResult taken = mine.equals(seen.owner) ? again(connection, request) : take(connection, request);
-        return taken != null ? taken : ExpiryRows.busy(-1);
-    }
-
-    private record Seen(@Nullable String owner, boolean held, long remaining) {}
-
-    private @Nullable Seen look(Connection connection, String name) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(look)) {
-            new Bind(statement).name(name);
-            try (ResultSet rows = statement.executeQuery()) {
-                if (!rows.next()) {
-                    return null;
-                }
-                String owner = rows.getString(1);
-                return new Seen(owner, owner != null && rows.getBoolean(2), rows.getLong(3));
-            }
-        }
-    }
-
-    /** Gives what is its own this attempt's lease, and keeps the token; null if it is not its own. */
-    private @Nullable AcquireResult again(Connection connection, AcquireRequest request) throws SQLException {
-        AcquisitionId wanted = request.acquisition();
-        try (PreparedStatement statement = connection.prepareStatement(again, Statement.RETURN_GENERATED_KEYS)) {
-            new Bind(statement)
-                    .identity(request.identity())
-                    .number(request.leaseMillis())
-                    .number(request.leaseMillis())
-                    .name(wanted.name())
-                    .owner(wanted);
+    /** Null if there is no row. */
+    private @Nullable AcquireResult update(Connection connection, AcquireRequest request) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(update, Statement.RETURN_GENERATED_KEYS)) {
+            assign(new Bind(statement), request).name(request.acquisition().name());
             return statement.executeUpdate() > 0 ? answer(statement, request) : null;
         }
     }

@@ -14,7 +14,7 @@ interface VersionStatements {
 
     /**
      * Grants, or tells the holder's remaining time: one statement. Two if the name is new on H2, or the lock is busy on MySQL and
-     * MariaDB; three if the name is new there.
+     * MariaDB and was not lately; three if the name is new there.
      */
     AcquireResult tryAcquire(Connection connection, AcquireRequest request) throws SQLException;
 

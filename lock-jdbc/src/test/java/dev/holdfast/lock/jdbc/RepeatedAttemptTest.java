@@ -89,16 +89,14 @@ final class RepeatedAttemptTest {
         return db.number("SELECT " + db.dialect.epochMillis(db.dialect.now()));
     }
 
-    /** Its own when it looked, and somebody else's when it writes. */
+    /** Its own before its first statement, and somebody else's before the second. */
     @ParameterizedTest
     @MethodSource("mariaDb")
-    void attempt_ownRowGoesAfterTheLook_isBusy(SharedDb shared) throws Exception {
+    void attempt_ownRowGoesBetweenItsStatements_isBusy(SharedDb shared) throws Exception {
         String table = SharedDb.newTable();
         AtomicReference<String> before = new AtomicReference<>();
         try (HikariDataSource pool = shared.db().pool(config -> {});
-                LockBackend backend = backend(
-                        disturbed(pool, "UPDATE " + table + " SET token = LAST_INSERT_ID(token),", before, shared.db()),
-                        table)) {
+                LockBackend backend = backend(disturbed(pool, secondUpdate(table), before, shared.db()), table)) {
             BackendDriver driver = BackendDriver.of(backend, "again");
             driver.acquire();
             before.set("UPDATE " + table + " SET owner = 'somebody', token = token + 1");
@@ -113,12 +111,11 @@ final class RepeatedAttemptTest {
 
     @ParameterizedTest
     @MethodSource("mariaDb")
-    void attempt_freedBeforeTheLook_hasIt(SharedDb shared) throws Exception {
+    void attempt_freedBetweenItsStatements_hasIt(SharedDb shared) throws Exception {
         String table = SharedDb.newTable();
         AtomicReference<String> before = new AtomicReference<>();
         try (HikariDataSource pool = shared.db().pool(config -> {});
-                LockBackend backend =
-                        backend(disturbed(pool, "SELECT owner, expires > ", before, shared.db()), table)) {
+                LockBackend backend = backend(disturbed(pool, secondUpdate(table), before, shared.db()), table)) {
             Grant first = acquire(backend, "freed");
             before.set("UPDATE " + table + " SET owner = NULL");
 
@@ -127,6 +124,10 @@ final class RepeatedAttemptTest {
             assertThat(before).as("was run").hasValue(null);
             assertThat(second.token()).isEqualTo(first.token() + 1);
         }
+    }
+
+    private static String secondUpdate(String table) {
+        return "UPDATE " + table + " SET token = IF(";
     }
 
     private static LockBackend backend(DataSource dataSource, String table) {
