@@ -259,7 +259,8 @@ final class PendingAcquisition {
 
     /**
      * Tells the waiters who do not wait for better times; tries again for the others. Not with the same acquisition if the
-     * store was not asked to let it wait: what it did to end it, such as leaving a queue, may still arrive.
+     * store was not asked to let it wait: what it did to end it, such as leaving a queue, may still arrive. An attempt that was
+     * cut off by its waiter's deadline says nothing to anybody: who waits for one answer gets the next.
      */
     private void fail(LockException failure, boolean wasSent) {
         state = State.RETRYING;
@@ -268,11 +269,12 @@ final class PendingAcquisition {
         if (wasSent && !refused) {
             acquisition.noteUncertain();
         }
-        if (!latest().isCutOff(engine.nanos())) {
-            lastFailure = failure;
-        }
         boolean mayPass = failure instanceof LockUnavailableException;
-        queue.tellFailed(failure, mayPass, schedule.failed());
+        boolean cutOff = mayPass && latest().isCutOff(engine.nanos());
+        if (!cutOff) {
+            lastFailure = failure;
+            queue.tellFailed(failure, mayPass, schedule.failed());
+        }
         Waiter head = queue.head();
         if (head == null || !mayPass || !latest().askedToWait() || !acquisition.serves(head.options)) {
             giveUp();
@@ -280,7 +282,7 @@ final class PendingAcquisition {
                 acquisition.abandonRefused();
             }
             entry.startNext();
-        } else if (latest().handedOver != null) {
+        } else if (latest().handedOver != null || cutOff && head.takesNextAnswer()) {
             ask();
         } else {
             schedule.retry();
@@ -324,8 +326,9 @@ final class PendingAcquisition {
         if (head == null || !acquisition.serves(head.options)) {
             giveUp();
             entry.startNext();
-        } else if (undoneAttempt) {
-            ask();
+        } else if (undoneAttempt || state == State.RETRYING && head.takesNextAnswer()) {
+            ask(); // the attempt that the next one waited for was cut off, perhaps, by the deadline of the one that
+            // left
         }
     }
 

@@ -86,18 +86,10 @@ final class StateMutex {
     }
 
     private void leave() {
-        Effects mine = noted;
-        noted = null;
-        if (mine != null && !mine.begun) {
-            mine.begun = true;
-            mine.next = running;
-            running = mine;
-        } else {
-            mine = null;
-        }
         try {
             last.run();
         } finally {
+            Effects mine = begin();
             mutex.unlock();
             if (mine != null) {
                 try {
@@ -107,6 +99,19 @@ final class StateMutex {
                 }
             }
         }
+    }
+
+    /** What this thread is to run now; null if there is nothing, or if it is running its effects already. */
+    private @Nullable Effects begin() {
+        Effects mine = noted;
+        noted = null;
+        if (mine == null || mine.begun) {
+            return null;
+        }
+        mine.begun = true;
+        mine.next = running;
+        running = mine;
+        return mine;
     }
 
     private void end(Effects ended) {

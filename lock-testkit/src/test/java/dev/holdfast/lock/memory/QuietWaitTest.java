@@ -1,6 +1,7 @@
 package dev.holdfast.lock.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
@@ -81,7 +82,34 @@ final class QuietWaitTest {
         }
     }
 
-    /** Answers the first attempt; a signal 300 ms before the deadline makes a second one, which takes all the time it has. */
+    /** Who has come for a moment, during an attempt that another one's deadline cuts off, learns from the next that it is busy. */
+    @Test
+    void attemptCutOffByAnothersDeadline_isNoAnswerForTheNextWaiter() throws Exception {
+        MemoryStore store = MemoryStore.create();
+        CutOff backend = new CutOff(store.newBackend());
+        try (LockClient other = store.newClient(LockClientOptions.defaults());
+                Lease held = other.lock("quiet").acquire();
+                LockClient client = LockEngine.client(backend, LockClientOptions.defaults())) {
+            CompletableFuture<Boolean> first = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return client.lock("quiet")
+                            .tryAcquire(Duration.ofMillis(1_500))
+                            .isEmpty();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            await("the attempt that is cut off").until(() -> backend.attempts.get() == 2);
+
+            assertThat(client.lock("quiet").tryAcquire(Duration.ofMillis(1))).isEmpty();
+
+            assertThat(backend.attempts).hasValue(3);
+            assertThat(first).succeedsWithin(Duration.ofMinutes(1)).isEqualTo(true);
+            assertThat(held.isValid()).isTrue();
+        }
+    }
+
+    /** Answers all attempts but the second, which a signal makes 300 ms before the deadline, and which takes all the time it has. */
     private static final class CutOff extends ForwardingBackend {
         private static final BackendInfo INFO = BackendInfo.named("cut off")
                 .blocking(true)
@@ -103,7 +131,7 @@ final class QuietWaitTest {
 
         @Override
         public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-            if (attempts.incrementAndGet() == 1) {
+            if (attempts.incrementAndGet() != 2) {
                 return super.tryAcquire(request);
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(request.timeoutMillis()));
