@@ -19,6 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -51,8 +52,8 @@ final class KeyWatchTest {
                     Socket connection = agent.accept();
                     threads.execute(() -> serve(connection));
                 }
-            } catch (IOException e) {
-                // closed
+            } catch (IOException | RejectedExecutionException e) {
+                // closed, or the test has ended
             }
         });
         URI address = URI.create("http://127.0.0.1:" + agent.getLocalPort());
