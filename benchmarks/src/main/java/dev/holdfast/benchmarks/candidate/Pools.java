@@ -7,6 +7,8 @@ import com.zaxxer.hikari.HikariDataSource;
 final class Pools {
     private static final int CONNECTIONS = 20;
     private static final int IDLE = 2;
+    /** As docs/jdbc.md advises those who have a pool: a call then needs no second thread. */
+    private static final long TIMEOUT_MILLIS = 1_000;
 
     private Pools() {}
 
@@ -15,6 +17,8 @@ final class Pools {
         config.setJdbcUrl(url);
         config.setMaximumPoolSize(CONNECTIONS);
         config.setMinimumIdle(IDLE); // or the processes of all candidates together exceed what a server takes
+        config.setConnectionTimeout(TIMEOUT_MILLIS);
+        config.setValidationTimeout(TIMEOUT_MILLIS);
         return new HikariDataSource(config);
     }
 }
