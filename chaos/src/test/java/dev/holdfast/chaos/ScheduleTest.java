@@ -7,6 +7,7 @@ import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.fault.Schedule;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class ScheduleTest {
@@ -22,7 +23,17 @@ final class ScheduleTest {
     void fiveMinutes_haveFaultsOfAllKinds() {
         List<Fault> faults =
                 Schedule.draw(7, 1_800_000, Profile.full(2_000).withMoves().withLateAndCutOff());
-        assertThat(faults.stream().map(Fault::kind).distinct()).containsExactlyInAnyOrder(FaultKind.values());
+        assertThat(faults.stream().map(Fault::kind).distinct())
+                .containsExactlyInAnyOrderElementsOf(Stream.of(FaultKind.values())
+                        .filter(kind -> !kind.isBetweenServers()) // these are drawn when they are asked for
+                        .toList());
         assertThat(faults).allMatch(fault -> fault.atMillis() + fault.durationMillis() <= 1_800_000);
+    }
+
+    @Test
+    void kindsThatAreAskedFor_areDrawn_andNoOthers() {
+        List<Fault> faults = Schedule.draw(7, 600_000, Profile.full(2_000).with("PEER_CUT,PEER_CUT_ONE_WAY"));
+        assertThat(faults.stream().map(Fault::kind).distinct())
+                .containsExactlyInAnyOrder(FaultKind.PEER_CUT, FaultKind.PEER_CUT_ONE_WAY);
     }
 }
