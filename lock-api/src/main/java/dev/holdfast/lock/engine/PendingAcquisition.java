@@ -271,9 +271,10 @@ final class PendingAcquisition {
         }
         boolean mayPass = failure instanceof LockUnavailableException;
         boolean cutOff = mayPass && latest().isCutOff(engine.nanos());
+        long failingNanos = schedule.failed();
         if (!cutOff) {
             lastFailure = failure;
-            queue.tellFailed(failure, mayPass, schedule.failed());
+            queue.tellFailed(failure, mayPass, failingNanos);
         }
         Waiter head = queue.head();
         if (head == null || !mayPass || !latest().askedToWait() || !acquisition.serves(head.options)) {
