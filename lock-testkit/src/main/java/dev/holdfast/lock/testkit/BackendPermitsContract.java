@@ -322,6 +322,19 @@ abstract class BackendPermitsContract extends BackendGroup {
         assertCalled(calls, "after the limit was changed");
     }
 
+    @TestIf({Need.PERMITS, Need.PROMPT_SIGNAL})
+    @DisplayName("calls a waiter that begins to listen after the limit was changed")
+    void signal_limitBeforeTheSubscription_callsTheWaiter() throws Exception {
+        String name = newName();
+        granted(first(), name, permits(1, 1));
+        BackendDriver waits = driver(second(), name, permits(1, 1));
+        waits.queueUp();
+
+        changeLimit(first(), name, 1, 2);
+
+        assertCalled(calls(waits), "although the limit was changed before it listened");
+    }
+
     @TestIf(Need.PERMITS)
     @DisplayName("is renewed with others in one call, each by itself")
     void renew_many_eachByItself() {

@@ -10,8 +10,9 @@ import org.apache.zookeeper.Watcher;
 /**
  * Tells a waiter for permits when there may be room for it. All that is ahead decides, so it hears of the node of the name with all
  * its children ({@link LineWatches}); for whom a deletion makes room, each waiter adds up by itself, without a request.
- * So a deletion calls those alone who have room then. A changed limit, which writes to the node of the name, calls all. The
- * queue is listed once when the watch is there, and again after a reconnection, which may have missed some events.
+ * So a deletion calls those alone who have room then. A changed limit, which writes to the node of the name, calls all. Once when
+ * the watch is there, and again after a reconnection, which may have missed some events, the queue is listed, and the waiter is
+ * called if the node of the name was written to after its own was created.
  *
  * <p>Thread-safe: what it knows changes on the handle's event thread alone.
  */
@@ -19,6 +20,7 @@ final class LineWatch implements Watcher, Subscription {
     private final Session session;
     private final String parent;
     private final String own;
+    private final long since;
     private final Runnable onRoom;
     private volatile Set<String> children = Set.of();
     private volatile boolean known;
@@ -28,12 +30,14 @@ final class LineWatch implements Watcher, Subscription {
      * Makes it; nothing is sent yet.
      *
      * @param own the waiter's node
+     * @param since its czxid
      * @param onRoom cheap and non-blocking
      */
-    LineWatch(Session session, String parent, String own, Runnable onRoom) {
+    LineWatch(Session session, String parent, String own, long since, Runnable onRoom) {
         this.session = session;
         this.parent = parent;
         this.own = own;
+        this.since = since;
         this.onRoom = onRoom;
     }
 
@@ -44,6 +48,11 @@ final class LineWatch implements Watcher, Subscription {
             session.lines().remove(parent, this);
             return;
         }
+        Futures.listen(session.exists(parent), (stat, failure) -> {
+            if (failure == null && stat.getMzxid() > since) {
+                onRoom.run();
+            }
+        });
         Futures.listen(session.children(parent), (listed, failure) -> {
             if (failure == null) {
                 children = Set.copyOf(listed);

@@ -143,7 +143,8 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         watchOwn(node, place);
         node.predecessorWatch.close();
         if (predecessor == null) {
-            LineWatch line = new LineWatch(place.session(), tree.parent(node.name()), place.child(), node::wake);
+            LineWatch line =
+                    new LineWatch(place.session(), tree.parent(node.name()), place.child(), place.czxid(), node::wake);
             node.predecessorWatch = line;
             line.open();
             return;
