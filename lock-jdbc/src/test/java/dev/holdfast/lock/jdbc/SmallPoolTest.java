@@ -85,8 +85,9 @@ final class SmallPoolTest {
                         JdbcLocks.builder(pool).table(table).createTable(true).build()) {
             LockOptions options =
                     LockOptions.builder().lease(Duration.ofMinutes(10)).build();
+            List<Lease> held = new ArrayList<>(); // one that is dropped may be collected, and so ends
             for (int i = 0; i < 300; i++) {
-                holder.lock("async/" + i, options).acquire();
+                held.add(holder.lock("async/" + i, options).acquire());
             }
             Set<Thread> others = threads();
             Set<Thread> most = Set.of();
@@ -103,6 +104,7 @@ final class SmallPoolTest {
                 }
                 assertThat(waits).allMatch(CompletableFuture::isCompletedExceptionally);
             }
+            assertThat(held).allMatch(Lease::isValid);
             assertThat(most).as("threads of the client, at the peak").hasSizeBetween(1, 16);
         }
     }
