@@ -195,8 +195,8 @@ public final class Bench implements Callable<Integer> {
             }
             Rounds rounds = new Rounds(results, plan(), this::progress);
             for (Scenario scenario : scenarios()) {
+                groups.forEach(group -> group.dismiss(scenario.processes()));
                 rounds.run(name, scenario, groups);
-                groups.forEach(group -> group.dismiss(1));
                 print(name, store.version(), scenario.id(), scenario.title(), scenario.main());
             }
             footnotes.put(name, Footnotes.of(store, plan(), spec.commandLine()));

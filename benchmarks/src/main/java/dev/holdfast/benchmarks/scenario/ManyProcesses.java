@@ -52,7 +52,28 @@ final class ManyProcesses implements Scenario {
     }
 
     @Override
+    public int processes() {
+        return processes;
+    }
+
+    /**
+     * New workers begin with one thread each and no pause, so that the lock goes from process to process as often as it can. With
+     * pauses, or with several threads, that happens some hundred times a second, and no JVM would compile it within the run.
+     */
+    @Override
+    public void warmUp(WorkerGroup group, Plan plan) throws Exception {
+        if (!group.isWarm(processes)) {
+            measure(group, 1, 0, plan.warmUpBetween().toMillis());
+        }
+        measure(group, plan, plan.windowMillis());
+    }
+
+    @Override
     public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
+        return measure(group, threads, holdMicros, millis);
+    }
+
+    private Map<Metric, Double> measure(WorkerGroup group, int threads, int holdMicros, long millis) throws Exception {
         group.workers(processes);
         long from = System.nanoTime() + START_NANOS;
         List<Message> orders = new ArrayList<>();

@@ -35,6 +35,16 @@ record Representatives(Scenario scenario, boolean handedOnOften) implements Scen
     }
 
     @Override
+    public int processes() {
+        return scenario.processes();
+    }
+
+    @Override
+    public void warmUp(WorkerGroup group, Plan plan) throws Exception {
+        scenario.warmUp(group, plan);
+    }
+
+    @Override
     public Map<Metric, Double> measure(WorkerGroup group, Plan plan, long millis) throws Exception {
         return scenario.measure(group, plan, millis);
     }

@@ -60,10 +60,12 @@ public final class Rounds {
 
     private boolean turn(String store, Scenario scenario, WorkerGroup group, int round) throws InterruptedException {
         try {
-            Map<Metric, Double> figures =
-                    scenario.measure(group, plan, round > 0 ? plan.windowMillis() : group.warmUpMillis(plan));
             if (round > 0) {
+                Map<Metric, Double> figures = scenario.measure(group, plan, plan.windowMillis());
                 results.add(store, scenario.id(), group.candidate(), round, figures);
+            } else {
+                scenario.warmUp(group, plan);
+                group.warmedUp();
             }
             return true;
         } catch (InterruptedException e) {

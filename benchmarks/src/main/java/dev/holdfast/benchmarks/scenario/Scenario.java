@@ -56,6 +56,30 @@ public interface Scenario {
     }
 
     /**
+     * How many workers it needs, of those that are kept from the scenario before it.
+     *
+     * @return at least one
+     */
+    default int processes() {
+        return 1;
+    }
+
+    /**
+     * Lets the candidate get ready, before the rounds that count: for as long as the plan says if it has new workers, otherwise for
+     * the time of a round.
+     *
+     * @param group who
+     * @param plan of the run
+     * @throws Exception if it failed
+     */
+    default void warmUp(WorkerGroup group, Plan plan) throws Exception {
+        measure(
+                group,
+                plan,
+                group.isWarm(processes()) ? plan.windowMillis() : plan.warmUp().toMillis());
+    }
+
+    /**
      * Does it once.
      *
      * @param group who

@@ -53,6 +53,11 @@ final class SeveralHolders implements Scenario {
     }
 
     @Override
+    public int processes() {
+        return processes;
+    }
+
+    @Override
     public Metric main() {
         return Metric.OPS;
     }

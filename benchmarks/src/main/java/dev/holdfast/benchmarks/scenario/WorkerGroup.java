@@ -20,7 +20,7 @@ public final class WorkerGroup implements AutoCloseable {
     private final Candidate candidate;
     private final WorkerSettings settings;
     private final List<WorkerProcess> workers = new ArrayList<>();
-    private boolean warm;
+    private int warm;
 
     /**
      * A group without members yet.
@@ -53,11 +53,14 @@ public final class WorkerGroup implements AutoCloseable {
         return settings.folder();
     }
 
-    /** How long to warm up now: in full for new workers, as long as a window for those that did something else before. */
-    long warmUpMillis(Plan plan) {
-        long millis = warm ? plan.windowMillis() : plan.warmUp().toMillis();
-        warm = true;
-        return millis;
+    /** Whether the first {@code count} workers have done something before. */
+    boolean isWarm(int count) {
+        return warm >= count;
+    }
+
+    /** All workers that there are have warmed up. */
+    void warmedUp() {
+        warm = workers.size();
     }
 
     /** The first {@code count} workers. */
@@ -101,11 +104,11 @@ public final class WorkerGroup implements AutoCloseable {
         while (workers.size() > count) {
             workers.remove(workers.size() - 1).close();
         }
+        warm = Math.min(warm, count);
     }
 
     @Override
     public void close() {
         dismiss(0);
-        warm = false;
     }
 }
