@@ -7,7 +7,7 @@ import com.zaxxer.hikari.HikariDataSource;
 final class Pools {
     private static final int CONNECTIONS = 20;
     private static final int IDLE = 2;
-    /** As docs/jdbc.md advises those who have a pool: a call then needs no second thread. */
+    /** As docs/jdbc.md advises those who have a pool, like the sockets below: a call then needs no second thread. */
     private static final long TIMEOUT_MILLIS = 1_000;
 
     private Pools() {}
@@ -19,6 +19,9 @@ final class Pools {
         config.setMinimumIdle(IDLE); // or the processes of all candidates together exceed what a server takes
         config.setConnectionTimeout(TIMEOUT_MILLIS);
         config.setValidationTimeout(TIMEOUT_MILLIS);
+        if (url.startsWith("jdbc:postgresql:")) {
+            config.addDataSourceProperty("socketFactory", "dev.holdfast.lock.jdbc.PromptSocketFactory");
+        }
         return new HikariDataSource(config);
     }
 }

@@ -23,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class OwnPool implements AutoCloseable {
     private static final long SHORTEST_MILLIS = 250;
     private static final long LONGEST_VALIDATION_MILLIS = 1_000;
+    private static final String SOCKET_FACTORY = "socketFactory";
 
     private final HikariDataSource dataSource;
 
@@ -120,7 +121,24 @@ final class OwnPool implements AutoCloseable {
                 : address.url();
         Driver driver = driver(address, url);
         DriverParameters.requireKnown(address, driver, url);
+        if (!given.contains(SOCKET_FACTORY) && address.kind().equals("postgresql") && canLoad(driver)) {
+            properties.setProperty(SOCKET_FACTORY, PromptSocketFactory.class.getName());
+        }
         return new AddressSource(driver, url, properties);
+    }
+
+    /** The driver looks for the class itself. */
+    private static boolean canLoad(Driver driver) {
+        try {
+            return driver instanceof org.postgresql.Driver
+                    && Class.forName(
+                                    PromptSocketFactory.class.getName(),
+                                    false,
+                                    driver.getClass().getClassLoader())
+                            == PromptSocketFactory.class;
+        } catch (ClassNotFoundException | LinkageError e) {
+            return false;
+        }
     }
 
     private static boolean isPermitted(@Nullable Object permitMysql) {

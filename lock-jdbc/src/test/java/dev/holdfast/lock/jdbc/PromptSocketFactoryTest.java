@@ -1,0 +1,212 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.SocketFactory;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+
+/** A socket that does not wait for the sake of a look. */
+final class PromptSocketFactoryTest {
+    private static final int LOOKS = 2_000;
+    private static final int NOTIFICATIONS = 100;
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+    private final SocketFactory factory = new PromptSocketFactory();
+    private ServerSocket server;
+
+    @BeforeEach
+    void start() throws IOException {
+        server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+    }
+
+    @AfterEach
+    void stop() throws IOException {
+        server.close();
+    }
+
+    /** A plain socket waits for a millisecond each time. */
+    @Test
+    void nothingThere_isSaidAtOnce() throws Exception {
+        try (Socket socket = factory.createSocket(server.getInetAddress(), server.getLocalPort())) {
+            long startNanos = System.nanoTime();
+            for (int i = 0; i < LOOKS; i++) {
+                socket.setSoTimeout(1);
+                assertThatThrownBy(() -> socket.getInputStream().read(new byte[1]))
+                        .isInstanceOf(SocketTimeoutException.class);
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(LOOKS));
+        }
+    }
+
+    @Test
+    void whatIsThere_isRead() throws Exception {
+        try (Socket socket = factory.createSocket("127.0.0.1", server.getLocalPort());
+                Socket other = server.accept()) {
+            other.getOutputStream().write(new byte[] {7, 8, 9});
+            await().atMost(PATIENCE).until(() -> socket.getInputStream().available() == 3);
+            socket.setSoTimeout(1);
+            byte[] two = new byte[2];
+            assertThat(socket.getInputStream().read(two)).isEqualTo(2);
+            assertThat(two).containsExactly(7, 8);
+            socket.setSoTimeout(1);
+            assertThat(socket.getInputStream().read()).isEqualTo(9);
+        }
+    }
+
+    /** The first read looks; one that goes on with what has begun to arrive waits for its millisecond, and then for ever again. */
+    @Test
+    void otherReads_wait() throws Exception {
+        try (Socket socket = factory.createSocket();
+                Socket other = connected(socket)) {
+            socket.setSoTimeout(50);
+            long startNanos = System.nanoTime();
+            assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketTimeoutException.class);
+            assertThat(System.nanoTime() - startNanos).isGreaterThan(40_000_000);
+            socket.setSoTimeout(1);
+            assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketTimeoutException.class);
+            socket.setSoTimeout(0);
+            Thread late = new Thread(() -> write(other, socket));
+            late.start();
+            assertThat(socket.getInputStream().read()).isEqualTo(5);
+            late.join();
+        }
+    }
+
+    /** Writes when the other side is in its read. */
+    private static void write(Socket to, Socket reader) {
+        try {
+            assertThat(reader.getInputStream().available()).isZero();
+            to.getOutputStream().write(5);
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private Socket connected(Socket socket) throws IOException {
+        socket.connect(server.getLocalSocketAddress());
+        return server.accept();
+    }
+
+    /** What the driver does after each notification: it looks whether there is another one. */
+    @Test
+    void ofAnAddress_theDriverLooksWithoutWaiting() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        try (OwnPool pool = OwnPool.open(new JdbcUri(address(db)), 3_000);
+                Connection connection = pool.dataSource().getConnection()) {
+            looksWithoutWaiting(connection.unwrap(PGConnection.class));
+        }
+    }
+
+    private static void looksWithoutWaiting(PGConnection driver) throws SQLException {
+        long startNanos = System.nanoTime();
+        for (int i = 0; i < LOOKS; i++) {
+            assertThat(driver.getNotifications()).isEmpty();
+        }
+        assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(LOOKS));
+    }
+
+    /** TLS reads from the same socket. */
+    @Test
+    void throughTls_likewise(@TempDir Path folder) throws Exception {
+        SelfSignedCertificate own = SelfSignedCertificate.make(folder, "server", "IP:127.0.0.1");
+        try (Db db = Db.postgres()) {
+            db.execute("COPY (" + lines(own.certificate()) + ") TO PROGRAM 'cat > server.crt'");
+            db.execute("COPY (" + lines(own.key()) + ") TO PROGRAM 'cat > server.key && chmod 600 server.key'");
+            db.execute("ALTER SYSTEM SET ssl = on");
+            assertThat(db.number("SELECT pg_reload_conf()::int")).isEqualTo(1);
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            db.number("SELECT count(*) FROM pg_settings WHERE name = 'ssl' AND setting = 'on'") == 1);
+            try (OwnPool pool = OwnPool.open(new JdbcUri(address(db) + "&sslmode=require"), 3_000);
+                    Connection connection = pool.dataSource().getConnection();
+                    Statement statement = connection.createStatement()) {
+                statement.execute("LISTEN told");
+                PGConnection driver = connection.unwrap(PGConnection.class);
+                looksWithoutWaiting(driver);
+                for (int i = 0; i < NOTIFICATIONS; i++) {
+                    db.execute("NOTIFY told, '" + i + "'");
+                    PGNotification[] heard = driver.getNotifications((int) PATIENCE.toMillis());
+                    assertThat(heard).hasSize(1);
+                    assertThat(heard[0].getParameter()).isEqualTo(Integer.toString(i));
+                }
+            }
+        }
+    }
+
+    private static String lines(Path file) throws IOException {
+        return "SELECT line FROM unnest(string_to_array('"
+                + Files.readString(file).strip() + "', E'\\n')) WITH ORDINALITY AS text (line, number) ORDER BY number";
+    }
+
+    @Test
+    void factoryOfTheAddress_isKept() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        int before = Counting.SOCKETS.get();
+        String address =
+                address(db) + "&socketFactory=" + Counting.class.getName().replace("$", "%24");
+        OwnPool.open(new JdbcUri(address), 3_000).close();
+        assertThat(Counting.SOCKETS.get()).isGreaterThan(before);
+    }
+
+    private static String address(Db db) {
+        return db.url() + "?user=" + db.user() + "&password=" + db.password();
+    }
+
+    /** Somebody's own. */
+    public static final class Counting extends SocketFactory {
+        static final AtomicInteger SOCKETS = new AtomicInteger();
+
+        /** For the driver. */
+        public Counting() {}
+
+        @Override
+        public Socket createSocket() {
+            SOCKETS.incrementAndGet();
+            return new Socket();
+        }
+
+        @Override
+        public Socket createSocket(String host, int port) throws IOException {
+            SOCKETS.incrementAndGet();
+            return new Socket(host, port);
+        }
+
+        @Override
+        public Socket createSocket(String host, int port, InetAddress from, int localPort) throws IOException {
+            SOCKETS.incrementAndGet();
+            return new Socket(host, port, from, localPort);
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port) throws IOException {
+            SOCKETS.incrementAndGet();
+            return new Socket(host, port);
+        }
+
+        @Override
+        public Socket createSocket(InetAddress host, int port, InetAddress from, int localPort) throws IOException {
+            SOCKETS.incrementAndGet();
+            return new Socket(host, port, from, localPort);
+        }
+    }
+}
