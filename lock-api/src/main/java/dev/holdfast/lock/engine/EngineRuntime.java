@@ -48,7 +48,6 @@ record EngineRuntime(
     static EngineRuntime ofThreads() {
         ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, threads("timer"));
         scheduler.setRemoveOnCancelPolicy(true);
-        scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
         ThreadPoolExecutor io = pool("io", IO_THREADS, IO_BACKLOG);
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
         ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
