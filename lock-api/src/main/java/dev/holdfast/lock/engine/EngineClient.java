@@ -98,7 +98,7 @@ final class EngineClient implements LockClient {
 
     @Override
     public MultiLock lockAll(Collection<String> names, LockOptions lockOptions) {
-        checkOptions(Objects.requireNonNull(lockOptions, "options must not be null"));
+        Objects.requireNonNull(lockOptions, "options must not be null");
         return Recipes.lockAll(this, names, lockOptions, engine.ticker()::nanos);
     }
 

@@ -143,7 +143,6 @@ final class PendingAcquisition {
 
     private void otherLimit(Round asked, int stored) {
         if (isAwaited(asked)) {
-            context.availability().noteAnswer();
             acquisition.noteGone();
             failed(asked, Failures.otherLimit(context.name(), context.demand(), stored), false);
         }

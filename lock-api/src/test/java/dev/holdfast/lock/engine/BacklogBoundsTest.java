@@ -218,6 +218,16 @@ class BacklogBoundsTest {
         assertThat(lasting.backlog.size()).isEqualTo(1);
     }
 
+    @Test
+    void timerThatRunsAfterTheClose_sendsNothing() {
+        lasting.timersRunAlthoughClosed = true;
+        lasting.add(1, Removal.Kind.ABANDON);
+        lasting.backlog.close();
+        lasting.pass(60_000);
+        assertThat(lasting.sent).isEmpty();
+        assertThat(lasting.backlog.size()).isZero();
+    }
+
     /** Another thread is asked after each call: it would wait for ever. */
     @Test
     void noCall_leavesTheOthersWaiting() {

@@ -6,9 +6,6 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Subscription;
-import java.io.ByteArrayOutputStream;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -35,7 +32,7 @@ class SelfWaitTest {
             Future<Lease> waiting = pool.submit(() -> lock.acquire());
             awaitTimers(1);
 
-            String log = logOf(this::runTimers);
+            String log = LogText.of(this::runTimers);
 
             assertThat(log)
                     .containsOnlyOnce("WARN")
@@ -65,7 +62,7 @@ class SelfWaitTest {
             open.close();
             waiting.get(10, TimeUnit.SECONDS);
 
-            assertThat(logOf(this::runTimers)).isEmpty();
+            assertThat(LogText.of(this::runTimers)).isEmpty();
         } finally {
             pool.shutdownNow();
         }
@@ -103,7 +100,7 @@ class SelfWaitTest {
             });
             CompletableFuture<Lease> second = asked.get(10, TimeUnit.SECONDS);
 
-            assertThat(logOf(this::runTimers))
+            assertThat(LogText.of(this::runTimers))
                     .containsOnlyOnce("WARN")
                     .contains("own/42")
                     .contains("pool-thread-8")
@@ -121,7 +118,7 @@ class SelfWaitTest {
     void acquireAsync_whileItsThreadsAcquiredLeaseIsOpen_isNamed() throws Exception {
         try (Lease open = lock.acquire()) {
             lock.acquireAsync(Duration.ofMinutes(1));
-            assertThat(logOf(this::runTimers))
+            assertThat(LogText.of(this::runTimers))
                     .containsOnlyOnce("WARN")
                     .contains("token " + open.token())
                     .contains("close it first");
@@ -134,7 +131,7 @@ class SelfWaitTest {
         try (Lease open = lock.acquireAsync(Duration.ofMinutes(1)).join()) {
             assertThat(open.isValid()).isTrue();
             lock.acquireAsync(Duration.ofMinutes(1));
-            assertThat(logOf(this::runTimers)).isEmpty();
+            assertThat(LogText.of(this::runTimers)).isEmpty();
         }
     }
 
@@ -149,18 +146,6 @@ class SelfWaitTest {
         for (Runnable task = timers.poll(); task != null; task = timers.poll()) {
             task.run();
         }
-    }
-
-    private static String logOf(Runnable action) {
-        PrintStream before = System.err;
-        ByteArrayOutputStream written = new ByteArrayOutputStream();
-        System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));
-        try {
-            action.run();
-        } finally {
-            System.setErr(before);
-        }
-        return written.toString(StandardCharsets.UTF_8);
     }
 
     /** Timers of five seconds are kept, so that the test runs them; those of the housekeeper, of another length, are not. */
