@@ -8,6 +8,9 @@ final class BackOff {
     private static final long FIRST_RETRY_NANOS = 20_000_000;
     private static final long LAST_RETRY_NANOS = 1_000_000_000;
 
+    /** The least between two polls of a lock that changes hands, where each waiting client asks so often for as long as it waits. */
+    private static final long LEAST_AMONG_MANY_NANOS = 5_000_000;
+
     /** A century: a lease that ends later, as of a row that was parked by hand, does not change hands. */
     private static final long FAR_NANOS = 100L * 365 * 24 * 3600 * 1_000_000_000;
 
@@ -52,9 +55,14 @@ final class BackOff {
         long least = Durations.nanosOfMillis(info.pollMinMillis());
         long most = Durations.nanosOfMillis(info.pollMaxMillis());
         boolean changesHands = changesHands(nowNanos, holderRemainingMillis);
-        long delay = pollNanos == 0 || changesHands
-                ? Math.max(least, pollNanos / 2)
-                : Math.min(most, Durations.plus(pollNanos, pollNanos));
+        long delay;
+        if (pollNanos == 0) {
+            delay = least;
+        } else if (changesHands) {
+            delay = Math.max(Math.max(least, LEAST_AMONG_MANY_NANOS), pollNanos / 2);
+        } else {
+            delay = Math.min(most, Durations.plus(pollNanos, pollNanos));
+        }
         pollNanos = delay;
         long jittered = delay - random.nextLong(delay / 4 + 1);
         if (holderRemainingMillis < 0) {

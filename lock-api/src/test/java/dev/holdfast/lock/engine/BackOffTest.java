@@ -117,6 +117,22 @@ class BackOffTest {
         assertThat(polls(-1, 100)).as("from an end that was not known").isEqualTo(20 * MILLI);
     }
 
+    /** The first poll may come soon: the holder may be about to release. One who meets others again and again asks less often. */
+    @Test
+    void poll_whileTheEndMoves_isNotRepeatedWithinFiveMillis() {
+        BackOff soon = new BackOff(BackendInfo.named("polled")
+                .minLeaseMillis(100)
+                .pollMinMillis(1)
+                .pollMaxMillis(1_000)
+                .build());
+        assertThat(soon.pollDelayNanos(0, 100, chance(false))).isEqualTo(MILLI);
+        for (int i = 1; i < 10; i++) {
+            assertThat(soon.pollDelayNanos(i * 20 * MILLI, 100, chance(false))).isEqualTo(5 * MILLI);
+        }
+        soon.reset();
+        assertThat(soon.pollDelayNanos(1_000 * MILLI, 100, chance(false))).isEqualTo(MILLI);
+    }
+
     /** The wait of a second poll, 20 ms behind the first one, by what the leases ran at the two. */
     private static long polls(long firstMillis, long secondMillis) {
         BackOff fresh = new BackOff(BackendInfo.named("polled")

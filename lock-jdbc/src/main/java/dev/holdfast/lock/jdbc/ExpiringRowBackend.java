@@ -30,11 +30,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Locks that are rows with an expiry, by {@link ExpiryStatements}. Thread-safe. */
 final class ExpiringRowBackend implements LockBackend {
-    /** How soon a busy lock is asked for again, and always while it changes hands. */
-    private static final long POLL_MILLIS = 5;
+    /** How soon a busy lock is asked for again for the first time: it may be about to be released. */
+    private static final long POLL_MILLIS = 1;
 
     /** How long it may take until somebody who polls asks. */
-    private static final long POLLED_MILLIS = 2 * POLL_MILLIS;
+    private static final long POLLED_MILLIS = 10;
 
     /** How long it may take until somebody who was called asks. */
     private static final long CALLED_MILLIS = 5;
