@@ -6,6 +6,8 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +17,7 @@ final class HandledBacklog {
     static final long MILLI = 1_000_000;
 
     /** A request to the store; the test may answer it at any time. */
-    record Sent(Removal<?> removal, long atMillis, Consumer<@Nullable LockException> answered) {
+    record Sent(Removal<?> removal, long atMillis, int round, Consumer<@Nullable LockException> answered) {
         String name() {
             return removal.name();
         }
@@ -34,6 +36,7 @@ final class HandledBacklog {
     boolean timersRunAlthoughClosed;
 
     int openTimers;
+    private int rounds;
 
     HandledBacklog(boolean expiring) {
         EngineRuntime plain = machine.runtime();
@@ -63,6 +66,7 @@ final class HandledBacklog {
             };
             Subscription begun = plain.after(delay, () -> {
                 end.run();
+                rounds++;
                 task.run();
             });
             return () -> {
@@ -75,7 +79,7 @@ final class HandledBacklog {
     }
 
     private void send(Removal<?> removal, Consumer<@Nullable LockException> answered) {
-        Sent request = new Sent(removal, (world.now() - startNanos) / MILLI, answered);
+        Sent request = new Sent(removal, (world.now() - startNanos) / MILLI, rounds, answered);
         sent.add(request);
         Consumer<Sent> now = answer;
         if (now != null) {
@@ -128,19 +132,10 @@ final class HandledBacklog {
         return sent.stream().map(Sent::atMillis).toList();
     }
 
-    /** How many requests were sent at one time, for each time. */
+    /** How many requests each round had, without those that had none. */
     List<Integer> roundSizes() {
-        List<Integer> sizes = new ArrayList<>();
-        Sent before = null;
-        for (Sent each : sent) {
-            int last = sizes.size() - 1;
-            if (before != null && before.atMillis() == each.atMillis()) {
-                sizes.set(last, sizes.get(last) + 1);
-            } else {
-                sizes.add(1);
-            }
-            before = each;
-        }
-        return sizes;
+        Map<Integer, Integer> sizes = new TreeMap<>();
+        sent.forEach(each -> sizes.merge(each.round(), 1, Integer::sum));
+        return List.copyOf(sizes.values());
     }
 }
