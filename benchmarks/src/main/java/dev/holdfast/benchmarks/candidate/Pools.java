@@ -3,11 +3,11 @@ package dev.holdfast.benchmarks.candidate;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 
-/** The connection pool of an application: the same for all that work through a database. */
+/** The connection pool of an application, set as docs/jdbc.md advises: the same for all that work through a database. */
 final class Pools {
     private static final int CONNECTIONS = 20;
     private static final int IDLE = 2;
-    /** As docs/jdbc.md advises those who have a pool, like the sockets below: a call then needs no second thread. */
+    /** A call then needs no second thread. */
     private static final long TIMEOUT_MILLIS = 1_000;
 
     private Pools() {}
@@ -21,6 +21,9 @@ final class Pools {
         config.setValidationTimeout(TIMEOUT_MILLIS);
         if (url.startsWith("jdbc:postgresql:")) {
             config.addDataSourceProperty("socketFactory", "dev.holdfast.lock.jdbc.PromptSocketFactory");
+        }
+        if (url.startsWith("jdbc:mariadb:")) {
+            config.addDataSourceProperty("useServerPrepStmts", "true");
         }
         return new HikariDataSource(config);
     }

@@ -42,8 +42,8 @@ final class Footnotes {
         notes.add("Medians over " + plan.rounds() + " rounds of "
                 + plan.window().toMillis()
                 + " ms a candidate, all candidates in turns; ratios within a round, then their median. Warm-up "
-                + plan.warmUp().toMillis() + " ms each; between processes "
-                + plan.warmUpBetween().toMillis() + " ms, with one thread each and no pause."
+                + plan.warmUp().toMillis()
+                + " ms for new processes, where the lock goes between them with one thread each and no pause."
                 + (plan.jvmOptions().isEmpty() ? "" : " JVMs with `" + String.join(" ", plan.jvmOptions()) + "`."));
         notes.add(store.version() + "; " + String.join(", ", libraries()) + ".");
         notes.add("JDK " + Runtime.version() + ", " + System.getProperty("os.name") + ", "

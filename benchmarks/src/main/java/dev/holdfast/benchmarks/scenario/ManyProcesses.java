@@ -63,7 +63,7 @@ final class ManyProcesses implements Scenario {
     @Override
     public void warmUp(WorkerGroup group, Plan plan) throws Exception {
         if (!group.isWarm(processes)) {
-            measure(group, 1, 0, plan.warmUpBetween().toMillis());
+            measure(group, 1, 0, plan.warmUp().toMillis());
         }
         measure(group, plan, plan.windowMillis());
     }

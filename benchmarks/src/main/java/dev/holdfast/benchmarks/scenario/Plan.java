@@ -9,21 +9,13 @@ import java.util.List;
  * @param rounds that count, in each scenario with rounds
  * @param window of one candidate in one round
  * @param warmUp of new workers of a candidate, before its first rounds
- * @param warmUpBetween the same, where the lock goes from process to process
  * @param many locks that are held at once, or threads that wait
  * @param idle how long renewal is watched
  * @param kills of each candidate
  * @param jvmOptions of the JVMs that are measured
  */
 public record Plan(
-        int rounds,
-        Duration window,
-        Duration warmUp,
-        Duration warmUpBetween,
-        int many,
-        Duration idle,
-        int kills,
-        List<String> jvmOptions) {
+        int rounds, Duration window, Duration warmUp, int many, Duration idle, int kills, List<String> jvmOptions) {
 
     /**
      * A run for the record.
@@ -32,14 +24,7 @@ public record Plan(
      */
     public static Plan full() {
         return new Plan(
-                5,
-                Duration.ofMillis(1_000),
-                Duration.ofSeconds(4),
-                Duration.ofSeconds(12),
-                10_000,
-                Duration.ofSeconds(20),
-                2,
-                List.of());
+                5, Duration.ofMillis(1_000), Duration.ofSeconds(12), 10_000, Duration.ofSeconds(20), 2, List.of());
     }
 
     /**
@@ -52,7 +37,6 @@ public record Plan(
         return new Plan(
                 3,
                 Duration.ofMillis(250),
-                Duration.ofSeconds(3),
                 Duration.ofSeconds(3),
                 1_000,
                 Duration.ofMillis(5_500),
