@@ -93,6 +93,13 @@ record RedisScript(String name, String body, String digest) {
               end
               return redis.pcall('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, text)
             end
+            local function listeners(waiter)
+              local shard = string.lower(waiter.mode) == 's'
+              local channel = shard and KEYS[1] .. ':c:' .. waiter.inbox
+                              or string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox
+              local counted = redis.pcall('PUBSUB', shard and 'SHARDNUMSUB' or 'NUMSUB', channel)
+              return not counted.err and tonumber(counted[2])
+            end
             local function call(waiter, again)
               local called = waiter.deadline <= millis + 700
               if called and not again then return true end
@@ -266,12 +273,14 @@ record RedisScript(String name, String body, String digest) {
                 local round, lease, identity = string.match(heir.asks, '^ x (%d+) (%d+) (.*)$')
                 local token = math.max(math.max(last, ARGV[2]) + 1, micros)
                 if not round or not string.find(heir.mode, '%u') or token >= 9007199254740992 then return false end
+                local listens = listeners(heir) -- what PUBLISH answers comes too late: replicas tell their listeners, and are not counted
+                if listens == 0 then return 'gone' end
+                if not listens then return false end
                 local span, stays = math.min(lease, 2000), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
                 redis.call('SET', KEYS[1], string.format('%s %s %s %.0f %s %s %.0f %s',
                            stays, heir.id, ARGV[3], token, released, round, millis, identity), 'PX', span + ARGV[3])
-                local heard = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, round, token, span))
-                if heard == 0 then return 'gone' end
-                if type(heard) ~= 'number' then return false end
+                local told = tellInbox(heir, string.format('%s %s %.0f %.0f', heir.id, round, token, span))
+                if type(told) ~= 'number' then return false end
                 leave(heir.id)
                 return 'given'
               end

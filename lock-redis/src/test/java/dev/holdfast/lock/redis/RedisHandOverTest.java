@@ -23,6 +23,10 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.pubsub.RedisPubSubAdapter;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.io.IOException;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -105,6 +109,46 @@ final class RedisHandOverTest extends TwoBackends {
         waits(b, living);
         release(a, held);
         assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(living);
+    }
+
+    /**
+     * As after a failover. Replicas pass messages on, and PUBLISH does not count who hears them there: who is passed over must not be
+     * told of a grant, since the next one has it.
+     */
+    @Test
+    void waiterThatListensAtAReplica_isPassedOverWithoutAMessage() throws Exception {
+        RedisServer master = fixture.server();
+        try (RedisServer replica = RedisServer.start("--replicaof", master.host() + " " + master.port());
+                RedisClient listening = RedisClient.create("redis://" + replica.host() + ":" + replica.port())) {
+            await().atMost(PATIENCE)
+                    .until(() -> String.valueOf(replica.command("INFO", "replication"))
+                            .contains("link_status:up"));
+            Grant held = grant(a, acquisition());
+            AcquisitionId away = acquisition();
+            String channel;
+            try (LockBackend gone = fixture.newBackend()) {
+                waits(gone, away);
+                channel = "holdfast:c:" + entry(away).split(" ")[2];
+            }
+            BlockingQueue<String> heard = new LinkedBlockingQueue<>();
+            StatefulRedisPubSubConnection<String, String> connection = listening.connectPubSub();
+            connection.addListener(new RedisPubSubAdapter<>() {
+                @Override
+                public void message(String from, String text) {
+                    heard.add(text);
+                }
+            });
+            connection.sync().subscribe(channel);
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            fixture.list("PUBSUB", "CHANNELS", "holdfast:c:*").isEmpty());
+            AcquisitionId living = acquisition();
+            waits(b, living);
+            release(a, held);
+            assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(living);
+            assertThat(master.number("PUBLISH", channel, "end")).isZero();
+            assertThat(heard.poll(60, TimeUnit.SECONDS)).isEqualTo("end");
+        }
     }
 
     /** Its process stands still, say: the connection is there, and nobody reads from it. */
