@@ -87,18 +87,13 @@ record RedisScript(String name, String body, String digest) {
                 leave(head[1])
               end
             end
-            local function tellInbox(waiter, text)
-              if string.lower(waiter.mode) == 's' then
-                return redis.pcall('SPUBLISH', KEYS[1] .. ':c:' .. waiter.inbox, text)
-              end
-              return redis.pcall('PUBLISH', string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, text)
+            local function channel(waiter)
+              if string.lower(waiter.mode) == 's' then return KEYS[1] .. ':c:' .. waiter.inbox, true end
+              return string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox, false
             end
-            local function listeners(waiter)
-              local shard = string.lower(waiter.mode) == 's'
-              local channel = shard and KEYS[1] .. ':c:' .. waiter.inbox
-                              or string.match(KEYS[1], '^[^{]*') .. 'c:' .. waiter.inbox
-              local counted = redis.pcall('PUBSUB', shard and 'SHARDNUMSUB' or 'NUMSUB', channel)
-              return not counted.err and tonumber(counted[2])
+            local function tellInbox(waiter, text)
+              local inbox, sharded = channel(waiter)
+              return redis.pcall(sharded and 'SPUBLISH' or 'PUBLISH', inbox, text)
             end
             local function call(waiter, again)
               local called = waiter.deadline <= millis + 700
@@ -238,6 +233,9 @@ record RedisScript(String name, String body, String digest) {
      * Keys: state, and queue and entries unless the slot is moving. Arguments: how the state of such a grant begins ({@link #end}),
      * token or 0 if not known, memory ms, what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
      * {@code grant}, followed by the last round that it ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
+     *
+     * <p>Before it hands the lock over, it asks who listens, and passes over whoever does not, without a message. What PUBLISH answers would
+     * be too late: replicas tell their listeners too, and are not counted, so the waiter might hear of a grant that the next one has.
      */
     static final RedisScript RELEASE =
             of("release", """
@@ -273,9 +271,10 @@ record RedisScript(String name, String body, String digest) {
                 local round, lease, identity = string.match(heir.asks, '^ x (%d+) (%d+) (.*)$')
                 local token = math.max(math.max(last, ARGV[2]) + 1, micros)
                 if not round or not string.find(heir.mode, '%u') or token >= 9007199254740992 then return false end
-                local listens = listeners(heir) -- what PUBLISH answers comes too late: replicas tell their listeners, and are not counted
-                if listens == 0 then return 'gone' end
-                if not listens then return false end
+                local inbox, sharded = channel(heir)
+                local counted = redis.pcall('PUBSUB', sharded and 'SHARDNUMSUB' or 'NUMSUB', inbox)
+                if counted.err then return false end
+                if tonumber(counted[2]) == 0 then return 'gone' end
                 local span, stays = math.min(lease, 2000), redis.call('ZCARD', KEYS[2]) > 1 and waiting or '0'
                 redis.call('SET', KEYS[1], string.format('%s %s %s %.0f %s %s %.0f %s',
                            stays, heir.id, ARGV[3], token, released, round, millis, identity), 'PX', span + ARGV[3])

@@ -33,12 +33,19 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A release makes the first waiter the holder, and the message says so: the waiter sends no request for it. */
 final class RedisHandOverTest extends TwoBackends {
     private final BlockingQueue<Grant> handed = new LinkedBlockingQueue<>();
     private final BlockingQueue<AcquisitionId> called = new LinkedBlockingQueue<>();
+
+    @BeforeEach
+    void forget() {
+        handed.clear();
+        called.clear();
+    }
 
     @Test
     void release_makesTheFirstWaiterTheHolder_withoutARequestOfIts() throws Exception {
@@ -148,6 +155,22 @@ final class RedisHandOverTest extends TwoBackends {
             assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(living);
             assertThat(master.number("PUBLISH", channel, "end")).isZero();
             assertThat(heard.poll(60, TimeUnit.SECONDS)).isEqualTo("end");
+        }
+    }
+
+    /** As with the rights that were enough before: waiters are called, as those who cannot be handed the lock. */
+    @Test
+    void releaseWithoutTheRightToCountListeners_callsTheWaiter() throws Exception {
+        Grant held = grant(a, acquisition());
+        AcquisitionId waiting = acquisition();
+        waits(b, waiting);
+        fixture.server().command("ACL", "SETUSER", "locks", "-pubsub");
+        try {
+            release(a, held);
+            assertThat(called.poll(60, TimeUnit.SECONDS)).isEqualTo(waiting);
+            assertThat(handed).isEmpty();
+        } finally {
+            fixture.server().command("ACL", "SETUSER", "locks", "+pubsub");
         }
     }
 
