@@ -7,6 +7,7 @@
  * run: two contenders, one fault, renewals | -DFAULTS=1 -DCONTENDERS=2
  * run: two contenders, two faults hit the second | -DFAULTS=2 -DCONTENDERS=2 -DVICTIM=1 -DNO_RENEWALS
  * run: two contenders, two rounds, one fault, the state is forgotten | -DFAULTS=1 -DCONTENDERS=2 -DROUNDS=2 -DNO_RENEWALS -DFORGETS
+ * run: three contenders, the second listens at a replica, no fault | -DFAULTS=0 -DAWAY=1
  * mutant: GRANTS_WHILE_HELD S1
  * mutant: DEADLINE_FROM_REPLY S1
  * mutant: RENEWS_WHAT_IS_GONE S1 -DFAULTS=0
@@ -17,11 +18,15 @@
  * mutant: MESSAGE_SETS_THE_CLOCK S1 -DFAULTS=0 -DNO_RENEWALS
  * mutant: NUMBER_NOT_COMPARED S2 -DFAULTS=1 -DNO_RENEWALS
  * mutant: CALL_IS_FOR_EVER LEFT -DFAULTS=1 -DVICTIM=1
+ * mutant: COUNTED_BY_THE_MESSAGE S2 -DFAULTS=0 -DAWAY=1 -DNO_RENEWALS
  */
 #define ID(i) (1 + i + (second[i] -> N : 0))
 #define CLIENT(id) ((id - 1) % N)
 #define CRASH_TELLS false
-#define MAY_POLL ranOut
+#ifndef AWAY
+#define AWAY 255 /* the client that listens at a replica: it hears what is sent, and is not counted. It has its polls */
+#endif
+#define MAY_POLL (ranOut || AWAY < N)
 #define HANDS_OVER
 #include "state.pml"
 
@@ -93,7 +98,12 @@ inline findHead()
   k = 0
 }
 
-#define heardBy(id) (pc[CLIENT(id)] != dead) /* the process is subscribed, whatever it does */
+#define heardBy(id) (pc[CLIENT(id)] != dead && CLIENT(id) != AWAY) /* the process is subscribed, whatever it does, and counted */
+inline passOver(id, heard) /* nobody was counted; whether the call has gone out */
+{
+  if :: ID(CLIENT(id)) == id && pc[CLIENT(id)] != dead -> called[CLIENT(id)] = called[CLIENT(id)] || heard; polled[CLIENT(id)] = false :: else fi;
+  leave(id)
+}
 inline publish(id)
 {
   if :: ID(CLIENT(id)) == id && pc[CLIENT(id)] != dead -> called[CLIENT(id)] = true :: else fi;
@@ -109,7 +119,7 @@ inline callFirst(again_)
      :: head == 0 -> waiting_ = false; break
      :: head != 0 && wasCalled[head] && !again_ -> break
      :: head != 0 && !(wasCalled[head] && !again_) && heardBy(head) -> publish(head); break
-     :: else -> leave(head)
+     :: else -> passOver(head, true)
      fi
   od
 }
@@ -132,7 +142,12 @@ inline look()
           if
           :: head == 0 -> waiting_ = false; break
           :: head != 0 && heardBy(head) -> heir = head; line = heir_; break
-          :: else -> leave(head)
+          :: else ->
+#ifdef MUTANT_COUNTED_BY_THE_MESSAGE
+               if :: ID(CLIENT(head)) == head && pc[CLIENT(head)] != dead && seen[CLIENT(head)] -> handed[CLIENT(head)] = true; gotTok[CLIENT(head)] = token + 1
+                  :: else fi;
+#endif
+               passOver(head, false)
           fi
        od
 #endif
@@ -145,7 +160,7 @@ inline look()
           :: head != 0 && head != who && mayPass(head) -> line = passes_; break
           :: head != 0 && head != who && !mayPass(head) && (wasCalled[head] || heardBy(head)) ->
                line = behind_; if :: !wasCalled[head] -> publish(head) :: else fi; break
-          :: else -> leave(head)
+          :: else -> passOver(head, true)
           fi
        od
   :: else
