@@ -52,6 +52,20 @@ public final class MariaDbServer implements AutoCloseable {
         return new MariaDbServer(describe(settings).image(image).start());
     }
 
+    /**
+     * Starts a server that sees a clock of the test's.
+     *
+     * @param clock what it takes for the time
+     * @param settings more settings, each as {@code name=value}
+     * @return a server that answers
+     * @throws IOException if it does not get ready; the message has the end of its log
+     * @throws InterruptedException if interrupted
+     */
+    public static MariaDbServer startWith(ServerClock clock, String... settings)
+            throws IOException, InterruptedException {
+        return new MariaDbServer(clock.on(describe(settings)).start());
+    }
+
     private static ServerProcess.Builder describe(String... settings) {
         return ServerProcess.builder("mariadb")
                 .unprivileged()

@@ -58,6 +58,22 @@ public final class RedisServer implements AutoCloseable {
     }
 
     /**
+     * Starts a server that sees a clock of the test's.
+     *
+     * @param clock what it takes for the time
+     * @param options command line options after the defaults, such as {@code --appendonly yes}
+     * @return the server, answering
+     * @throws IOException if it does not start
+     * @throws InterruptedException if interrupted
+     */
+    public static RedisServer startWith(ServerClock clock, String... options) throws IOException, InterruptedException {
+        return new RedisServer(
+                clock.on(RedisProgram.server(null, environment -> List.of(options)))
+                        .start(),
+                null);
+    }
+
+    /**
      * Starts a server on a machine of a network.
      *
      * @param machine where

@@ -1,0 +1,16 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.testkit.ServerClockContract;
+import dev.holdfast.lock.testkit.server.MariaDbServer;
+import dev.holdfast.lock.testkit.server.ServerClock;
+
+final class MariaDbServerClockTest extends ServerClockContract {
+    @Override
+    protected Running start(ServerClock clock) throws Exception {
+        MariaDbServer server = MariaDbServer.startWith(clock);
+        return new Running(
+                server.url("mariadb") + "?holdfast.createTable=true&user=" + MariaDbServer.USER + "&password="
+                        + MariaDbServer.PASSWORD,
+                server);
+    }
+}

@@ -1,0 +1,16 @@
+package dev.holdfast.lock.jdbc;
+
+import dev.holdfast.lock.testkit.ServerClockContract;
+import dev.holdfast.lock.testkit.server.PostgresServer;
+import dev.holdfast.lock.testkit.server.ServerClock;
+
+final class PostgresServerClockTest extends ServerClockContract {
+    @Override
+    protected Running start(ServerClock clock) throws Exception {
+        PostgresServer server = PostgresServer.startWith(clock);
+        return new Running(
+                server.url() + "?holdfast.createTable=true&user=" + PostgresServer.USER + "&password="
+                        + PostgresServer.PASSWORD,
+                server);
+    }
+}

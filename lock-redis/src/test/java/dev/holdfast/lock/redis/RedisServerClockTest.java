@@ -1,0 +1,13 @@
+package dev.holdfast.lock.redis;
+
+import dev.holdfast.lock.testkit.ServerClockContract;
+import dev.holdfast.lock.testkit.server.RedisServer;
+import dev.holdfast.lock.testkit.server.ServerClock;
+
+final class RedisServerClockTest extends ServerClockContract {
+    @Override
+    protected Running start(ServerClock clock) throws Exception {
+        RedisServer server = RedisServer.startWith(clock);
+        return new Running("redis://" + server.host() + ":" + server.port(), server);
+    }
+}
