@@ -13,7 +13,8 @@ import java.time.Instant;
  * @param since when the lock was granted, by the server's clock where it has one; on etcd when its holder began to ask
  *     for it, by the holder's clock
  * @param token the fencing token of the grant; a hand-off between threads of the holder's process raises the token that
- *     its leases report, not this one
+ *     its leases report, not this one; with Redlock it is at least the grant's, as a master that answered late may have given
+ *     a greater one
  * @param demand what it holds, or waits for
  * @param slot its {@linkplain Permit#slot() slot} if it holds permits; otherwise 0
  */

@@ -65,8 +65,10 @@ public final class ClientThreads {
     }
 
     /** Ours by their name; all others that were not there before are the driver's. */
-    private static void print(String when, Set<Thread> before) {
-        List<String> names = Thread.getAllStackTraces().keySet().stream()
+    private static void print(String when, Set<Thread> before) throws InterruptedException {
+        Set<Thread> now = Thread.getAllStackTraces().keySet();
+        Thread.sleep(500); // one that has ended by then was there for one call
+        List<String> names = now.stream()
                 .filter(thread -> !before.contains(thread) && thread.isAlive())
                 .map(Thread::getName)
                 .filter(name -> !name.equals("CompletableFutureDelayScheduler")) // the JDK's own, one a process

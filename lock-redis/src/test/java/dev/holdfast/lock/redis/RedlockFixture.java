@@ -79,7 +79,7 @@ final class RedlockFixture implements LockFixture {
 
     @Override
     public Set<Capability> capabilities() {
-        return EnumSet.allOf(Capability.class);
+        return EnumSet.complementOf(EnumSet.of(Capability.HOLDER_TOKEN));
     }
 
     @Override

@@ -45,11 +45,10 @@ abstract class BackendNamesContract extends BackendGroup {
             assertThat(other.tryAcquire(0))
                     .as("attempt on %s, which is held", NastyNames.visible(names.get(i)))
                     .isInstanceOf(AcquireResult.Busy.class);
-            assertThat(BackendDriver.holder(second(), names.get(i))
-                            .orElseThrow()
-                            .token())
-                    .as("token of the holder of %s", NastyNames.visible(names.get(i)))
-                    .isEqualTo(grants.get(i).token());
+            assertHolderToken(
+                    NastyNames.visible(names.get(i)),
+                    BackendDriver.holder(second(), names.get(i)),
+                    grants.get(i).token());
         }
         assertAllRenewed(grants);
         for (int i = 0; i < names.size(); i++) {

@@ -17,6 +17,11 @@ public enum Capability {
     PARTITION,
     /** {@link LockFixture#entries} works. */
     ENTRIES,
+    /**
+     * The store tells the token of a grant as it was given. Not so where several servers decide: one that answers late may
+     * have given a greater one.
+     */
+    HOLDER_TOKEN,
     /** {@link LockFixture#commands} works. */
     COUNT,
     /**

@@ -29,14 +29,25 @@ public record ConnectFailure(String address, Throwable failure) {
      * @return how it failed
      */
     public static ConnectFailure of(String address) {
+        return of(address, REQUEST);
+    }
+
+    /**
+     * Connects to a server that takes long to say why it refuses.
+     *
+     * @param address an address
+     * @param request how long a request may take
+     * @return how it failed
+     */
+    public static ConnectFailure of(String address, Duration request) {
         LockClientOptions options =
-                LockClientOptions.builder().requestTimeout(REQUEST).build();
+                LockClientOptions.builder().requestTimeout(request).build();
         long start = System.nanoTime();
         Throwable failure =
                 catchThrowable(() -> LockClient.connect(address, options).close());
         assertThat(Duration.ofNanos(System.nanoTime() - start))
                 .as("time to fail")
-                .isLessThan(PATIENCE);
+                .isLessThan(PATIENCE.plus(request).minus(REQUEST));
         assertThat(failure).as(address).isInstanceOf(LockException.class);
         return new ConnectFailure(address, failure);
     }

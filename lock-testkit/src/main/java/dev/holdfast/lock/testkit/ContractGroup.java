@@ -3,8 +3,10 @@ package dev.holdfast.lock.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.HolderInfo;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -42,6 +44,17 @@ abstract class ContractGroup {
                 .untilAsserted(() -> assertThat(fixture().entries(name))
                         .as("entries on the server for '%s'", name)
                         .isEqualTo(expected));
+    }
+
+    /** Whether it is the token of that grant, as far as the store can tell. */
+    final void assertHolderToken(String what, Optional<HolderInfo> holder, long granted) {
+        long told = holder.orElseThrow(() -> new AssertionError("no holder: " + what))
+                .token();
+        if (fixture().capabilities().contains(Capability.HOLDER_TOKEN)) {
+            assertThat(told).as("token of the holder: %s", what).isEqualTo(granted);
+        } else {
+            assertThat(told).as("token of the holder: %s", what).isGreaterThanOrEqualTo(granted);
+        }
     }
 
     /** Closes it when the test is over, the latest first. */

@@ -77,7 +77,7 @@ abstract class FencingContract extends ClientGroup {
             lock.lock();
             lock.unlock();
             assertThat(held.token()).isEqualTo(token);
-            assertThat(second().holder(name).orElseThrow().token()).isEqualTo(token);
+            assertHolderToken("after a re-entry", second().holder(name), token);
         } finally {
             lock.unlock();
         }

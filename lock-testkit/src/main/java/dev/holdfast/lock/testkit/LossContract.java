@@ -145,7 +145,7 @@ abstract class LossContract extends ClientGroup {
             assertThat(successor.isValid()).isTrue();
             assertThat(successor.token()).isGreaterThan(lost.token());
             assertThat(first().lock(name).tryLock()).as("tryLock of the loser").isFalse();
-            assertThat(first().holder(name).orElseThrow().token()).as("holder").isEqualTo(successor.token());
+            assertHolderToken("the successor", first().holder(name), successor.token());
         }
     }
 

@@ -223,7 +223,7 @@ abstract class OwnershipContract extends ClientGroup {
         assertThat(held.remaining()).isPositive();
         held.ensure(Duration.ofSeconds(5)); // ZooKeeper: at most two thirds of the default lease
         assertThat(held.lost().toCompletableFuture()).isNotDone();
-        assertThat(first().holder(name).orElseThrow().token()).isEqualTo(held.token());
+        assertHolderToken("while it is held", first().holder(name), held.token());
         assertThat(actor().call(lock::held)).as("of another thread").isEmpty();
         assertThat(second().lock(name).held()).as("of another client").isEmpty();
         assertThatThrownBy(held::close)

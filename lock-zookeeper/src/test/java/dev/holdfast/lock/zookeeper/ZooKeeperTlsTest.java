@@ -65,7 +65,7 @@ class ZooKeeperTlsTest {
     void inClear_toTheTlsPort_saysSo() throws Exception {
         try (ZooKeeperServer server = server("ip:127.0.0.1")) {
             String address = uri(server).replace("?tls=true", "");
-            ConnectFailure.of(address)
+            ConnectFailure.of(address, Duration.ofSeconds(10)) // the server's first handshake
                     .lasts("127.0.0.1:" + server.node(0).environment().port(1), "speaks TLS; write ?tls=true");
         }
     }
