@@ -1,7 +1,8 @@
 # Shared by the scripts in this folder; sourced, not run.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# Maven is soon over: the second compiler takes more processor time than it saves.
-export MAVEN_OPTS="${MAVEN_OPTS:--Xmx1g -XX:TieredStopAtLevel=1 -XX:+UseSerialGC}"
+# Maven is soon over: the second compiler takes more processor time than it saves. The first one alone gets a code cache of 48 MB by itself,
+# which is full after some modules; then nothing is compiled any more.
+export MAVEN_OPTS="${MAVEN_OPTS:--Xmx1g -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m -XX:+UseSerialGC}"
 
 fail() {
   echo "${0##*/}: $*" >&2

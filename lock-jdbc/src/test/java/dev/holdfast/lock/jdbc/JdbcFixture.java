@@ -22,12 +22,18 @@ import java.util.concurrent.atomic.AtomicLong;
 final class JdbcFixture implements LockFixture {
     private final Db db;
     private final JdbcStrategy strategy;
+    private final int poolSize;
     private final AtomicLong statements = new AtomicLong();
     private final String product;
 
     JdbcFixture(Db db, JdbcStrategy strategy) throws SQLException {
+        this(db, strategy, strategy == JdbcStrategy.ROW_LOCK ? 600 : 6);
+    }
+
+    JdbcFixture(Db db, JdbcStrategy strategy, int poolSize) throws SQLException {
         this.db = db;
         this.strategy = strategy;
+        this.poolSize = poolSize;
         try (Connection connection = db.connect()) {
             // "11.8.6-MariaDB-0+deb13u1 from Debian" is 11.8.6.
             product = connection.getMetaData().getDatabaseProductVersion().replaceFirst("^([0-9.]+).*", "$1");
@@ -36,7 +42,7 @@ final class JdbcFixture implements LockFixture {
 
     @Override
     public String name() {
-        return db.name + " " + product + ", " + strategy + db.origin;
+        return db.name + " " + product + ", " + strategy + (poolSize == 1 ? ", a pool of 1" : "") + db.origin;
     }
 
     @Override
@@ -55,10 +61,9 @@ final class JdbcFixture implements LockFixture {
     }
 
     private LockBackend newBackend(String url) {
-        boolean rowLock = strategy == JdbcStrategy.ROW_LOCK;
         HikariDataSource pool = db.pool(config -> {
             config.setJdbcUrl(url);
-            config.setMaximumPoolSize(rowLock ? 600 : 6);
+            config.setMaximumPoolSize(poolSize);
         });
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
