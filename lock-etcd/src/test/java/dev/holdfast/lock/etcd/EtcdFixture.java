@@ -212,10 +212,16 @@ final class EtcdFixture implements LockFixture {
     }
 
     List<KeyValue> find(String name, long limit) throws Exception {
+        return find(name, limit, 0);
+    }
+
+    /** As the store was at that revision; 0: as it is. */
+    List<KeyValue> find(String name, long limit, long revision) throws Exception {
         ByteSequence key = mode == EtcdMode.QUEUE ? keys.queue(name) : keys.single(name);
         GetOption.Builder option = GetOption.builder()
                 .withSortField(GetOption.SortTarget.CREATE)
                 .withSortOrder(GetOption.SortOrder.ASCEND)
+                .withRevision(revision)
                 .withLimit(limit);
         if (mode == EtcdMode.QUEUE) {
             option.withRange(keys.queueEnd(name)); // without the limit of permits, which stays

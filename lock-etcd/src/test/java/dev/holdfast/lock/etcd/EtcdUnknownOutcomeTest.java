@@ -171,15 +171,30 @@ final class EtcdUnknownOutcomeTest {
                             late.stream().map(BackendDriver::acquisition).toList()))
                     .as("tombstones")
                     .hasSize(late.size());
+            long revision = storeRevision();
 
             slow.pass();
 
             await().atMost(PATIENCE).until(() -> fixture.server().calls("Txn") >= txns + late.size());
             await().during(Duration.ofMillis(500)).atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
+            for (long at = revision; at <= storeRevision(); at++) {
+                assertThat(fixture.find(name, 0, at))
+                        .as("was there for a moment, and the client that removes it might be gone")
+                        .isEmpty();
+            }
         }
         assertThat(everythingOf(late.stream().map(BackendDriver::acquisition).toList()))
                 .as("the tombstones end with their lease")
                 .isEmpty();
+    }
+
+    private long storeRevision() throws Exception {
+        return fixture.admin()
+                .getKVClient()
+                .get(EtcdKeys.bytes("any"))
+                .get(1, TimeUnit.MINUTES)
+                .getHeader()
+                .getRevision();
     }
 
     /** The engine asks no more when a lease's time is over; another lock keeps the shared lease alive for longer. */

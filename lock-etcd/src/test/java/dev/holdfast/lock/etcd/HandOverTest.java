@@ -63,8 +63,9 @@ final class HandOverTest {
         return done ? handed.get(0) : null;
     }
 
+    /** Its lease has more than that left. */
     private Grant grant() {
-        return new Grant(acquisition, CREATED, LEASE, 0, place);
+        return new Grant(acquisition, CREATED, LEASE / 2, 0, place);
     }
 
     @Test
@@ -77,6 +78,14 @@ final class HandOverTest {
         assertThat(grant.leaseMillis()).isBetween(LEASE - 10_000, LEASE);
         assertThat(place.isHeld()).isTrue();
         assertThat(handOver.to(line)).as("a second time").isFalse();
+    }
+
+    @Test
+    void grantThatItsLeaseOutlasts_isTaken() {
+        EtcdAcquisition.Asked asked = waits(lease(SentAt.now()));
+
+        assertThat(place.handedOver(grant(), asked)).isTrue();
+        assertThat(place.isHeld()).isTrue();
     }
 
     /** The monotonic clock stands still while the machine is suspended. */

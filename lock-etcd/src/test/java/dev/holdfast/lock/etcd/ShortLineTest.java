@@ -76,6 +76,13 @@ final class ShortLineTest {
     }
 
     @Test
+    void whoeverComesLater_isNotWaitedFor() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 15)), 20);
+
+        assertThat(line.isFirst(10)).isTrue();
+    }
+
+    @Test
     void eventsOfWhatTheAnswerKnows_areNoNews() {
         line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 30);
 
