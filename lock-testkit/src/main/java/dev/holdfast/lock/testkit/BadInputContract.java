@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockProvider;
@@ -106,7 +107,11 @@ abstract class BadInputContract extends ClientGroup {
 
         DistributedLock lock = first().lock(name, leaseOf(floorMillis));
         lock.lock();
-        lock.unlock();
+        try {
+            lock.unlock();
+        } catch (LeaseLostException tooShortForABusyMachine) {
+            assertThat(tooShortForABusyMachine).hasMessageContaining(name);
+        }
     }
 
     @TestIf(Need.NO_ORDER)
