@@ -6,6 +6,7 @@ import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.mutant.Mutants;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.testkit.server.SlowDisk;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -191,6 +192,11 @@ public final class ChaosMain implements Callable<Integer> {
                     commandLine(),
                     "the servers of " + backend + " cannot be cut off from each other: "
                             + Clusters.whyNotCutOff(backend).orElse("they are not run on machines of their own"));
+        }
+        if (profile.slowsDisks() && SlowDisk.missing().isPresent()) {
+            throw new ParameterException(
+                    commandLine(),
+                    "no disk can be slow here: " + SlowDisk.missing().orElseThrow());
         }
         return new RunPlan(backend, length, chosenSeed, profile, mutant, runFolder, logLevel, faults, work);
     }

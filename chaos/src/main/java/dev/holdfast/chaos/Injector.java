@@ -8,6 +8,7 @@ import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.SlowDisk;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -115,6 +116,7 @@ final class Injector {
                         killServer(fault, server(fault));
                     }
                 }
+                case SLOW_DISK -> slowDisk(fault);
                 case PEER_CUT, PEER_CUT_ONE_WAY -> cutPeers(fault);
                 case SLOT_MOVE -> move(fault);
                 case NET_LATE -> late(fault);
@@ -189,6 +191,23 @@ final class Injector {
                 clients.ofNode(node).forEach(FaultProxy::pass);
             }
             note(fault, "server " + node, -1, start);
+        });
+    }
+
+    /** Two of three times of the leader. */
+    private void slowDisk(Fault fault) throws IOException, InterruptedException {
+        int leader = cluster.leader();
+        int node =
+                fault.target() % 3 == 0 ? fault.target() / 3 % cluster.nodes().size() : leader;
+        alone("server " + node, () -> {
+            long start = now();
+            Duration each = Duration.ofMillis(fault.amount());
+            try (SlowDisk disk = SlowDisk.of(cluster.nodes().get(node).process(), each)) {
+                hold(fault);
+            }
+            String what = "server " + node + (node == leader ? ", which led" : "") + ", forced writes +"
+                    + fault.amount() + " ms";
+            note(fault, what, -1, start);
         });
     }
 

@@ -25,15 +25,15 @@ final class ScheduleTest {
                 Schedule.draw(7, 1_800_000, Profile.full(2_000).withMoves().withLateAndCutOff());
         assertThat(faults.stream().map(Fault::kind).distinct())
                 .containsExactlyInAnyOrderElementsOf(Stream.of(FaultKind.values())
-                        .filter(kind -> !kind.isBetweenServers()) // these are drawn when they are asked for
+                        .filter(kind -> !kind.isDrawnIfNamed()) // these are drawn when they are asked for
                         .toList());
         assertThat(faults).allMatch(fault -> fault.atMillis() + fault.durationMillis() <= 1_800_000);
     }
 
     @Test
     void kindsThatAreAskedFor_areDrawn_andNoOthers() {
-        List<Fault> faults = Schedule.draw(7, 600_000, Profile.full(2_000).with("PEER_CUT,PEER_CUT_ONE_WAY"));
+        List<Fault> faults = Schedule.draw(7, 600_000, Profile.full(2_000).with("PEER_CUT,PEER_CUT_ONE_WAY,SLOW_DISK"));
         assertThat(faults.stream().map(Fault::kind).distinct())
-                .containsExactlyInAnyOrder(FaultKind.PEER_CUT, FaultKind.PEER_CUT_ONE_WAY);
+                .containsExactlyInAnyOrder(FaultKind.PEER_CUT, FaultKind.PEER_CUT_ONE_WAY, FaultKind.SLOW_DISK);
     }
 }

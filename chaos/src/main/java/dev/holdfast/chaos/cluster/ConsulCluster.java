@@ -25,7 +25,7 @@ final class ConsulCluster implements Cluster {
 
     @Override
     public List<Node> nodes() {
-        return server.servers().stream().map(Node::of).toList();
+        return server.servers().stream().map(node -> Node.of(node.process())).toList();
     }
 
     @Override

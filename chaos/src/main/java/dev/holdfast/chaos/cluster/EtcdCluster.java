@@ -54,7 +54,7 @@ final class EtcdCluster implements Cluster {
 
     @Override
     public List<Node> nodes() {
-        return server.nodes().stream().map(Node::of).toList();
+        return server.nodes().stream().map(node -> Node.of(node.process())).toList();
     }
 
     @Override

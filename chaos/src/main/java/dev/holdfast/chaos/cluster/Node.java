@@ -1,39 +1,55 @@
 package dev.holdfast.chaos.cluster;
 
-import dev.holdfast.lock.testkit.server.ConsulNode;
-import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
 
 /** One server process of a cluster. */
+@FunctionalInterface
 public interface Node {
+
+    /**
+     * Returns the process itself; what is to happen to it goes through this node.
+     *
+     * @return the same one after a restart
+     */
+    ServerProcess process();
 
     /**
      * Returns the address that clients would connect to, if there were no proxy.
      *
      * @return {@code 127.0.0.1}, or that of the node's machine
      */
-    String host();
+    default String host() {
+        return process().host();
+    }
 
     /**
      * Returns the port at that address.
      *
      * @return a port
      */
-    int port();
+    default int port() {
+        return process().port();
+    }
 
     /** Stops it (SIGSTOP). */
-    void pause();
+    default void pause() {
+        process().pause();
+    }
 
     /** Lets it go on (SIGCONT). */
-    void resume();
+    default void resume() {
+        process().resume();
+    }
 
     /**
      * Kills it (SIGKILL).
      *
      * @throws InterruptedException if interrupted
      */
-    void kill() throws InterruptedException;
+    default void kill() throws InterruptedException {
+        process().kill();
+    }
 
     /**
      * Starts it again with what it had on its disk.
@@ -41,7 +57,9 @@ public interface Node {
      * @throws IOException if it does not start
      * @throws InterruptedException if interrupted
      */
-    void start() throws IOException, InterruptedException;
+    default void start() throws IOException, InterruptedException {
+        process().start();
+    }
 
     /**
      * Wraps a process.
@@ -50,116 +68,6 @@ public interface Node {
      * @return the node
      */
     static Node of(ServerProcess process) {
-        return new Node() {
-            @Override
-            public String host() {
-                return process.host();
-            }
-
-            @Override
-            public int port() {
-                return process.port();
-            }
-
-            @Override
-            public void pause() {
-                process.pause();
-            }
-
-            @Override
-            public void resume() {
-                process.resume();
-            }
-
-            @Override
-            public void kill() throws InterruptedException {
-                process.kill();
-            }
-
-            @Override
-            public void start() throws IOException, InterruptedException {
-                process.start();
-            }
-        };
-    }
-
-    /**
-     * Wraps a node of etcd.
-     *
-     * @param node the server
-     * @return the node
-     */
-    static Node of(EtcdNode node) {
-        return new Node() {
-            @Override
-            public String host() {
-                return node.host();
-            }
-
-            @Override
-            public int port() {
-                return node.port();
-            }
-
-            @Override
-            public void pause() {
-                node.pause();
-            }
-
-            @Override
-            public void resume() {
-                node.resume();
-            }
-
-            @Override
-            public void kill() throws InterruptedException {
-                node.kill();
-            }
-
-            @Override
-            public void start() throws IOException, InterruptedException {
-                node.start();
-            }
-        };
-    }
-
-    /**
-     * Wraps a node of Consul.
-     *
-     * @param node the server
-     * @return the node
-     */
-    static Node of(ConsulNode node) {
-        return new Node() {
-            @Override
-            public String host() {
-                return "127.0.0.1";
-            }
-
-            @Override
-            public int port() {
-                return node.port();
-            }
-
-            @Override
-            public void pause() {
-                node.pause();
-            }
-
-            @Override
-            public void resume() {
-                node.resume();
-            }
-
-            @Override
-            public void kill() throws InterruptedException {
-                node.kill();
-            }
-
-            @Override
-            public void start() throws IOException, InterruptedException {
-                node.start();
-            }
-        };
+        return () -> process;
     }
 }

@@ -3,6 +3,7 @@ package dev.holdfast.chaos.cluster;
 import dev.holdfast.lock.testkit.server.RedisCluster;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ServerNetwork;
+import dev.holdfast.lock.testkit.server.ServerProcess;
 import io.lettuce.core.cluster.SlotHash;
 import java.io.IOException;
 import java.util.HashMap;
@@ -201,44 +202,37 @@ final class RedisSlots implements Cluster {
     /** Remembers whether its server can be asked. */
     private final class Watched implements Node {
         private final RedisServer server;
-        private final Node process;
 
         Watched(RedisServer server) {
             this.server = server;
-            this.process = Node.of(server.process());
         }
 
         @Override
-        public String host() {
-            return process.host();
-        }
-
-        @Override
-        public int port() {
-            return process.port();
+        public ServerProcess process() {
+            return server.process();
         }
 
         @Override
         public void pause() {
             away.add(server);
-            process.pause();
+            process().pause();
         }
 
         @Override
         public void resume() {
-            process.resume();
+            process().resume();
             away.remove(server);
         }
 
         @Override
         public void kill() throws InterruptedException {
             away.add(server);
-            process.kill();
+            process().kill();
         }
 
         @Override
         public void start() throws IOException, InterruptedException {
-            process.start();
+            process().start();
             away.remove(server);
         }
     }

@@ -2,6 +2,7 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
 import dev.holdfast.lock.testkit.server.ServerNetwork;
+import dev.holdfast.lock.testkit.server.ServerProcess;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -67,8 +68,7 @@ final class SentinelCluster implements Cluster {
     public List<Node> nodes() {
         List<Node> nodes = new ArrayList<>();
         for (RedisServer server : servers) {
-            Node node = Node.of(server.process());
-            nodes.add(new Rejoining(server, node));
+            nodes.add(new Rejoining(server));
         }
         return nodes;
     }
@@ -175,36 +175,14 @@ final class SentinelCluster implements Cluster {
     /** Restarted as a replica, as an operator would. */
     private final class Rejoining implements Node {
         private final RedisServer server;
-        private final Node process;
 
-        Rejoining(RedisServer server, Node process) {
+        Rejoining(RedisServer server) {
             this.server = server;
-            this.process = process;
         }
 
         @Override
-        public String host() {
-            return process.host();
-        }
-
-        @Override
-        public int port() {
-            return process.port();
-        }
-
-        @Override
-        public void pause() {
-            process.pause();
-        }
-
-        @Override
-        public void resume() {
-            process.resume();
-        }
-
-        @Override
-        public void kill() throws InterruptedException {
-            process.kill();
+        public ServerProcess process() {
+            return server.process();
         }
 
         @Override
@@ -213,7 +191,7 @@ final class SentinelCluster implements Cluster {
             while (masterPort() == server.port() && System.nanoTime() - start < PATIENCE_NANOS) {
                 Thread.sleep(100);
             }
-            process.start();
+            process().start();
             int master = masterPort();
             if (master != 0 && master != server.port()) {
                 server.command("REPLICAOF", servers.get(leader()).host(), "" + master);

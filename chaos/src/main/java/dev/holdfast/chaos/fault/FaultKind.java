@@ -18,6 +18,8 @@ public enum FaultKind {
     PEER_CUT(Where.SERVER),
     /** The same, of what is sent one way only. */
     PEER_CUT_ONE_WAY(Where.SERVER),
+    /** A server, mostly the leader, goes on, but each write that it forces to the disk takes long. */
+    SLOW_DISK(Where.SERVER),
     /** Connections are reset. */
     NET_RESET(Where.NETWORK),
     /** One side's connections are reset and the other side is told nothing. */
@@ -68,6 +70,15 @@ public enum FaultKind {
      */
     public boolean isBetweenServers() {
         return this == PEER_CUT || this == PEER_CUT_ONE_WAY;
+    }
+
+    /**
+     * Tells whether it is left out of a run for which no kinds are named: it takes rights or programs that not every machine has.
+     *
+     * @return true if it is drawn for those alone who name it
+     */
+    public boolean isDrawnIfNamed() {
+        return isBetweenServers() || this == SLOW_DISK;
     }
 
     /**

@@ -56,7 +56,7 @@ public record Profile(
         }
         weights.remove(FaultKind.SLOT_MOVE);
         weights.remove(FaultKind.NET_LATE_CUT);
-        weights.keySet().removeIf(FaultKind::isBetweenServers);
+        weights.keySet().removeIf(FaultKind::isDrawnIfNamed);
         weights.put(FaultKind.CLIENT_STOP, 4);
         weights.put(FaultKind.CLIENT_KILL, 2);
         weights.put(FaultKind.NET_BLACK_HOLE, 3);
@@ -129,6 +129,15 @@ public record Profile(
      */
     public boolean cutsPeers() {
         return weights.keySet().stream().anyMatch(FaultKind::isBetweenServers);
+    }
+
+    /**
+     * Tells whether a server's disk is to be slow.
+     *
+     * @return whether such a fault may be drawn
+     */
+    public boolean slowsDisks() {
+        return weights.containsKey(FaultKind.SLOW_DISK);
     }
 
     private Profile weighted(Map<FaultKind, Integer> chosen, int holds) {

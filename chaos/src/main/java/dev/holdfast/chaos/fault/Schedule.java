@@ -59,7 +59,7 @@ public final class Schedule {
             case CLIENT_STOP, NET_BLACK_HOLE -> random.nextLong(lease / 5, 3 * lease);
             case CLIENT_KILL, NET_RESET -> 0;
             case SERVER_STOP -> random.nextLong(lease / 5, 2 * lease);
-            case PEER_CUT, PEER_CUT_ONE_WAY -> random.nextLong(lease / 2, 5 * lease);
+            case PEER_CUT, PEER_CUT_ONE_WAY, SLOW_DISK -> random.nextLong(lease / 2, 5 * lease);
             case LEADER_STOP -> random.nextLong(lease / 2, 4 * lease);
             case SERVER_KILL, LEADER_KILL -> random.nextLong(200, 2 * lease);
             case NET_HALF_OPEN, NET_LATENCY, NET_CUT -> random.nextLong(500, 2 * lease);
@@ -78,6 +78,7 @@ public final class Schedule {
         };
         int amount = switch (kind) {
             case NET_LATENCY -> (int) Math.round(10 * Math.pow(200, random.nextDouble()));
+            case SLOW_DISK -> (int) Math.round(50 * Math.pow(40, random.nextDouble()));
             case NET_LATE -> reconnectMillis(random, (int) duration);
             case NET_LATE_CUT -> random.nextInt((int) lease / 8, (int) lease * 2 / 5);
             default -> random.nextInt(20);

@@ -171,7 +171,12 @@ public final class ConsulNode {
         }
     }
 
-    ServerProcess process() {
+    /**
+     * Returns the process that it runs in.
+     *
+     * @return the same one after a restart
+     */
+    public ServerProcess process() {
         return process;
     }
 

@@ -153,7 +153,12 @@ public final class EtcdNode {
         }
     }
 
-    ServerProcess process() {
+    /**
+     * Returns the process that it runs in.
+     *
+     * @return the same one after a restart
+     */
+    public ServerProcess process() {
         return process;
     }
 

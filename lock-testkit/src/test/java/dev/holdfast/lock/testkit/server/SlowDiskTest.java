@@ -1,0 +1,47 @@
+package dev.holdfast.lock.testkit.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class SlowDiskTest {
+    private static final Duration EACH = Duration.ofSeconds(1);
+
+    @Test
+    void forcedWritesWaitUntilItIsClosed() throws Exception {
+        try (RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always")) {
+            try (SlowDisk disk = SlowDisk.of(server.process(), EACH)) {
+                assertThat(elapsed(server, "SET", "slow", "1"))
+                        .as("a write, " + disk)
+                        .isGreaterThanOrEqualTo(EACH);
+                assertThat(elapsed(server, "GET", "slow")).as("a read").isLessThan(EACH);
+            }
+            server.command("SET", "after", "1"); // one may still have waited
+            assertThat(elapsed(server, "SET", "after", "2"))
+                    .as("a write, after")
+                    .isLessThan(EACH);
+            assertThat(server.command("GET", "slow"))
+                    .as("what was written slowly")
+                    .isEqualTo("1");
+        }
+    }
+
+    @Test
+    void aServerThatIsNotThere_isRefused() throws Exception {
+        try (RedisServer server = RedisServer.start()) {
+            server.process().kill();
+            assertThatThrownBy(() -> SlowDisk.of(server.process(), EACH))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("is not running");
+        }
+    }
+
+    private static Duration elapsed(RedisServer server, String... command) throws IOException {
+        long start = System.nanoTime();
+        server.command(command);
+        return Duration.ofNanos(System.nanoTime() - start);
+    }
+}
