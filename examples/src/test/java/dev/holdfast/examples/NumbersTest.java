@@ -70,22 +70,22 @@ class NumbersTest {
     }
 
     @Test
-    void reliability_mediansOfMutantsAreThoseOfTheTable() {
+    void reliability_timesOfMutantsAreThoseOfTheTable() {
         String page = Pages.text(Pages.ROOT.resolve("docs/reliability.md"));
-        List<Integer> medians = new ArrayList<>();
-        Matcher caught = Pattern.compile("(?m)^\\| .* \\| 5 of 5 \\| .* \\| (\\d+), \\d+ \\|$")
+        List<Integer> longest = new ArrayList<>();
+        Matcher caught = Pattern.compile("(?m)^\\| .* \\| 5 of 5 \\| .* \\| (\\d+) \\|$")
                 .matcher(Pages.text(Pages.ROOT.resolve("docs/reliability-results.md")));
         while (caught.find()) {
-            medians.add(Integer.valueOf(caught.group(1)));
+            longest.add(Integer.valueOf(caught.group(1)));
         }
 
         assertThat(page.replaceAll("\\s+", " "))
-                .contains("of five seeds lie between %d and %d s, ten of the %d above 20 s"
+                .contains("of five seeds lie between %d and %d s, %d of the %d above 20 s"
                         .formatted(
-                                medians.stream().mapToInt(i -> i).min().orElseThrow(),
-                                medians.stream().mapToInt(i -> i).max().orElseThrow(),
-                                medians.size()));
-        assertThat(medians.stream().filter(median -> median > 20)).hasSize(10);
+                                longest.stream().mapToInt(i -> i).min().orElseThrow(),
+                                longest.stream().mapToInt(i -> i).max().orElseThrow(),
+                                longest.stream().filter(seconds -> seconds > 20).count(),
+                                longest.size()));
     }
 
     @Test
