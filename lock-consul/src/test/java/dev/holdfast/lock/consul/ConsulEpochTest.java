@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
@@ -14,6 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -104,6 +106,47 @@ final class ConsulEpochTest {
 
             assertThat(attempt.get(1, TimeUnit.MINUTES)).isInstanceOf(AcquireResult.Granted.class);
             assertThat(epochWrites).as("epochs made by two refusals").hasValue(1);
+        }
+    }
+
+    /** Consul may have begun to count as soon as it got the request: what an answer took on its way is no time of the session. */
+    @Test
+    void session_isCountedFromWhenItsRequestsWereSent() throws Exception {
+        AtomicLong answeredNanos = new AtomicLong();
+        try (FakeAgent agent = new FakeAgent((path, body) -> {
+            long cameNanos = System.nanoTime();
+            while (System.nanoTime() - cameNanos < TimeUnit.MILLISECONDS.toNanos(20)) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            answeredNanos.set(System.nanoTime());
+            return answer(path, body);
+        })) {
+            Sessions sessions = new Sessions(new ConsulHttp(agent.connection()), ConsulFixture.KEYS, null);
+            ConsulSession session = sessions.usable(
+                            60_000, Identity.ofThisProcess("a test"), Deadline.in(PATIENCE.toMillis()))
+                    .get(1, TimeUnit.MINUTES);
+            assertThat(session.leftMillis(answeredNanos.get())).as("made").isLessThanOrEqualTo(60_000 - 20);
+
+            assertThat(sessions.renew(session, Deadline.in(PATIENCE.toMillis())).get(1, TimeUnit.MINUTES))
+                    .isTrue();
+            assertThat(session.leftMillis(answeredNanos.get())).as("renewed").isLessThanOrEqualTo(60_000 - 20);
+        }
+    }
+
+    /** The one before refuses what was sent before it, and nothing that was sent since. */
+    @Test
+    void newEpoch_afterAnotherHasBeenMade_isOneMore() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer)) {
+            Sessions sessions = new Sessions(new ConsulHttp(agent.connection()), ConsulFixture.KEYS, null);
+            Deadline deadline = Deadline.in(PATIENCE.toMillis());
+            ConsulSession session = sessions.usable(60_000, Identity.ofThisProcess("a test"), deadline)
+                    .get(1, TimeUnit.MINUTES);
+            for (int i = 1; i <= 2; i++) {
+                assertThat(sessions.newEpoch(session, deadline).get(1, TimeUnit.MINUTES))
+                        .isTrue();
+                assertThat(epochWrites).hasValue(i);
+                assertThat(session.epoch()).isEqualTo(epoch.get());
+            }
         }
     }
 

@@ -176,6 +176,7 @@ final class NotificationTest {
             assertThat(lease.isValid()).isTrue();
             CompletableFuture<Lease> waiting = waiter.lock("quiet", LONG).acquireAsync(PATIENCE);
             await().atMost(PATIENCE).until(() -> announced() == 1);
+            db.execute("UPDATE " + table + " SET awaited = clock_timestamp()"); // as if it were about to end
             long before = count.get();
             long startNanos = System.nanoTime();
             await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 6_000_000_000L);
@@ -184,6 +185,7 @@ final class NotificationTest {
                     .as(
                             "an attempt and an announcement a poll, of which there is one in 3.75 s or more, and one under way")
                     .isLessThanOrEqualTo(2 * (2 + (long) (seconds / 3.75)));
+            await("the poll announces again").atMost(PATIENCE).until(() -> announced() == 1);
             waiting.cancel(false);
         }
     }

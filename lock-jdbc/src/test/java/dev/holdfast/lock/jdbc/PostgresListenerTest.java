@@ -6,14 +6,24 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.LogCapture;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -50,6 +60,67 @@ final class PostgresListenerTest {
                     .as("warnings of %s rounds, seed %s", ROUNDS, seed)
                     .noneMatch(line -> line.contains("broken"));
         }
+    }
+
+    /** The connection breaks, and no other one can listen: nobody hears of the next release, so the waiter has to look. */
+    @Test
+    void listeningIsOver_forGood_waiterIsTurnedToPolling() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        AtomicBoolean broken = new AtomicBoolean();
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockBackend holder = backend(pool, table);
+                LockBackend backend = backend(notListening(pool, broken), table)) {
+            Grant held = BackendDriver.acquire(holder, "x");
+            BackendDriver waiter = BackendDriver.of(backend, "x");
+            waiter.queueUp();
+            AtomicInteger called = new AtomicInteger();
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), called::incrementAndGet)) {
+                await().atMost(PATIENCE)
+                        .until(() -> called.get() == 1 // by the poll before the listener worked
+                                && db.number("SELECT count(*) FROM " + table + " WHERE awaited > clock_timestamp()")
+                                        == 1);
+                broken.set(true);
+                db.number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query = 'LISTEN \""
+                        + table + "\"'");
+                await().atMost(PATIENCE).until(() -> called.get() > 1);
+            }
+            waiter.abandon();
+            BackendDriver.release(holder, held);
+        }
+    }
+
+    private static LockBackend backend(DataSource dataSource, String table) {
+        return JdbcLocks.builder(dataSource)
+                .table(table)
+                .createTable(true)
+                .notifications(true)
+                .backend(LockClientOptions.defaults());
+    }
+
+    private static DataSource notListening(DataSource pool, AtomicBoolean broken) {
+        return proxy(DataSource.class, pool, broken);
+    }
+
+    private static <T> T proxy(Class<T> type, T target, AtomicBoolean broken) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    if (broken.get()
+                            && method.getName().equals("execute")
+                            && String.valueOf(arguments[0]).startsWith("LISTEN")) {
+                        throw new SQLException("not now", "57P01");
+                    }
+                    try {
+                        Object result = method.invoke(target, arguments);
+                        return switch (method.getName()) {
+                            case "getConnection" -> proxy(Connection.class, (Connection) result, broken);
+                            case "createStatement" -> proxy(Statement.class, (Statement) result, broken);
+                            default -> result;
+                        };
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
     }
 
     private static void awaitListening(Db db) {

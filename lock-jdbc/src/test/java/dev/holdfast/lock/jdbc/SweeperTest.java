@@ -22,6 +22,7 @@ import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -126,6 +127,24 @@ final class SweeperTest {
                     .contains(db.dialect == Dialect.POSTGRESQL ? "Index Cond" : "");
             assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1_700);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(3_000);
+        }
+    }
+
+    /** A rule of the database may keep the rows: another look would find the same ones. */
+    @Test
+    void sweep_nothingCanBeDeleted_looksOnce() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        TableName table = new TableName(SharedDb.newTable());
+        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        AtomicInteger deletions = new AtomicInteger();
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database =
+                        Database.open(beforeDelete(pool, deletions::incrementAndGet), request, 5_000, () -> {})) {
+            insert(db, table, "kept/", 500, db.dialect.nowPlusMillis("(-3600000)"));
+            db.execute("CREATE RULE kept AS ON DELETE TO " + table + " DO INSTEAD NOTHING");
+
+            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isZero();
+            assertThat(deletions).hasValue(1);
         }
     }
 

@@ -1,0 +1,39 @@
+package dev.holdfast.lock.jdbc;
+
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.newAcquisition;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Who has lost a lock and does not know it yet must not keep its next holder's lease alive. */
+final class RenewalOwnerTest {
+    @ParameterizedTest
+    @EnumSource
+    void renewal_ofAnotherOwner_leavesTheHoldersLeaseAsItIs(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        String end = "SELECT " + db.dialect.epochMillis("expires") + " FROM " + table;
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockBackend backend = JdbcLocks.builder(pool)
+                        .table(table)
+                        .createTable(true)
+                        .notifications(false)
+                        .backend(LockClientOptions.defaults())) {
+            Grant held = acquire(backend, "x");
+            db.execute("UPDATE " + table + " SET lease_millis = 3600000"); // a renewal would show
+            long before = db.number(end);
+            Grant lost = new Grant(newAcquisition("x"), held.token(), 60_000, null);
+
+            assertThat(renew(backend, lost)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(db.number(end)).isEqualTo(before);
+        }
+    }
+}
