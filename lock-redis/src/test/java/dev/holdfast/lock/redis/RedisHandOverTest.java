@@ -77,6 +77,16 @@ final class RedisHandOverTest extends TwoBackends {
     }
 
     @Test
+    void tokenAheadOfTheClock_risesInAHandOverToo() throws Exception {
+        long ahead = (System.currentTimeMillis() + 3_600_000) * 1_000;
+        fixture.server().command("SET", keys().lock(), "0 - 60000 " + ahead + " - ", "PX", "60000");
+        Grant held = grant(a, acquisition());
+        waits(b, acquisition());
+        release(a, held);
+        assertThat(handed.poll(60, TimeUnit.SECONDS).token()).isEqualTo(ahead + 2);
+    }
+
+    @Test
     void lostMessage_isMadeUpForByTheNextAttempt_withTheSameToken() throws Exception {
         Grant held = grant(a, acquisition());
         AcquisitionId waiting = acquisition();

@@ -151,6 +151,43 @@ final class RedlockTest {
         assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(9_898));
     }
 
+    /** By the drift of a long lease, so that what has passed since the renewal does not count. */
+    @Test
+    void renewal_asksTheMastersForTheWholeLease() throws Exception {
+        Grant grant = ((AcquireResult.Granted) answer(a.tryAcquire(new AcquireRequest(
+                        acquisition(),
+                        10_000_000,
+                        0,
+                        false,
+                        null,
+                        BackendDriver.TIMEOUT_MILLIS,
+                        BackendDriver.IDENTITY))))
+                .grant();
+        RedisServer master = fixture.servers().get(0);
+        await().atMost(PATIENCE).until(() -> Entries.isHeld(master, keys()));
+        long life = master.number("PTTL", keys().lock());
+        fixture.servers().get(1).process().kill();
+        fixture.servers().get(2).process().kill(); // the renewal needs this master
+        assertThat(renew(a, grant)).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(master.number("PTTL", keys().lock())).isGreaterThan(life - 60_000);
+    }
+
+    /** Three masters grant, of which one knows a token that is ahead of all clocks. */
+    @Test
+    void token_isTheGreatest_andARenewalTellsItToTheOthers() throws Exception {
+        long ahead = (System.currentTimeMillis() + 3_600_000) * 1_000;
+        fixture.servers().get(1).command("SET", keys().lock(), "0 - 60000 " + ahead + " - ", "PX", "60000");
+        for (RedisServer server : fixture.servers().subList(3, 5)) {
+            server.command("SET", keys().lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");
+        }
+        Grant grant = Attempts.grant(a, acquisition());
+        assertThat(grant.token()).isEqualTo(ahead + 1);
+        assertThat(renew(a, grant)).isInstanceOf(RenewResult.Renewed.class);
+        for (RedisServer server : fixture.servers().subList(0, 3)) {
+            assertThat(String.valueOf(server.command("GET", keys().lock()))).contains(" " + grant.token() + " ");
+        }
+    }
+
     @Test
     void lostMajority_isLost() throws Exception {
         Grant grant = Attempts.grant(a, acquisition());
