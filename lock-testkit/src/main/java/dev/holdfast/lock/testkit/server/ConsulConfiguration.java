@@ -25,17 +25,28 @@ final class ConsulConfiguration {
         static final Security NONE = new Security("", null, null);
     }
 
-    /** Starts so many servers and, if there are several, an agent behind them. Does not wait for a leader. */
-    static List<ConsulNode> startNodes(int count, Security security) throws IOException, InterruptedException {
-        ServerImage image = ServerImage.chosen("consul").orElse(null);
-        List<Integer> gossip = IntStream.rangeClosed(0, count == 1 ? 0 : count)
-                .map(i -> LoopbackPorts.next())
-                .boxed()
+    /** Where an agent is, and its port for the others. */
+    private record Place(@Nullable Machine machine, int gossip) {
+        String addressSeenBy(ServerEnvironment other) {
+            return (machine == null ? other.host() : machine.address()) + ":" + gossip;
+        }
+    }
+
+    /**
+     * Starts so many servers and, if there are several, an agent behind them. Does not wait for a leader.
+     *
+     * @param network has a machine for each server, of which the first has the agent as well; null for this machine
+     */
+    static List<ConsulNode> startNodes(int count, Security security, @Nullable ServerNetwork network)
+            throws IOException, InterruptedException {
+        ServerImage image = network == null ? ServerImage.chosen("consul").orElse(null) : null;
+        List<Place> places = IntStream.rangeClosed(0, count == 1 ? 0 : count)
+                .mapToObj(i -> new Place(network == null ? null : network.machine(i % count), LoopbackPorts.next()))
                 .toList();
         List<ConsulNode> nodes = new ArrayList<>();
         try {
-            for (int i = 0; i < gossip.size(); i++) {
-                nodes.add(node(i < count ? "s" + i : "agent", i < count ? count : 0, gossip, i, image, security));
+            for (int i = 0; i < places.size(); i++) {
+                nodes.add(node(i < count ? "s" + i : "agent", i < count ? count : 0, places, i, image, security));
             }
             return nodes;
         } catch (IOException | InterruptedException | RuntimeException e) {
@@ -45,14 +56,15 @@ final class ConsulConfiguration {
     }
 
     private static ConsulNode node(
-            String name, int servers, List<Integer> gossip, int number, @Nullable ServerImage image, Security security)
+            String name, int servers, List<Place> places, int number, @Nullable ServerImage image, Security security)
             throws IOException, InterruptedException {
         ServerProcess.Builder process = ServerProcess.builder("consul-" + name)
                 .image(image)
+                .on(places.get(number).machine())
                 .ports(PORTS)
                 .patience(PATIENCE)
                 .prepare(environment -> environment.write(
-                        "agent.json", configuration(name, servers, gossip, number, image, security, environment)))
+                        "agent.json", configuration(name, servers, places, number, image, security, environment)))
                 .command(environment -> List.of(
                         binary(environment),
                         "agent",
@@ -75,18 +87,19 @@ final class ConsulConfiguration {
     private static String configuration(
             String name,
             int servers,
-            List<Integer> gossip,
+            List<Place> places,
             int number,
             @Nullable ServerImage image,
             Security security,
             ServerEnvironment environment) {
-        String others = IntStream.range(0, gossip.size())
+        String others = IntStream.range(0, places.size())
                 .filter(i -> i != number)
-                .mapToObj(i -> "\"" + environment.host() + ":" + gossip.get(i) + "\"")
+                .mapToObj(i -> "\"" + places.get(i).addressSeenBy(environment) + "\"")
                 .collect(Collectors.joining(","));
         StringBuilder json = new StringBuilder("{\n");
         json.append("\"node_name\": \"").append(name).append("\",\n");
         json.append("\"bind_addr\": \"").append(environment.host()).append("\",\n");
+        json.append("\"client_addr\": \"").append(environment.host()).append("\",\n");
         json.append("\"data_dir\": \"")
                 .append(environment.folder().resolve("data"))
                 .append("\",\n");
@@ -94,6 +107,10 @@ final class ConsulConfiguration {
         json.append("\"leave_on_terminate\": false, \"skip_leave_on_interrupt\": true,\n");
         json.append(
                 "\"disable_update_check\": true, \"session_ttl_min\": \"1s\", \"performance\": {\"raft_multiplier\": 1},\n");
+        // Else a server that stands still for some seconds loses its vote, and has it again about ten seconds after it
+        // has come
+        // back: when another one dies meanwhile, two thirds of the servers are there and no majority.
+        json.append("\"autopilot\": {\"cleanup_dead_servers\": false},\n");
         json.append("\"telemetry\": {\"prometheus_retention_time\": \"2h\", \"disable_hostname\": true},\n");
         if (servers > 0) {
             json.append("\"server\": true, \"bootstrap_expect\": ")
@@ -115,7 +132,7 @@ final class ConsulConfiguration {
         json.append(", \"server\": ").append(environment.port(1));
         json.append(", \"https\": ").append(security.certificate() == null ? -1 : environment.port(2));
         return json.append(", \"serf_lan\": ")
-                .append(gossip.get(number))
+                .append(places.get(number).gossip())
                 .append("}\n}\n")
                 .toString();
     }

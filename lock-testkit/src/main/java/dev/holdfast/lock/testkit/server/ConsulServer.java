@@ -55,6 +55,18 @@ public final class ConsulServer implements AutoCloseable {
     }
 
     /**
+     * Starts a cluster of servers that can be cut off from each other.
+     *
+     * @param network has a machine for each server, at least 2; the agent for clients is on the first
+     * @return the cluster, ready; to be closed before the network
+     * @throws IOException if it does not get ready
+     * @throws InterruptedException if interrupted while waiting
+     */
+    public static ConsulServer startCluster(ServerNetwork network) throws IOException, InterruptedException {
+        return start(network.size(), ConsulConfiguration.Security.NONE, network);
+    }
+
+    /**
      * Starts a single server that refuses everything without a token.
      *
      * @param managementToken a UUID, the token that may do everything
@@ -81,13 +93,19 @@ public final class ConsulServer implements AutoCloseable {
 
     private static ConsulServer start(int count, ConsulConfiguration.Security security)
             throws IOException, InterruptedException {
-        List<ConsulNode> nodes = ConsulConfiguration.startNodes(count, security);
+        return start(count, security, null);
+    }
+
+    private static ConsulServer start(int count, ConsulConfiguration.Security security, @Nullable ServerNetwork network)
+            throws IOException, InterruptedException {
+        List<ConsulNode> nodes = ConsulConfiguration.startNodes(count, security, network);
         try {
             List<ConsulNode> servers = nodes.subList(0, count);
             ConsulNode agent = nodes.get(nodes.size() - 1);
             new ConsulServer(servers, agent, "", "").awaitHealthy();
-            String origin =
-                    ServerImage.chosen("consul").map(image -> " in " + image).orElse("");
+            String origin = network != null
+                    ? " on " + network
+                    : ServerImage.chosen("consul").map(image -> " in " + image).orElse("");
             return new ConsulServer(servers, agent, agent.version(), origin);
         } catch (IOException | InterruptedException | RuntimeException e) {
             nodes.forEach(node -> node.process().close());
@@ -187,14 +205,24 @@ public final class ConsulServer implements AutoCloseable {
     }
 
     /**
-     * Waits until all nodes can write.
+     * Waits until all nodes can write, and all servers have a vote.
      *
      * @throws InterruptedException if interrupted while waiting
      */
     public void awaitHealthy() throws InterruptedException {
         await(
                 "all nodes to be healthy",
-                () -> agent.isHealthy() && servers.stream().allMatch(ConsulNode::isHealthy));
+                () -> agent.isHealthy()
+                        && servers.stream().allMatch(ConsulNode::isHealthy)
+                        && voters() == servers.size());
+    }
+
+    private int voters() {
+        try {
+            return agent.quickly("/v1/operator/raft/configuration").split("\"Voter\":true", -1).length - 1;
+        } catch (IOException e) {
+            return 0;
+        }
     }
 
     private void await(String what, BooleanSupplier condition) throws InterruptedException {
