@@ -2,11 +2,11 @@ package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.check.Result;
 import dev.holdfast.chaos.cluster.Clusters;
+import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.history.Workload;
 import dev.holdfast.chaos.mutant.Mutants;
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.testkit.server.SlowDisk;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -185,18 +185,12 @@ public final class ChaosMain implements Callable<Integer> {
                 .sized(clients, threads, names)
                 .withLongHolds(throughput ? Profile.ONLY_SHORT_HOLDS : longHolds)
                 .with(faults);
-        if (profile.cutsPeers()
-                && (!Clusters.hasPeers(backend)
-                        || Clusters.whyNotCutOff(backend).isPresent())) {
-            throw new ParameterException(
-                    commandLine(),
-                    "the servers of " + backend + " cannot be cut off from each other: "
-                            + Clusters.whyNotCutOff(backend).orElse("they are not run on machines of their own"));
-        }
-        if (profile.slowsDisks() && SlowDisk.missing().isPresent()) {
-            throw new ParameterException(
-                    commandLine(),
-                    "no disk can be slow here: " + SlowDisk.missing().orElseThrow());
+        if (!faults.equals(Profile.ALL)) {
+            for (FaultKind kind : profile.weights().keySet()) {
+                Clusters.whyNot(kind, backend).ifPresent(why -> {
+                    throw new ParameterException(commandLine(), kind + ": " + why);
+                });
+            }
         }
         return new RunPlan(backend, length, chosenSeed, profile, mutant, runFolder, logLevel, faults, work);
     }

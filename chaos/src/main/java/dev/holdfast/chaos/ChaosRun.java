@@ -10,6 +10,7 @@ import dev.holdfast.chaos.client.Stores;
 import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.cluster.Clusters;
 import dev.holdfast.chaos.fault.Fault;
+import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Injection;
 import dev.holdfast.chaos.fault.Schedule;
 import dev.holdfast.chaos.history.History;
@@ -24,6 +25,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -66,11 +68,8 @@ final class ChaosRun {
         Thread clock = new Thread(this::watchClock, "chaos-clock");
         clock.setDaemon(true);
         clock.start();
-        try (Cluster cluster = Clusters.start(
-                        plan.backend(),
-                        plan.profile().leaseMillis(),
-                        plan.mutant(),
-                        plan.profile().cutsPeers());
+        try (Cluster cluster =
+                        Clusters.start(plan.backend(), plan.profile().leaseMillis(), plan.mutant(), cutsPeers());
                 Register register = new Register();
                 StorePace pace = StorePace.start(cluster, originNanos);
                 Clients clients = new Clients(plan, cluster, register, plan.folder())) {
@@ -85,7 +84,7 @@ final class ChaosRun {
 
     private Verdict run(Cluster cluster, Register register, Clients clients, StorePace pace)
             throws IOException, InterruptedException {
-        List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
+        List<Fault> faults = faults();
         BooleanSupplier enough = enough(cluster.fifo(), faults.isEmpty(), pace);
         try (LockClient client = patient(cluster, pace)) {
             plan.workload().require(client);
@@ -115,6 +114,24 @@ final class ChaosRun {
             results.add(check.check(evidence));
         }
         return Verdict.of(plan, cluster, evidence, results, register.unguarded(), faultsFrom, problems, clients.logs());
+    }
+
+    private boolean cutsPeers() {
+        return plan.profile().weights().keySet().stream()
+                .anyMatch(kind -> kind.isBetweenServers()
+                        && Clusters.whyNot(kind, plan.backend()).isEmpty());
+    }
+
+    /** Those that are drawn but cannot be here are left out, so that the others are the same on every machine. */
+    private List<Fault> faults() {
+        List<Fault> faults = Schedule.draw(plan.seed(), plan.length().toMillis(), plan.profile());
+        Map<FaultKind, String> impossible = new EnumMap<>(FaultKind.class);
+        for (FaultKind kind : plan.profile().weights().keySet()) {
+            Clusters.whyNot(kind, plan.backend()).ifPresent(why -> impossible.put(kind, why));
+        }
+        impossible.forEach((kind, why) -> say("not here: %s, since %s", kind, why));
+        faults.removeIf(fault -> impossible.containsKey(fault.kind()));
+        return faults;
     }
 
     /** What the clients have written so far, and what else is known. */

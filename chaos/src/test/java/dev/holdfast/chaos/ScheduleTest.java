@@ -2,12 +2,12 @@ package dev.holdfast.chaos;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.chaos.cluster.Clusters;
 import dev.holdfast.chaos.fault.Fault;
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.chaos.fault.Schedule;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 final class ScheduleTest {
@@ -20,14 +20,32 @@ final class ScheduleTest {
     }
 
     @Test
-    void fiveMinutes_haveFaultsOfAllKinds() {
-        List<Fault> faults =
-                Schedule.draw(7, 1_800_000, Profile.full(2_000).withMoves().withLateAndCutOff());
-        assertThat(faults.stream().map(Fault::kind).distinct())
-                .containsExactlyInAnyOrderElementsOf(Stream.of(FaultKind.values())
-                        .filter(kind -> !kind.isDrawnIfNamed()) // these are drawn when they are asked for
-                        .toList());
+    void halfAnHour_hasFaultsOfAllKinds() {
+        List<Fault> faults = Schedule.draw(
+                7,
+                1_800_000,
+                Profile.full(2_000).withPeerCuts().withSlowDisks().withMoves().withLateAndCutOff());
+        assertThat(faults.stream().map(Fault::kind).distinct()).containsExactlyInAnyOrder(FaultKind.values());
         assertThat(faults).allMatch(fault -> fault.atMillis() + fault.durationMillis() <= 1_800_000);
+    }
+
+    @Test
+    void profile_hasWhatCanBeWithTheStore() {
+        assertThat(Clusters.profile("etcd", 2_000).weights())
+                .containsKeys(FaultKind.PEER_CUT, FaultKind.PEER_CUT_ONE_WAY, FaultKind.SLOW_DISK);
+        assertThat(Clusters.profile("postgresql", 2_000).weights())
+                .containsKey(FaultKind.SLOW_DISK)
+                .doesNotContainKeys(FaultKind.PEER_CUT, FaultKind.PEER_CUT_ONE_WAY);
+        assertThat(Clusters.profile("memcached", 2_000).weights().keySet()).noneMatch(FaultKind::isDemanding);
+    }
+
+    @Test
+    void whyNot_saysWhatIsMissing() {
+        assertThat(Clusters.whyNot(FaultKind.PEER_CUT, "postgresql").orElseThrow())
+                .contains("postgresql", "machines of their own");
+        assertThat(Clusters.whyNot(FaultKind.SLOW_DISK, "memcached").orElseThrow())
+                .contains("memcached", "no disk");
+        assertThat(Clusters.whyNot(FaultKind.NET_CUT, "memory")).isEmpty();
     }
 
     @Test

@@ -1,11 +1,14 @@
 package dev.holdfast.chaos.cluster;
 
+import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Profile;
 import dev.holdfast.lock.testkit.server.ServerNetwork;
+import dev.holdfast.lock.testkit.server.SlowDisk;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Starts clusters by name. */
@@ -27,12 +30,15 @@ public final class Clusters {
 
     /** How many machines those clusters have whose servers can be cut off from each other. */
     private static final Map<String, Integer> MACHINES =
-            Map.of("redis", 3, "redis-cluster", 6, "etcd", 3, "zookeeper", 3);
+            Map.of("redis", 3, "redis-cluster", 6, "etcd", 3, "zookeeper", 3, "consul", 3);
+
+    /** Those that force nothing to a disk. */
+    private static final Set<String> DISKLESS = Set.of("memory", "memcached");
 
     private Clusters() {}
 
     /**
-     * Says which faults a cluster's full run has.
+     * Says which faults a cluster's full run has, on a machine with all that they take.
      *
      * @param name one of {@link #NAMES}
      * @param leaseMillis of the clients
@@ -40,6 +46,12 @@ public final class Clusters {
      */
     public static Profile profile(String name, long leaseMillis) {
         Profile full = Profile.full(leaseMillis);
+        if (MACHINES.containsKey(name)) {
+            full = full.withPeerCuts();
+        }
+        if (!DISKLESS.contains(name)) {
+            full = full.withSlowDisks();
+        }
         return switch (name) {
             case "redis-cluster" -> full.withMoves();
             case "etcd" -> full.withLateAndCutOff();
@@ -48,23 +60,25 @@ public final class Clusters {
     }
 
     /**
-     * Tells whether the servers can be cut off from each other, if the machine has what that takes.
+     * Tells why a kind of fault cannot be, with these servers or on this machine.
      *
+     * @param kind what is to happen
      * @param name one of {@link #NAMES}
-     * @return false for single servers, and where they are not run on machines of their own
+     * @return the reason for people; empty if it can be
      */
-    public static boolean hasPeers(String name) {
-        return MACHINES.containsKey(name);
-    }
-
-    /**
-     * Tells why servers that could be cut off from each other cannot be on this machine.
-     *
-     * @param name one of {@link #NAMES}
-     * @return the reason for people; empty if they can, or if there are no such servers
-     */
-    public static Optional<String> whyNotCutOff(String name) {
-        return hasPeers(name) ? ServerNetwork.missing() : Optional.empty();
+    public static Optional<String> whyNot(FaultKind kind, String name) {
+        if (kind.isBetweenServers()) {
+            return MACHINES.containsKey(name)
+                    ? ServerNetwork.missing().map(why -> "servers cannot be cut off from each other: " + why)
+                    : Optional.of("the servers of " + name
+                            + " cannot be cut off from each other: they are not run on machines of their own");
+        }
+        if (kind == FaultKind.SLOW_DISK) {
+            return DISKLESS.contains(name)
+                    ? Optional.of(name + " has no disk that could be slow")
+                    : SlowDisk.missing().map(why -> "no disk can be slow: " + why);
+        }
+        return Optional.empty();
     }
 
     /**
@@ -102,7 +116,7 @@ public final class Clusters {
             case "redlock" -> RedisMasters.start(5);
             case "etcd" -> EtcdCluster.start(network);
             case "zookeeper" -> ZooKeeperCluster.start(leaseMillis, network);
-            case "consul" -> ConsulCluster.start();
+            case "consul" -> ConsulCluster.start(network);
             case "memcached" -> MemcachedCluster.start();
             case "postgresql" -> DatabaseCluster.postgresql();
             case "mariadb" -> DatabaseCluster.mariadb();

@@ -2,20 +2,31 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.ConsulNode;
 import dev.holdfast.lock.testkit.server.ConsulServer;
+import dev.holdfast.lock.testkit.server.ServerNetwork;
 import java.io.IOException;
 import java.util.List;
+import java.util.Optional;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** Three servers of Consul, all of which clients know; another is asked when one does not answer. */
 final class ConsulCluster implements Cluster {
     private final ConsulServer server;
+    private final @Nullable ServerNetwork network;
 
-    private ConsulCluster(ConsulServer server) {
+    private ConsulCluster(ConsulServer server, @Nullable ServerNetwork network) {
         this.server = server;
+        this.network = network;
     }
 
-    static ConsulCluster start() throws IOException, InterruptedException {
-        return new ConsulCluster(ConsulServer.startCluster(3));
+    static ConsulCluster start(@Nullable ServerNetwork network) throws IOException, InterruptedException {
+        return new ConsulCluster(
+                network == null ? ConsulServer.startCluster(3) : ConsulServer.startCluster(network), network);
+    }
+
+    @Override
+    public Optional<ServerNetwork> network() {
+        return Optional.ofNullable(network);
     }
 
     @Override
@@ -54,5 +65,8 @@ final class ConsulCluster implements Cluster {
     @Override
     public void close() {
         server.close();
+        if (network != null) {
+            network.close();
+        }
     }
 }

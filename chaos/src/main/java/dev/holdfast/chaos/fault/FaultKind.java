@@ -73,11 +73,11 @@ public enum FaultKind {
     }
 
     /**
-     * Tells whether it is left out of a run for which no kinds are named: it takes rights or programs that not every machine has.
+     * Tells whether it takes rights or programs that not every machine has, and servers that not every store has.
      *
-     * @return true if it is drawn for those alone who name it
+     * @return true if a run does without it where it cannot be
      */
-    public boolean isDrawnIfNamed() {
+    public boolean isDemanding() {
         return isBetweenServers() || this == SLOW_DISK;
     }
 

@@ -56,7 +56,7 @@ public record Profile(
         }
         weights.remove(FaultKind.SLOT_MOVE);
         weights.remove(FaultKind.NET_LATE_CUT);
-        weights.keySet().removeIf(FaultKind::isDrawnIfNamed);
+        weights.keySet().removeIf(FaultKind::isDemanding);
         weights.put(FaultKind.CLIENT_STOP, 4);
         weights.put(FaultKind.CLIENT_KILL, 2);
         weights.put(FaultKind.NET_BLACK_HOLE, 3);
@@ -123,21 +123,26 @@ public record Profile(
     }
 
     /**
-     * Tells whether servers are to be cut off from each other.
+     * The same on a store with servers that talk to each other.
      *
-     * @return whether such a fault may be drawn
+     * @return with cuts between them
      */
-    public boolean cutsPeers() {
-        return weights.keySet().stream().anyMatch(FaultKind::isBetweenServers);
+    public Profile withPeerCuts() {
+        Map<FaultKind, Integer> more = new EnumMap<>(weights);
+        more.put(FaultKind.PEER_CUT, 2);
+        more.put(FaultKind.PEER_CUT_ONE_WAY, 2);
+        return weighted(more, longPercent);
     }
 
     /**
-     * Tells whether a server's disk is to be slow.
+     * The same on a store that forces what it writes to a disk.
      *
-     * @return whether such a fault may be drawn
+     * @return with disks that are slow for a while
      */
-    public boolean slowsDisks() {
-        return weights.containsKey(FaultKind.SLOW_DISK);
+    public Profile withSlowDisks() {
+        Map<FaultKind, Integer> more = new EnumMap<>(weights);
+        more.put(FaultKind.SLOW_DISK, 2);
+        return weighted(more, longPercent);
     }
 
     private Profile weighted(Map<FaultKind, Integer> chosen, int holds) {
