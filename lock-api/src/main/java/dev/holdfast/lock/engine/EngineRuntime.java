@@ -70,7 +70,9 @@ record EngineRuntime(
             io.shutdown();
             renewals.shutdown();
             callbacks.shutdown();
-            events.shutdown();
+            // Its thread ends as soon as it has nothing to do; an end that another thread has just decided is still
+            // told.
+            events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
         });
     }
 

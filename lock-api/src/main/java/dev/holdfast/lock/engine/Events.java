@@ -52,7 +52,7 @@ final class Events {
         } catch (RejectedExecutionException | OutOfMemoryError full) { // or no thread
             dropped.increment();
             if (!dropping.getAndSet(true)) {
-                LOG.warn("lock events are dropped: the listeners are too slow, or the client is closed");
+                LOG.warn("lock events are dropped: the listeners are too slow");
             }
         }
     }

@@ -1,13 +1,13 @@
 package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.holdfast.lock.spi.Subscription;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
@@ -60,15 +60,36 @@ class EngineRuntimeTest {
         assertThat(cancelled).hasValue("not run");
     }
 
-    /** The clean-up of a late answer runs where it is; events have nobody to be told to. */
+    /** The clean-up of a late answer runs where it is. */
     @Test
-    void afterTheShutdown_cleanUpRunsWhereItIs_timersAndEventsDoNot() {
+    void afterTheShutdown_cleanUpRunsWhereItIs_timersDoNot() {
         runtime.shutdown().run();
         for (Executor executor : List.of(runtime.io(), runtime.renewals(), runtime.callbacks())) {
             assertThat(threadOf(executor)).isSameAs(Thread.currentThread());
         }
-        assertThatExceptionOfType(RejectedExecutionException.class)
-                .isThrownBy(() -> runtime.events().execute(() -> {}));
         assertThat(runtime.timer().after(0, () -> {})).isSameAs(Subscription.NONE);
+    }
+
+    /** Each hold ends with an event, also if the client was closed while another thread was about to tell it. */
+    @Test
+    void afterTheShutdown_eventsAreTold_inOrder_andTheirThreadEnds() throws Exception {
+        List<String> told = new CopyOnWriteArrayList<>();
+        CountDownLatch shutDown = new CountDownLatch(1);
+        runtime.events().execute(() -> {
+            try {
+                shutDown.await();
+            } catch (InterruptedException e) {
+                told.add("interrupted");
+            }
+            told.add("before");
+        });
+        runtime.shutdown().run();
+        CompletableFuture<Thread> last = new CompletableFuture<>();
+        runtime.events().execute(() -> told.add("after"));
+        runtime.events().execute(() -> last.complete(Thread.currentThread()));
+        shutDown.countDown();
+
+        last.join().join();
+        assertThat(told).containsExactly("before", "after");
     }
 }
