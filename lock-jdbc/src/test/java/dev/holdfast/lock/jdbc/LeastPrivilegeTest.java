@@ -6,24 +6,33 @@ import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** A user with the documented rights on one table can lock; one without them is told what is missing. */
 final class LeastPrivilegeTest {
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     static Stream<Arguments> all() {
         List<Arguments> all = new ArrayList<>();
@@ -46,10 +55,7 @@ final class LeastPrivilegeTest {
         db.execute(new Schema(strategy, db.dialect, table).statements().toArray(String[]::new));
         db.execute(createUser(db, user));
         db.execute("GRANT SELECT ON " + table + grantee(db, user));
-        try (HikariDataSource pool = db.pool(config -> {
-            config.setUsername(user);
-            config.setJdbcUrl(config.getJdbcUrl().replace(";DB_CLOSE_DELAY=-1", ""));
-        })) {
+        try (HikariDataSource pool = poolOf(db, user)) {
             assertThatThrownBy(() -> JdbcLocks.builder(pool)
                             .strategy(strategy)
                             .table(table.text())
@@ -74,6 +80,77 @@ final class LeastPrivilegeTest {
                 }
             }
         }
+    }
+
+    /** To listen and to notify take no right of their own. */
+    @ParameterizedTest
+    @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
+    void documentedRights_areEnoughToBeCalled(JdbcStrategy strategy) throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        TableName table = new TableName(SharedDb.newTable());
+        String user = "user_" + table;
+        db.execute(new Schema(strategy, db.dialect, table).statements().toArray(String[]::new));
+        db.execute(createUser(db, user));
+        db.execute(grants(db, strategy, table, user));
+        try (HikariDataSource pool = poolOf(db, user);
+                LockBackend backend = JdbcLocks.builder(pool)
+                        .strategy(strategy)
+                        .table(table.text())
+                        .backend(LockClientOptions.defaults())) {
+            Grant held = acquire(backend, "a");
+            BackendDriver waiter = BackendDriver.of(backend, "a");
+            waiter.queueUp();
+            CompletableFuture<Void> called = new CompletableFuture<>();
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), () -> called.complete(null))) {
+                await().atMost(PATIENCE)
+                        .until(() ->
+                                db.number("SELECT count(*) FROM " + table + " WHERE awaited > clock_timestamp()") == 1);
+                assertThat(called).as("called while the lock is held").isNotDone();
+
+                assertThat(release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
+
+                called.get(PATIENCE.toSeconds(), TimeUnit.SECONDS); // nobody polls here
+            }
+            waiter.abandon();
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void documentedRights_areEnoughForALockInATransaction(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        db.execute(Schema.statements("transaction", db.dialect).toArray(String[]::new));
+        String user = "user_" + SharedDb.newTable();
+        db.execute(createUser(db, user));
+        db.execute("GRANT SELECT ON holdfast_transaction" + grantee(db, user));
+        try (HikariDataSource pool = poolOf(db, user);
+                Connection one = pool.getConnection();
+                Connection other = pool.getConnection()) {
+            one.setAutoCommit(false);
+            other.setAutoCommit(false);
+            assertThatThrownBy(() -> JdbcLocks.lockInTransaction(one, user, Duration.ZERO))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessageContaining(user)
+                    .hasMessageContaining("SELECT, INSERT, UPDATE");
+            one.rollback();
+
+            db.execute("GRANT SELECT, INSERT, UPDATE ON holdfast_transaction" + grantee(db, user));
+            long first = JdbcLocks.lockInTransaction(one, user, Duration.ZERO); // inserts
+            assertThatThrownBy(() -> JdbcLocks.lockInTransaction(other, user, Duration.ZERO))
+                    .isInstanceOf(LockTimeoutException.class);
+            other.rollback();
+            one.commit();
+            assertThat(JdbcLocks.lockInTransaction(other, user, Duration.ZERO)) // updates
+                    .isEqualTo(first + 1);
+            other.rollback();
+        }
+    }
+
+    private static HikariDataSource poolOf(Db db, String user) {
+        return db.pool(config -> {
+            config.setUsername(user);
+            config.setJdbcUrl(config.getJdbcUrl().replace(";DB_CLOSE_DELAY=-1", ""));
+        });
     }
 
     private static String createUser(Db db, String user) {
