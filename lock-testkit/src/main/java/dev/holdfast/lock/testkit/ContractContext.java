@@ -53,9 +53,9 @@ final class ContractContext {
         cleanUps.run();
     }
 
-    /** The options of clients in tests: patient, since the machine may be busy. */
+    /** The options of clients in tests: patient, since the machine may be busy, but no longer than a lease, which would be warned of. */
     static LockClientOptions.Builder clientOptions() {
-        return LockClientOptions.builder().who("contract").requestTimeout(Duration.ofSeconds(10));
+        return LockClientOptions.builder().who("contract").requestTimeout(Duration.ofSeconds(14));
     }
 
     /** Tells a backend that somebody listens, as the engine does before anything else. */
