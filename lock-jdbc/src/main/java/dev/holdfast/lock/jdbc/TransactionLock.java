@@ -256,6 +256,12 @@ final class TransactionLock {
                             + String.join(";\n", Schema.statements("transaction", dialect)) + ";",
                     e);
         }
+        if (failure == JdbcFailure.NO_PERMISSION) {
+            return new LockConfigurationException(
+                    lock + dialect.title() + " denies access to table '" + TABLE + "' (" + e.getMessage()
+                            + "); run: GRANT SELECT, INSERT, UPDATE ON " + TABLE + " TO <the user>",
+                    e);
+        }
         if (isStale(e)) {
             return new LockUnavailableException(
                     lock
