@@ -1,0 +1,78 @@
+package dev.holdfast.lock.recipe;
+
+import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
+import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/** A client whose locks are had as a test plans. Nothing of it may be called but what asks for leases. */
+final class PlannedLocks {
+
+    /** Whether and when a lock is had. */
+    interface Plan {
+        /**
+         * Asks for a lock.
+         *
+         * @param timeout null if the caller waits as long as it takes, zero if it asks once
+         * @return null if somebody else has it
+         */
+        @Nullable Lease acquire(String name, @Nullable Duration timeout) throws InterruptedException;
+    }
+
+    /** What a lock was asked for with, in order. */
+    final List<LockOptions> options = new CopyOnWriteArrayList<>();
+
+    private final Plan plan;
+
+    PlannedLocks(Plan plan) {
+        this.plan = plan;
+    }
+
+    LockClient client() {
+        return proxy(LockClient.class, (method, arguments) -> {
+            if (!method.equals("lock")) {
+                throw new AssertionError("a client's " + method + " is not planned");
+            }
+            LockOptions given = arguments.length > 1 ? (LockOptions) arguments[1] : LockOptions.defaults();
+            options.add(given);
+            return lock((String) arguments[0], given);
+        });
+    }
+
+    private DistributedLock lock(String name, LockOptions given) {
+        return proxy(DistributedLock.class, (method, arguments) -> switch (method) {
+            case "name" -> name;
+            case "options" -> given;
+            case "acquire" -> {
+                Lease lease = plan.acquire(name, arguments.length == 0 ? null : (Duration) arguments[0]);
+                if (lease == null) {
+                    throw new LockTimeoutException("lock '" + name + "': somebody else has it");
+                }
+                yield lease;
+            }
+            case "tryAcquire" ->
+                Optional.ofNullable(
+                        plan.acquire(name, arguments.length == 0 ? Duration.ZERO : (Duration) arguments[0]));
+            default -> throw new AssertionError("a lock's " + method + " is not planned");
+        });
+    }
+
+    private interface Answer {
+        Object to(String method, Object[] arguments) throws InterruptedException;
+    }
+
+    private static <T> T proxy(Class<T> type, Answer answer) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(),
+                new Class<?>[] {type},
+                (proxy, method, arguments) ->
+                        answer.to(method.getName(), arguments == null ? new Object[0] : arguments)));
+    }
+}

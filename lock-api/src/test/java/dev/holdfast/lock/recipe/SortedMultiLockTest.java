@@ -1,0 +1,162 @@
+package dev.holdfast.lock.recipe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.MultiLease;
+import dev.holdfast.lock.MultiLock;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What a multi-lock asks of its locks, how long, and what becomes of those that it has; on a made-up clock. */
+class SortedMultiLockTest {
+    private static final Duration SECOND = Duration.ofSeconds(1);
+
+    private long nanos = -5;
+    private final Map<String, PlannedLease> leases = new LinkedHashMap<>();
+    private final List<@Nullable Duration> timeouts = new ArrayList<>();
+    private final List<String> closed = new ArrayList<>();
+    private final Set<String> busy = new HashSet<>();
+    /** Runs when a lock is asked for, by its name. */
+    private final Map<String, Runnable> meanwhile = new LinkedHashMap<>();
+
+    private final PlannedLocks locks = new PlannedLocks((name, timeout) -> {
+        timeouts.add(timeout);
+        nanos += SECOND.toNanos() * 2;
+        meanwhile.getOrDefault(name, () -> {}).run();
+        return busy.contains(name) ? null : lease(name);
+    });
+
+    private PlannedLease lease(String name) {
+        PlannedLease lease = new PlannedLease(name);
+        lease.whileClosed = any -> closed.add(name);
+        leases.put(name, lease);
+        return lease;
+    }
+
+    private MultiLock all(String... names) {
+        return Recipes.lockAll(locks.client(), List.of(names), null, () -> nanos);
+    }
+
+    @Test
+    void locks_areHadInTheOrderOfTheirNames_andReleasedInTheOpposite() throws InterruptedException {
+        MultiLease all = all("b", "c", "a", "b").acquire();
+        assertThat(leases.keySet()).containsExactly("a", "b", "c");
+
+        all.close();
+
+        assertThat(closed).containsExactly("c", "b", "a");
+    }
+
+    @Test
+    void options_areThoseOfEachLock() {
+        LockOptions given = LockOptions.builder().lease(Duration.ofSeconds(5)).build();
+        Recipes.lockAll(locks.client(), List.of("a", "b"), given, () -> nanos);
+
+        assertThat(locks.options).containsExactly(given, given);
+    }
+
+    @Test
+    void time_isForAllLocksTogether() throws InterruptedException {
+        all("a", "b", "c", "d").acquire(SECOND.multipliedBy(5));
+        assertThat(timeouts)
+                .containsExactly(SECOND.multipliedBy(5), SECOND.multipliedBy(3), SECOND.multipliedBy(1), Duration.ZERO);
+
+        timeouts.clear();
+        assertThat(all("a", "b").tryAcquire(SECOND.multipliedBy(5))).isPresent();
+        assertThat(timeouts).containsExactly(SECOND.multipliedBy(5), SECOND.multipliedBy(3));
+    }
+
+    @Test
+    void lease_thatIsLostWhileTheOthersAreWaitedFor_isTold_andTheOthersAreReleased() {
+        meanwhile.put("b", () -> leases.get("a").end());
+
+        assertThatThrownBy(() -> all("a", "b").acquire())
+                .isInstanceOf(LeaseLostException.class)
+                .hasMessageContaining("'a'");
+        assertThat(closed).containsExactly("b", "a");
+    }
+
+    @Test
+    void lease_thatIsLostWhileTheOthersAreWaitedForInVain_isNotTold() throws InterruptedException {
+        meanwhile.put("b", () -> leases.get("a").end());
+        busy.add("b");
+
+        assertThat(all("a", "b").tryAcquire()).isEmpty();
+        assertThat(all("a", "b").tryAcquire(SECOND)).isEmpty();
+        assertThatThrownBy(() -> all("a", "b").acquire(SECOND)).isInstanceOf(LockTimeoutException.class);
+        assertThat(closed).containsExactly("a", "a", "a");
+    }
+
+    @Test
+    void failure_ofOne_releasesThoseBefore() {
+        meanwhile.put("c", () -> {
+            throw new LockUnavailableException("on purpose");
+        });
+
+        assertThatThrownBy(() -> all("a", "b", "c").acquire()).isInstanceOf(LockUnavailableException.class);
+        assertThat(closed).containsExactly("b", "a");
+    }
+
+    @Test
+    void close_releasesAll_thoughOneWasLost_andTellsOfEachLoss() throws InterruptedException {
+        MultiLease all = all("a", "b", "c").acquire();
+        leases.get("a").end();
+        leases.get("c").end();
+
+        assertThatThrownBy(all::close)
+                .isInstanceOf(LeaseLostException.class)
+                .hasMessageContaining("'c'")
+                .satisfies(lost -> assertThat(lost.getSuppressed()).hasSize(1));
+        assertThat(closed).containsExactly("c", "b", "a");
+    }
+
+    /** The first lease may run on while the last one is renewed, for up to a request time-out. */
+    @Test
+    void ensure_looksAgain_ifTheFirstHasRunOnMeanwhile() throws InterruptedException {
+        MultiLease all = all("a", "b").acquire();
+        PlannedLease first = leases.get("a");
+        first.whileEnsured = lease -> lease.remaining = SECOND.multipliedBy(10);
+        leases.get("b").whileEnsured = lease -> first.remaining = SECOND.multipliedBy(8);
+
+        all.ensure(SECOND.multipliedBy(8));
+        assertThat(first.ensured).as("it had that much left").hasSize(1);
+
+        all.ensure(SECOND.multipliedBy(10));
+        assertThat(first.ensured).hasSize(3);
+    }
+
+    @Test
+    void loss_isThatOfTheFirstThatIsLost() throws InterruptedException {
+        MultiLease all = all("a", "b").acquire();
+        leases.get("b").lost.complete(LossReason.REVOKED);
+        leases.get("a").lost.complete(LossReason.EXPIRED);
+
+        assertThat(all.lost().toCompletableFuture()).isCompletedWithValue(new MultiLease.Loss("b", LossReason.REVOKED));
+    }
+
+    @Test
+    void remaining_isTheShortest() throws InterruptedException {
+        MultiLease all = all("a", "b").acquire();
+        leases.get("b").remaining = SECOND;
+        assertThat(all.remaining()).isEqualTo(SECOND);
+        assertThat(all.isValid()).isTrue();
+
+        leases.get("b").end();
+
+        assertThat(all.remaining()).isZero();
+        assertThat(all.isValid()).isFalse();
+    }
+}

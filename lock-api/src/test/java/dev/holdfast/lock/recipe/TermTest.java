@@ -1,0 +1,59 @@
+package dev.holdfast.lock.recipe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.LeaseLostException;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** How long a leadership counts, and when its leader has to look at the lease again. */
+class TermTest {
+    private static final Duration STOP = Duration.ofSeconds(20);
+
+    private final PlannedLease lease = new PlannedLease("n");
+    private final AtomicInteger seenInvalid = new AtomicInteger();
+
+    private Term term() {
+        return new Term(lease, STOP, seenInvalid::incrementAndGet);
+    }
+
+    @Test
+    void danger_isWhenOnlyTheTimeToStopIsLeft() {
+        Term term = term();
+        assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(40).toNanos());
+
+        lease.remaining = STOP;
+
+        assertThat(term.nanosUntilDanger()).isZero();
+        assertThat(term.isValid()).as("until its election ends it").isTrue();
+        term.end();
+        assertThat(term.isValid()).isFalse();
+        assertThat(seenInvalid).hasValue(0);
+    }
+
+    @Test
+    void timeToStop_isHalfOfAShorterLease() {
+        lease.remaining = Duration.ofSeconds(30); // the store has granted less than was asked for
+        Term term = term();
+
+        assertThat(term.nanosUntilDanger()).isEqualTo(Duration.ofSeconds(15).toNanos());
+    }
+
+    @Test
+    void leadership_thatWasSeenInvalid_staysSo_thoughItsSessionRecovers() {
+        Term term = term();
+        lease.valid = false;
+        assertThat(term.isValid()).isFalse();
+        assertThatThrownBy(() -> term.ensure(STOP)).isInstanceOf(LeaseLostException.class);
+
+        lease.valid = true;
+
+        assertThat(term.isValid()).isFalse();
+        assertThat(term.nanosUntilDanger()).isZero();
+        assertThat(seenInvalid).hasValue(1);
+        assertThatIllegalStateException().isThrownBy(() -> term.ensure(STOP)).withMessageContaining("has ended");
+    }
+}
