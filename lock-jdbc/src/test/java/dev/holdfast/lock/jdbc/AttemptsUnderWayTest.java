@@ -41,6 +41,16 @@ final class AttemptsUnderWayTest {
         assertThat(underWay.ended(owner)).as("it is forgotten").isFalse();
     }
 
+    /** The one without an answer may still be committed, whatever the next one found. */
+    @Test
+    void attemptWithoutAnAnswer_anotherOneIsAnswered_isStillLookedFor() {
+        underWay.begin(owner);
+        underWay.end(owner, false);
+        underWay.begin(owner);
+        assertThat(underWay.end(owner, true)).isFalse();
+        assertThat(underWay.ended(owner)).as("removed behind the abandonment").isTrue();
+    }
+
     @Test
     void abandoned_whileReleasing_isEnded() {
         underWay.begin(owner);

@@ -3,19 +3,25 @@ package dev.holdfast.lock.jdbc;
 import static dev.holdfast.lock.testkit.BackendDriver.acquire;
 import static dev.holdfast.lock.testkit.BackendDriver.answer;
 import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.sql.Connection;
 import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An attempt whose statement ends after its caller has left and given up. */
 final class LateAttemptTest {
@@ -82,6 +88,42 @@ final class LateAttemptTest {
                             db.number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 0);
             await().atMost(Duration.ofSeconds(20)).until(() -> db.number(granted) == 0);
             release(backend, acquire(backend, "cut off"));
+            backend.close();
+        }
+    }
+
+    /** Of permits beside another's, where the row has no single owner. */
+    @ParameterizedTest
+    @ValueSource(longs = {50, 600})
+    void abandon_ofPermitsThatWereCutOff_leavesThemFree(long timeoutMillis) throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        Demand two = new Demand.Permits(1, 2);
+        try (HikariDataSource pool = db.pool(config -> config.setConnectionTimeout(30_000))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .table(table)
+                    .createTable(true)
+                    .notifications(false)
+                    .backend(LockClientOptions.defaults());
+            Grant first = BackendDriver.of(backend, "cut off", two, BackendDriver.LEASE_MILLIS)
+                    .acquire();
+            BackendDriver late = BackendDriver.of(backend, "cut off", two, BackendDriver.LEASE_MILLIS);
+            try (Connection other = db.connect();
+                    var statement = other.createStatement()) {
+                other.setAutoCommit(false);
+                statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
+                assertThatThrownBy(() -> answer(late.send(timeoutMillis, timeoutMillis)))
+                        .isInstanceOf(LockUnavailableException.class);
+                late.abandon();
+                await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+                other.rollback();
+            }
+            await().atMost(PATIENCE).until(() -> db.number("SELECT token FROM " + table) == first.token() + 1);
+
+            await().atMost(Duration.ofSeconds(20))
+                    .until(() -> BackendDriver.holders(backend, "cut off").size() == 1);
+
+            assertThat(renew(backend, first)).isInstanceOf(RenewResult.Renewed.class);
             backend.close();
         }
     }

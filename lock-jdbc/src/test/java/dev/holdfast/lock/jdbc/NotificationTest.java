@@ -138,6 +138,33 @@ final class NotificationTest {
         }
     }
 
+    /** Likewise where somebody else has announced to wait for it, and has not asked again yet. */
+    @Test
+    void release_beforeTheWaiterIsAnnounced_isTold_whoeverElseIsAnnounced() throws Exception {
+        try (LockBackend holder = backend();
+                LockBackend backend = backend()) {
+            Grant other = acquire(holder, "other");
+            BackendDriver listening = BackendDriver.of(backend, "other");
+            listening.queueUp();
+            Subscription live = backend.subscribe(listening.ticket(), () -> {});
+            await().atMost(PATIENCE).until(() -> announced() == 1);
+            Grant held = acquire(holder, "early");
+            BackendDriver waiter = BackendDriver.of(backend, "early");
+            waiter.queueUp();
+            release(holder, held);
+            db.execute("UPDATE " + table + " SET awaited = clock_timestamp() + interval '1 minute'");
+            AtomicLong called = new AtomicLong();
+
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), called::incrementAndGet)) {
+                await().atMost(Duration.ofSeconds(20)).until(() -> called.get() > 0);
+            }
+
+            live.close();
+            listening.abandon();
+            release(holder, other);
+        }
+    }
+
     /** The same for permits, of which others are held still: that the row is held does not tell that there is room. */
     @Test
     void permitsReleased_beforeTheWaiterIsAnnounced_isTold() throws Exception {
@@ -238,6 +265,28 @@ final class NotificationTest {
                 assertThat(next.token()).isGreaterThan(lease.token());
             }
             assertThat(announced()).as("announcements without a listener").isZero();
+        }
+    }
+
+    /** Whatever the engine does of its own accord: each poll that finds it held is followed by another one. */
+    @Test
+    void notificationsDoNotArrive_waiterPollsAgainAndAgain() throws Exception {
+        try (LockBackend holder = backend();
+                LockBackend backend =
+                        JdbcLocks.builder(deaf(pool)).table(table).backend(LockClientOptions.defaults())) {
+            Grant held = acquire(holder, "polled");
+            BackendDriver waiter = BackendDriver.of(backend, "polled");
+            waiter.queueUp();
+            AtomicLong called = new AtomicLong();
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), called::incrementAndGet)) {
+                for (int i = 1; i <= 4; i++) {
+                    int polls = i;
+                    await().atMost(Duration.ofSeconds(20)).until(() -> called.get() >= polls);
+                    waiter.queueUp();
+                }
+            }
+            waiter.abandon();
+            release(holder, held);
         }
     }
 

@@ -18,6 +18,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -86,6 +88,42 @@ final class PostgresListenerTest {
                 await().atMost(PATIENCE).until(() -> called.get() > 1);
             }
             waiter.abandon();
+            BackendDriver.release(holder, held);
+        }
+    }
+
+    /** Who gets it next would hear, and keep, what nobody reads. */
+    @Test
+    void close_connectionIsThePoolsAgain_andDoesNotListen() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        int size = 3;
+        try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(size));
+                HikariDataSource otherPool = db.pool(config -> {});
+                LockBackend holder = backend(otherPool, table)) {
+            Grant held = BackendDriver.acquire(holder, "x");
+            LockBackend backend = backend(wrapped(pool), table);
+            BackendDriver waiter = BackendDriver.of(backend, "x");
+            waiter.queueUp();
+            backend.subscribe(waiter.ticket(), () -> {});
+            await().atMost(PATIENCE)
+                    .until(() ->
+                            db.number("SELECT count(*) FROM " + table + " WHERE awaited > clock_timestamp()") == 1);
+            waiter.abandon();
+
+            backend.close();
+
+            List<Connection> all = new ArrayList<>();
+            for (int i = 0; i < size; i++) {
+                all.add(pool.getConnection());
+            }
+            for (Connection each : all) {
+                try (var statement = each.createStatement();
+                        var rows = statement.executeQuery("SELECT pg_listening_channels()")) {
+                    assertThat(rows.next()).as("listens").isFalse();
+                }
+                each.close();
+            }
             BackendDriver.release(holder, held);
         }
     }

@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
+import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -34,6 +35,30 @@ final class RenewalOwnerTest {
 
             assertThat(renew(backend, lost)).isInstanceOf(RenewResult.Lost.class);
             assertThat(db.number(end)).isEqualTo(before);
+        }
+    }
+
+    /** Its row bears its name still, and is everybody's: of those that are renewed together, each has its own answer. */
+    @ParameterizedTest
+    @EnumSource
+    void renewal_ofWhatHasExpired_isLost_besideOneThatIsHeld(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockBackend backend = JdbcLocks.builder(pool)
+                        .table(table)
+                        .createTable(true)
+                        .notifications(false)
+                        .backend(LockClientOptions.defaults())) {
+            Grant expired = acquire(backend, "expired");
+            Grant held = acquire(backend, "held");
+            db.execute("UPDATE " + table + " SET expires = " + db.dialect.nowPlusMillis("-1000") + " WHERE owner = '"
+                    + expired.acquisition().owner() + "'");
+
+            List<RenewResult> results = renew(backend, List.of(expired, held));
+
+            assertThat(results.get(0)).isInstanceOf(RenewResult.Lost.class);
+            assertThat(results.get(1)).isInstanceOf(RenewResult.Renewed.class);
         }
     }
 }

@@ -21,7 +21,11 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.net.SocketTimeoutException;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -29,6 +33,7 @@ import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
@@ -266,6 +271,113 @@ final class RowLockTest {
             backend.close();
             other.close();
         }
+    }
+
+    /** The same for one whose turn has come in the database's queue, which has not read the token under the lock. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void attempt_afterItsWait_rowLostBeforeItsTokenIsCounted_grantsNothing(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        CountDownLatch counting = new CountDownLatch(1);
+        CountDownLatch lost = new CountDownLatch(1);
+        AtomicLong connections = new AtomicLong(Long.MIN_VALUE);
+        try (HikariDataSource pool = db.pool(config -> {});
+                HikariDataSource othersPool = db.pool(config -> {})) {
+            DataSource slow = (DataSource) Proxy.newProxyInstance(
+                    DataSource.class.getClassLoader(),
+                    new Class<?>[] {DataSource.class},
+                    (proxy, method, arguments) -> {
+                        if (method.getName().equals("getConnection") && connections.incrementAndGet() == 1) {
+                            counting.countDown();
+                            lost.await();
+                        }
+                        return method.invoke(pool, arguments);
+                    });
+            LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults());
+            Grant held = acquire(other, "x");
+            LockBackend backend = builder(slow, table).backend(LockClientOptions.defaults());
+            BackendDriver waiter = BackendDriver.of(backend, "x");
+            waiter.queueUp();
+            CountDownLatch called = new CountDownLatch(1);
+            Subscription subscription = backend.subscribe(waiter.ticket(), called::countDown);
+            release(other, held);
+            assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
+            connections.set(0);
+            CompletableFuture<AcquireResult> attempt =
+                    CompletableFuture.supplyAsync(() -> answer(waiter.send(0, 60_000)));
+            counting.await();
+            kill(db, table);
+            Grant rightful = await().atMost(java.time.Duration.ofSeconds(60))
+                    .until(
+                            () -> tryAcquire(other, "x") instanceof AcquireResult.Granted granted
+                                    ? granted.grant()
+                                    : null,
+                            java.util.Objects::nonNull);
+            lost.countDown();
+
+            assertThat(attempt.get(60, TimeUnit.SECONDS)).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(renew(other, List.of(rightful))).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            subscription.close();
+            release(other, rightful);
+            backend.close();
+            other.close();
+        }
+    }
+
+    /** The attempt is made in the call itself. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void waiter_isCalled_whenItsAttemptIsGranted(SharedDb shared) throws Exception {
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockBackend backend = builder(pool, table).backend(LockClientOptions.defaults());
+                LockBackend other = builder(pool, table).backend(LockClientOptions.defaults())) {
+            Grant held = acquire(other, "called");
+            BackendDriver waiter = BackendDriver.of(backend, "called");
+            waiter.queueUp();
+            CompletableFuture<AcquireResult> found = new CompletableFuture<>();
+            try (Subscription subscription = backend.subscribe(
+                    waiter.ticket(), () -> found.complete(waiter.tryAcquire(BackendDriver.WAIT_MILLIS)))) {
+                release(other, held);
+                release(backend, waiter.granted(found.get(60, TimeUnit.SECONDS)));
+            }
+        }
+    }
+
+    /** Nobody knows whether it is released: that it was not held would be reported as a loss. */
+    @Test
+    void release_withoutAnAnswer_isUnavailable() throws Exception {
+        AtomicBoolean silent = new AtomicBoolean();
+        try (HikariDataSource pool = SharedDb.POSTGRESQL.db().pool(config -> {});
+                LockBackend backend = builder(silentRollbacks(pool, silent)).backend(LockClientOptions.defaults())) {
+            Grant grant = acquire(backend, "silent");
+            silent.set(true);
+
+            assertThatThrownBy(() -> release(backend, grant)).isInstanceOf(LockUnavailableException.class);
+        }
+    }
+
+    private static DataSource silentRollbacks(DataSource pool, AtomicBoolean silent) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    Object result = method.invoke(pool, arguments);
+                    return result instanceof Connection connection ? silentRollbacks(connection, silent) : result;
+                });
+    }
+
+    private static Connection silentRollbacks(Connection connection, AtomicBoolean silent) {
+        return (Connection) Proxy.newProxyInstance(
+                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("rollback") && silent.get()) {
+                        throw new SQLException("no answer", "08006", new SocketTimeoutException());
+                    }
+                    try {
+                        return method.invoke(connection, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
     }
 
     /** Ends whatever has locked a row of the table. */

@@ -7,10 +7,16 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -74,6 +80,80 @@ final class RowSessionsTest {
         assertThat(log.toString(StandardCharsets.UTF_8).lines())
                 .as("what was logged of a connection that was ended on purpose")
                 .noneMatch(line -> line.contains("WARN"));
+    }
+
+    @Test
+    void back_afterTheClose_isGivenBack() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        try (HikariDataSource pool = db.pool(config -> {})) {
+            RowSessions sessions = sessions(db, pool, 1);
+            RowSession held = sessions.take(inAMinute(), session -> session);
+            sessions.close(inAMinute());
+            assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
+
+            sessions.back(held);
+
+            assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+        }
+    }
+
+    /** In whole seconds, never less than the lease, whatever the connection's last lock had; and the pool's own in the end. */
+    @ParameterizedTest
+    @EnumSource(names = {"MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void tryLock_onAConnectionThatWasKept_serverIsAsPatientAsTheLease(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        String table = SharedDb.newTable();
+        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(table), true);
+        try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(2));
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            String patience = "SELECT @@session.wait_timeout";
+            AtomicReference<Connection> taken = new AtomicReference<>();
+            RowSessions sessions = new RowSessions(
+                    Connections.shared(noting(pool, taken), 5_000),
+                    db.dialect,
+                    RowStatements.of(db.dialect, request.table()),
+                    1,
+                    task -> {});
+            for (long[] leaseAndSeconds : new long[][] {{60_000, 60}, {1_500, 2}, {90_000, 90}, {2_000, 2}}) {
+                RowSession session = sessions.take(inAMinute(), each -> {
+                    each.tryLock(new byte[] {1}, leaseAndSeconds[0], 5_000);
+                    return each;
+                });
+                assertThat(number(taken.get(), patience))
+                        .as("seconds for a lease of %d ms", leaseAndSeconds[0])
+                        .isEqualTo(leaseAndSeconds[1]);
+                session.unlock(5_000);
+                sessions.back(session);
+            }
+            Connection last = taken.get();
+            long usual = db.number(patience);
+            sessions.close(inAMinute());
+            try (Connection first = pool.getConnection();
+                    Connection second = pool.getConnection()) {
+                assertThat(last.isClosed()).isTrue();
+                assertThat(number(first, patience)).isEqualTo(usual);
+                assertThat(number(second, patience)).isEqualTo(usual);
+            }
+        }
+    }
+
+    private static long number(Connection connection, String query) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(query)) {
+            rows.next();
+            return rows.getLong(1);
+        }
+    }
+
+    private static DataSource noting(DataSource pool, AtomicReference<Connection> taken) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    Object result = method.invoke(pool, arguments);
+                    if (result instanceof Connection connection) {
+                        taken.set(connection);
+                    }
+                    return result;
+                });
     }
 
     /** Its caller has left, or its client has closed: nobody would ever give it back. */

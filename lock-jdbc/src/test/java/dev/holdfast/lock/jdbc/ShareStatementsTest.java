@@ -70,6 +70,23 @@ final class ShareStatementsTest {
         });
     }
 
+    /** It is forgotten that it had waited beside shares: nothing is looked for in the row any more. */
+    @ParameterizedTest
+    @EnumSource
+    void lockThatHadWaitedBesideAReader_abandoned_asAnyLock(SharedDb shared) throws Exception {
+        counted(shared, (backend, statements) -> {
+            Grant reader = acquire(backend, Demand.SHARED);
+            BackendDriver writer = BackendDriver.of(backend, "orders/42");
+            writer.queueUp();
+            release(backend, reader);
+            writer.acquireQueued();
+
+            long before = statements.get();
+            writer.abandon();
+            assertThat(statements.get() - before).isEqualTo(1);
+        });
+    }
+
     private static Grant acquire(LockBackend backend, Demand demand) {
         return BackendDriver.of(backend, "orders/42", demand, 60_000).acquire();
     }

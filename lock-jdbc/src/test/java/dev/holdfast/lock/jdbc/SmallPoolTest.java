@@ -1,25 +1,36 @@
 package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
+import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -74,6 +85,53 @@ final class SmallPoolTest {
         } finally {
             executor.shutdownNow();
         }
+    }
+
+    /** As many attempts as may be under way at once stand in a pool that hangs, and their callers have left. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "H2"})
+    void attemptsHang_leaseIsRenewedAndReleased(SharedDb shared) throws Exception {
+        int most = 4;
+        AtomicInteger hanging = new AtomicInteger(Integer.MIN_VALUE);
+        CountDownLatch hang = new CountDownLatch(1);
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockBackend backend = JdbcLocks.builder(hanging(pool, hanging, most, hang))
+                        .table(SharedDb.newTable())
+                        .createTable(true)
+                        .notifications(false)
+                        .backend(LockClientOptions.defaults())) {
+            Grant held = BackendDriver.acquire(backend, "held");
+            hanging.set(0);
+            for (int i = 0; i < most; i++) {
+                BackendDriver attempt = BackendDriver.of(backend, "other/" + i);
+                assertThatThrownBy(() -> BackendDriver.answer(attempt.send(0, 100)))
+                        .isInstanceOf(LockUnavailableException.class);
+            }
+            await().atMost(PATIENCE).until(() -> hanging.get() >= most);
+
+            assertThat(BackendDriver.renew(backend, held)).isInstanceOf(RenewResult.Renewed.class);
+            assertThat(BackendDriver.release(backend, held)).isEqualTo(ReleaseResult.RELEASED);
+            hang.countDown();
+        } finally {
+            hang.countDown();
+        }
+    }
+
+    /** A data source that says nothing about itself, and of which the next so many connections do not come. */
+    private static DataSource hanging(DataSource pool, AtomicInteger asked, int most, CountDownLatch hang) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("isWrapperFor")) {
+                        return false;
+                    }
+                    if (method.getName().equals("getConnection")) {
+                        int number = asked.incrementAndGet();
+                        if (number > 0 && number <= most) {
+                            hang.await();
+                        }
+                    }
+                    return method.invoke(pool, arguments);
+                });
     }
 
     @ParameterizedTest

@@ -19,6 +19,7 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -236,6 +237,79 @@ class ZooKeeperSessionFaultTest {
         assertThat(fixture.entries("older")).isEqualTo(1);
         release(first, grant);
         assertThat(fixture.entries("older")).isZero();
+    }
+
+    @Test
+    @DisplayName("A creation that was repeated leaves one node: the others would be in its owner's own way")
+    void attempt_replyLost_twoNodesOfItsOwn_keepsOne() throws Exception {
+        release(first, acquire(first, "two nodes"));
+        fixture.keep("two nodes");
+        BackendDriver driver = BackendDriver.of(first, "two nodes");
+        proxy().dropRepliesAfter(0);
+        CompletionStage<AcquireResult> lost = driver.send(0);
+        assertThat(proxy().awaitDropped(PATIENCE)).isTrue();
+        await().atMost(PATIENCE).until(() -> fixture.entries("two nodes") == 1);
+        String node = fixture.queue("two nodes").get(0).name();
+        proxy().pass();
+        proxy().resetAll();
+        assertThatThrownBy(() -> answer(lost)).isInstanceOf(LockUnavailableException.class);
+        String prefix = ZooKeeperFixture.parent("two nodes") + "/" + SequentialNode.prefix(driver.acquisition());
+        await().atMost(PATIENCE)
+                .ignoreExceptions()
+                .until(() -> first.session()
+                        .create(
+                                prefix,
+                                new byte[0],
+                                org.apache.zookeeper.ZooDefs.Ids.OPEN_ACL_UNSAFE,
+                                org.apache.zookeeper.CreateMode.EPHEMERAL_SEQUENTIAL)
+                        .get(10, TimeUnit.SECONDS)
+                        .path()
+                        .startsWith(prefix));
+        assertThat(fixture.entries("two nodes")).isGreaterThan(1);
+
+        Grant grant = driver.awaitThroughFailures(PATIENCE);
+
+        assertThat(((ZooKeeperAcquisition) grant.handle()).place.child()).isEqualTo(node);
+        assertThat(fixture.entries("two nodes")).isEqualTo(1);
+        release(first, grant);
+        assertThat(fixture.entries("two nodes")).isZero();
+    }
+
+    @Test
+    @DisplayName("Of several leases that are not renewed each ends on the server, not the first one alone")
+    void leases_notRenewed_allEndOnTheServer() {
+        for (int i = 1; i <= 3; i++) {
+            acquire(first, "not renewed " + i, i * 600);
+        }
+        Session session = first.session();
+        for (int i = 1; i <= 3; i++) {
+            String name = "not renewed " + i;
+            await().atMost(PATIENCE).until(() -> fixture.entries(name) == 0);
+        }
+        assertThat(first.session()).isSameAs(session);
+    }
+
+    @Test
+    @DisplayName("Who subscribes while the connection is lost is called after the reconnection")
+    void signal_subscribedWhileCutOff_calls() throws Exception {
+        try (ZooKeeperLockBackend direct = fixture.directBackend()) {
+            Grant grant = acquire(direct, "late watch");
+            BackendDriver waiter = BackendDriver.of(first, "late watch");
+            waiter.queueUp();
+            AtomicInteger calls = new AtomicInteger();
+            proxy().cut();
+            await().atMost(PATIENCE).until(() -> !first.session().isConnected());
+            first.subscribe(waiter.ticket(), calls::incrementAndGet);
+            // Sent behind the watches: when this one has failed, they have.
+            assertThatThrownBy(() -> BackendDriver.holder(first, "late watch"))
+                    .isInstanceOf(LockUnavailableException.class);
+            release(direct, grant);
+
+            proxy().pass();
+
+            await().atMost(PATIENCE).until(() -> calls.get() > 0);
+            assertThat(waiter.awaitThroughFailures(PATIENCE).token()).isGreaterThan(grant.token());
+        }
     }
 
     @Test

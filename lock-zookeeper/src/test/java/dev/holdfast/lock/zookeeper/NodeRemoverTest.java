@@ -1,0 +1,98 @@
+package dev.holdfast.lock.zookeeper;
+
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.ZooDefs;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What is deleted behind an acquisition, and what it says of its node. No server. */
+class NodeRemoverTest {
+    private final UnsentZooKeeper zk = new UnsentZooKeeper();
+    private final Session session = new Session(zk);
+    private final LockTree tree = new LockTree("/locks", ZooDefs.Ids.OPEN_ACL_UNSAFE);
+    private final Timer timer = new Timer(unused -> {});
+    private final Map<OwnerId, ZooKeeperAcquisition> nodes = new ConcurrentHashMap<>();
+    private final NodeRemover removals = new NodeRemover(tree, nodes, timer, () -> {});
+    private final AcquisitionId acquisition = BackendDriver.newAcquisition("removed");
+    private final String child = SequentialNode.prefix(acquisition) + "0000000001";
+    private final String path = tree.parent("removed") + "/" + child;
+
+    NodeRemoverTest() throws IOException {}
+
+    @AfterEach
+    void stop() {
+        timer.stop();
+    }
+
+    private ZooKeeperAcquisition at(String where) {
+        ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
+        node.place = new Place(session, where, UnsentZooKeeper.CZXID);
+        return node;
+    }
+
+    @Test
+    void remove_nodeThatIsGone_wasNotThere() {
+        zk.answer("delete " + path, Code.NONODE);
+        assertThat(removals.remove(at(path))).isCompletedWithValue(false);
+    }
+
+    /** It was its own deletion, whose answer was lost: the lock was held until then. */
+    @Test
+    void remove_again_afterALostReply_nodeThatIsGone_wasThere() {
+        session.connected(false); // nothing is repeated in the background
+        ZooKeeperAcquisition node = at(path);
+        zk.answer("delete " + path, Code.CONNECTIONLOSS);
+        assertThat(removals.remove(node)).isCompletedExceptionally();
+
+        zk.answer("delete " + path, Code.NONODE);
+
+        assertThat(removals.remove(node)).isCompletedWithValue(true);
+        assertThat(removals.isIdle()).isTrue();
+    }
+
+    @Test
+    void remove_creationStillUnderWay_isDeletedAfterTheSessionTimeOut() {
+        zk.children.add(List.of(child));
+        ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
+        node.unsure = session;
+
+        assertThat(removals.remove(node)).isCompletedWithValue(false);
+
+        await().atMost(PATIENCE).until(() -> zk.requests.contains("delete " + path));
+        assertThat(zk.requests)
+                .filteredOn(request -> request.equals("list " + tree.parent("removed")))
+                .hasSize(2);
+    }
+
+    /** Its next attempt came before the end of the one before was looked for: the node that is found is the next one's. */
+    @Test
+    void remove_acquisitionIsAttemptedAgain_leavesItsNode() {
+        zk.children.clear();
+        zk.children.add(List.of(child));
+        nodes.put(acquisition.owner(), ZooKeeperAcquisition.of(acquisition));
+
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
+                .isCompletedWithValue(false);
+
+        assertThat(zk.requests).noneMatch(request -> request.startsWith("delete"));
+    }
+
+    /** The server that it is connected to may be behind the one that has created the node. */
+    @Test
+    void remove_unknownNode_isLookedForBehindASync() {
+        removals.remove(ZooKeeperAcquisition.ended(acquisition, session)).join();
+        assertThat(zk.requests).containsExactly("sync " + tree.parent("removed"), "list " + tree.parent("removed"));
+    }
+}

@@ -1,0 +1,34 @@
+package dev.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** How the node of a creation without an answer is looked for. No server. */
+class OwnNodesTest {
+    /** After a reconnection, the server may be another one, and behind the one that has created the node. */
+    @Test
+    void find_looksBehindASync() throws Exception {
+        UnsentZooKeeper zk = new UnsentZooKeeper();
+        Session session = new Session(zk);
+        AcquisitionId acquisition = BackendDriver.newAcquisition("lost");
+        String child = SequentialNode.prefix(acquisition) + "0000000001";
+        zk.children.clear();
+        zk.children.add(List.of("permits", child));
+        Attempt run = new Attempt(
+                new AcquireRequest(acquisition, 60_000, 0, true, null, 10_000, BackendDriver.IDENTITY),
+                ZooKeeperAcquisition.of(acquisition),
+                session,
+                System.nanoTime(),
+                0);
+
+        assertThat(OwnNodes.find(run, "/lost"))
+                .isCompletedWithValue(List.of(new Place(session, "/lost/" + child, UnsentZooKeeper.CZXID)));
+        assertThat(zk.requests).containsExactly("sync /lost", "list /lost", "exists /lost/" + child);
+    }
+}
