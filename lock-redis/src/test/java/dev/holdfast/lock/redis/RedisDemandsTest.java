@@ -123,6 +123,18 @@ final class RedisDemandsTest extends TwoBackends {
         assertThat(driver(b, Demand.EXCLUSIVE).await(PATIENCE).token()).isGreaterThan(longer.token());
     }
 
+    /** The record lives for as long as the longest of them. */
+    @Test
+    void shareWithAShorterLease_leavesTheOthersTheirs() throws Exception {
+        Grant longer = BackendDriver.of(a, name, Demand.SHARED, 60_000).acquire();
+        long life = fixture.server().number("PTTL", keys().lock());
+        BackendDriver.of(b, name, Demand.SHARED, 400).acquire();
+        assertThat(fixture.server().number("PTTL", keys().lock())).isGreaterThan(life - 30_000);
+        await().atMost(PATIENCE).until(() -> holders(b, name).size() == 1);
+        assertThat(holders(b, name)).extracting(HolderInfo::token).containsExactly(longer.token());
+        assertThat(renew(a, longer)).isInstanceOf(RenewResult.Renewed.class);
+    }
+
     @Test
     void deletedKey_losesAll_whoAreToldAtTheirRenewal_andTokensRise() throws Exception {
         Grant one = driver(a, Demand.SHARED).acquire();

@@ -12,12 +12,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
@@ -27,7 +29,10 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** The backend by itself: grants, keys and failures. */
 final class RedisLockBackendTest extends TwoBackends {
@@ -80,6 +85,31 @@ final class RedisLockBackendTest extends TwoBackends {
         Grant other = grant(b, acquisition());
         assertThat(release(a, grant)).isEqualTo(ReleaseResult.NOT_HELD);
         assertThat(release(b, other)).isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    /** By the Redis client, since its answer was lost: the last four are known. */
+    @Test
+    void release_sentAgain_getsTheSameAnswer_untilFourOthersHaveReleased() throws Exception {
+        Grant first = grant(a, acquisition());
+        String memory =
+                fixture.server().command("GET", keys().lock()).toString().split(" ")[2];
+        String[] release = Stream.of(
+                        new String[] {"EVAL", RedisScript.RELEASE.body(), "3"},
+                        keys().all(),
+                        RedisScript.end(
+                                first.acquisition().owner().toString(),
+                                first.token(),
+                                memory,
+                                "release",
+                                "0123456789abcdef"))
+                .flatMap(Stream::of)
+                .toArray(String[]::new);
+        assertThat(fixture.server().command(release)).hasToString("[1]");
+        for (int others = 0; others < 4; others++) {
+            assertThat(fixture.server().command(release)).as("after %d", others).hasToString("[1]");
+            assertThat(release(b, grant(b, acquisition()))).isEqualTo(ReleaseResult.RELEASED);
+        }
+        assertThat(fixture.server().command(release)).hasToString("[0]");
     }
 
     @Test
@@ -149,6 +179,38 @@ final class RedisLockBackendTest extends TwoBackends {
         for (Grant grant : grants) {
             release(a, grant);
         }
+    }
+
+    /** It comes when the next one has been granted, and what it takes back later is not that grant. */
+    @ParameterizedTest
+    @MethodSource("demands")
+    void attemptOfAnEarlierRound_thatComesLate_leavesTheRoundOfTheGrant(Demand demand) throws Exception {
+        RedisLockBackend backend = (RedisLockBackend) a;
+        AcquisitionId mine = new AcquisitionId(name, OwnerId.random(), demand);
+        for (long round : new long[] {8, 7}) {
+            assertThat(answer(backend.tryAcquire(
+                            new AcquireRequest(
+                                    mine,
+                                    Attempts.LEASE_MILLIS,
+                                    0,
+                                    false,
+                                    null,
+                                    BackendDriver.TIMEOUT_MILLIS,
+                                    BackendDriver.IDENTITY),
+                            round)))
+                    .isInstanceOf(AcquireResult.Granted.class);
+        }
+
+        assertThat(answer(backend.takeBack(mine, 7, BackendDriver.TIMEOUT_MILLIS)))
+                .isFalse();
+        assertThat(fixture.entries(name)).isEqualTo(1);
+        assertThat(answer(backend.takeBack(mine, 8, BackendDriver.TIMEOUT_MILLIS)))
+                .isTrue();
+        assertThat(fixture.entries(name)).isZero();
+    }
+
+    private static List<Demand> demands() {
+        return List.of(Demand.EXCLUSIVE, Demand.SHARED, new Demand.Permits(1, 2));
     }
 
     @Test

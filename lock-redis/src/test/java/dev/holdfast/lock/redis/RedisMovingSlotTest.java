@@ -25,6 +25,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -172,5 +173,31 @@ final class RedisMovingSlotTest {
         }
         fixture.cluster().endMove(slot, from, to);
         assertThat(release(b, next)).isEqualTo(ReleaseResult.RELEASED);
+    }
+
+    /** A command with several keys is refused then, and their leases would end, however long the move takes. */
+    @Test
+    void locksOfOneSlot_ofWhichTheMoveHasTakenOne_areAllRenewed() throws Exception {
+        int slot = SlotHash.getSlot("holdfast:{half}");
+        String other = IntStream.iterate(0, i -> i + 1)
+                .mapToObj(i -> "half" + i)
+                .filter(name -> SlotHash.getSlot("holdfast:{" + name + "}") == slot)
+                .findFirst()
+                .orElseThrow();
+        List<Grant> held = List.of(
+                Attempts.grant(a, BackendDriver.newAcquisition("half")),
+                Attempts.grant(a, BackendDriver.newAcquisition(other)));
+        RedisServer from = fixture.cluster().master(slot);
+        RedisServer to = otherMaster(from);
+        fixture.cluster().beginMove(slot, to);
+        from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{half}", "0", "5000");
+
+        assertThat(renew(a, held)).hasSize(2).containsOnly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
+
+        from.command("MIGRATE", to.host(), "" + to.port(), "holdfast:{" + other + "}", "0", "5000");
+        fixture.cluster().endMove(slot, from, to);
+        for (Grant grant : held) {
+            assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        }
     }
 }

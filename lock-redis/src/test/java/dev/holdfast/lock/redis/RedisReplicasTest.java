@@ -67,6 +67,15 @@ final class RedisReplicasTest {
         }
     }
 
+    /** Attempts go over other connections than releases, so the engine must not send one right behind a release. */
+    @Test
+    void attempts_areNotInOrderWithReleases() {
+        try (LockBackend backend = backend(1, ReplicaPolicy.DEGRADE)) {
+            assertThat(backend.info().ordered()).isFalse();
+            assertThat(backend.info().handsOver()).isFalse();
+        }
+    }
+
     @Test
     void unknownScript_isHealedWithItsWait() throws Exception {
         try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
@@ -95,6 +104,28 @@ final class RedisReplicasTest {
             assertThat(Entries.isHeld(master, RedisKeys.of("holdfast", "pair"))).isFalse();
         } finally {
             two.process().resume();
+        }
+    }
+
+    /** The attempt that comes last has found its own grant. */
+    @Test
+    void tooFew_whenAnAttemptIsRepeatedAfterItsGrant_leavesTheLockHeld() throws Exception {
+        AcquisitionId mine = BackendDriver.newAcquisition("repeated");
+        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
+            await().atMost(Duration.ofSeconds(60))
+                    .ignoreException(LockUnavailableException.class)
+                    .until(() -> Attempts.tryAcquire(backend, mine, 0, false, null) instanceof AcquireResult.Granted);
+            two.process().pause();
+            try {
+                assertThatThrownBy(() -> Attempts.tryAcquire(backend, mine, 0, false, null))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("an earlier attempt had been granted");
+            } finally {
+                two.process().resume();
+            }
+            assertThat(Entries.isHeld(master, RedisKeys.of("holdfast", mine.name())))
+                    .isTrue();
+            answer(backend.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
         }
     }
 

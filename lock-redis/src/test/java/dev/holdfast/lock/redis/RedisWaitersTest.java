@@ -124,6 +124,19 @@ final class RedisWaitersTest extends TwoBackends {
         });
     }
 
+    @Test
+    void fairWaiter_isNotPassed_afterOneThatIsNotFairHasQueuedBehindIt() throws Exception {
+        withoutPause(() -> {
+            Grant grant = grant(a, acquisition());
+            AcquisitionId fair = acquisition();
+            Ticket ticket = busy(a, fair, 60_000, true, null).ticket();
+            busy(b, acquisition(), 60_000, false, null);
+            release(a, grant);
+            busy(b, acquisition(), 0, false, null);
+            release(a, ((AcquireResult.Granted) tryAcquire(a, fair, 60_000, true, ticket)).grant());
+        });
+    }
+
     @FunctionalInterface
     private interface Steps {
         void run() throws Exception;

@@ -156,6 +156,36 @@ final class RedlockRoundsTest {
         assertThat(first).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(LockUnavailableException.class);
     }
 
+    /** The servers did not know the script of the attempt, so it was sent once more, behind the abandonment. */
+    @Test
+    void grantThatComesAfterTheAbandonment_isTakenBack() throws Exception {
+        try {
+            for (RedisServer server : fixture.servers()) {
+                server.command("SCRIPT", "FLUSH");
+                server.command("SCRIPT", "LOAD", RedisScript.RELEASE.body());
+            }
+            fixture.proxies().forEach(proxy -> proxy.hold(Direction.TO_CLIENT));
+            CompletableFuture<AcquireResult> attempt = tryAcquire(0, BackendDriver.TIMEOUT_MILLIS);
+            CompletableFuture<Void> abandoned =
+                    a.abandon(mine, BackendDriver.TIMEOUT_MILLIS).toCompletableFuture();
+            fixture.heal();
+
+            assertThat(attempt)
+                    .failsWithin(PATIENCE)
+                    .withThrowableThat()
+                    .withCauseInstanceOf(LockUnavailableException.class);
+            answer(abandoned);
+            assertThat(Attempts.tryAcquire(b, acquisition(mine.name()), 0, false, null))
+                    .isInstanceOf(AcquireResult.Granted.class);
+        } finally {
+            for (RedisServer server : fixture.servers()) {
+                for (String script : RedisLocks.scripts()) {
+                    server.command("SCRIPT", "LOAD", script);
+                }
+            }
+        }
+    }
+
     /** The engine abandons what has a ticket, so that a grant which may be left does not stay for its lease. */
     @Test
     void takeBackThatIsNotConfirmed_hasATicket() throws Exception {

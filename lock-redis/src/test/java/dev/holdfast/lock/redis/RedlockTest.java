@@ -15,10 +15,15 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Subscription;
+import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -185,6 +190,76 @@ final class RedlockTest {
         assertThat(renew(a, grant)).isInstanceOf(RenewResult.Renewed.class);
         for (RedisServer server : fixture.servers().subList(0, 3)) {
             assertThat(String.valueOf(server.command("GET", keys().lock()))).contains(" " + grant.token() + " ");
+        }
+    }
+
+    /** Three masters hold it with their own tokens, and are to know the greatest, so that the next one is above it everywhere. */
+    @Test
+    void release_tellsTheTokenToTheOthers() throws Exception {
+        long ahead = (System.currentTimeMillis() + 3_600_000) * 1_000;
+        fixture.servers().get(1).command("SET", keys().lock(), "0 - 60000 " + ahead + " - ", "PX", "60000");
+        for (RedisServer server : fixture.servers().subList(3, 5)) {
+            server.command("SET", keys().lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");
+        }
+        Grant grant = Attempts.grant(a, acquisition());
+        assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+        for (RedisServer server : fixture.servers().subList(0, 3)) {
+            assertThat(String.valueOf(server.command("GET", keys().lock()))).contains(" - 0 " + grant.token() + " ");
+        }
+    }
+
+    @Test
+    void waiter_isCalledByAMajority_whenAMasterIsDown() throws Exception {
+        Grant grant = Attempts.grant(a, acquisition());
+        AcquisitionId waiting = acquisition();
+        Ticket[] ticket = {null};
+        await().atMost(PATIENCE).until(() -> {
+            ticket[0] = Attempts.busy(b, waiting, 60_000, false, ticket[0]).ticket();
+            for (RedisServer server : fixture.servers()) {
+                if (server.list("PUBSUB", "CHANNELS", "holdfast:c:*").isEmpty()) {
+                    return false;
+                }
+            }
+            return true;
+        });
+        kill(0);
+        AtomicInteger calls = new AtomicInteger();
+        try (Subscription listening = b.subscribe(ticket[0], calls::incrementAndGet)) {
+            int before = calls.get(); // by the new subscriptions
+            assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
+            await().atMost(PATIENCE).until(() -> calls.get() > before);
+            assertThat(listening).isNotNull();
+        }
+    }
+
+    /** Nobody waits there any more, so nobody is to be called there. */
+    @Test
+    void grantByAMajority_leavesNoPlaceInTheOthersQueues() throws Exception {
+        List<RedisServer> minority = fixture.servers().subList(3, 5);
+        for (RedisServer server : minority) {
+            server.command("SET", keys().lock(), "0 " + "0".repeat(32) + " 0 1 - 0 1 1 h somebody", "PX", "60000");
+        }
+        assertThat(Attempts.tryAcquire(a, acquisition(), 60_000, false, null))
+                .isInstanceOf(AcquireResult.Granted.class);
+        for (RedisServer server : minority) {
+            server.command("PERSIST", keys().queue()); // or it would end by itself
+            await().atMost(PATIENCE).until(() -> server.number("ZCARD", keys().queue()) == 0);
+        }
+    }
+
+    @Test
+    void hungMinority_doesNotDelayARenewal() throws Exception {
+        Grant grant = Attempts.grant(a, acquisition());
+        fixture.servers().get(0).process().pause();
+        fixture.servers().get(1).process().pause();
+        try {
+            CompletableFuture<List<RenewResult>> renewed =
+                    a.renew(List.of(grant), 60_000).toCompletableFuture();
+            assertThat(renewed.get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .hasOnlyElementsOfType(RenewResult.Renewed.class);
+        } finally {
+            fixture.servers().get(0).process().resume();
+            fixture.servers().get(1).process().resume();
         }
     }
 
