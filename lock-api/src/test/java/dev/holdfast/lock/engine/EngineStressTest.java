@@ -43,7 +43,7 @@ class EngineStressTest {
                 .redirectOutput(output.toFile())
                 .start();
         try {
-            boolean ended = process.waitFor(SECONDS * 4L + 120, TimeUnit.SECONDS);
+            boolean ended = process.waitFor(SECONDS * 10L + 300, TimeUnit.SECONDS);
             String text = Files.readString(output);
             assertThat(ended).as("jcstress ended; its output:%n%s", text).isTrue();
             assertThat(process.exitValue())
