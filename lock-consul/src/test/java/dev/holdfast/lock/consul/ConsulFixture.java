@@ -57,7 +57,7 @@ final class ConsulFixture implements LockFixture {
     }
 
     static ConsulLockBackend backend(int port, ConsulKeys keys, Duration lockDelay) {
-        OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(14), null);
+        OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(10), null);
         ConsulConnection connection =
                 new ConsulConnection(own.client(), List.of(URI.create("http://127.0.0.1:" + port)), null, own::close);
         return new ConsulLockBackend(connection, keys, Duration.ofSeconds(1), lockDelay);

@@ -219,7 +219,8 @@ final class RowSession {
                 } else {
                     statement.cancel();
                 }
-            } catch (SQLException e) {
+            } catch (SQLException
+                    | RuntimeException e) { // MySQL's driver: a NullPointerException if it is closed meanwhile
                 // It ends by its own time-out.
             }
         }

@@ -7,14 +7,18 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -135,6 +139,74 @@ final class RowSessionsTest {
                 assertThat(number(second, patience)).isEqualTo(usual);
             }
         }
+    }
+
+    /** MySQL's driver does when the connection is closed meanwhile. */
+    @Test
+    void cancelWait_driverFailsUnchecked_leavesTheWaitToItsOwnTimeOut() throws Exception {
+        Db db = SharedDb.MARIADB.db();
+        var request = new Database.SchemaRequest(JdbcStrategy.ROW_LOCK, new TableName(SharedDb.newTable()), true);
+        AtomicReference<RowSession> waiting = new AtomicReference<>();
+        AtomicInteger cancelled = new AtomicInteger();
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            RowSessions sessions = new RowSessions(
+                    Connections.shared(
+                            intercepting(pool, (type, method) -> {
+                                if (type != PreparedStatement.class) {
+                                    return;
+                                }
+                                if (method.equals("cancel")) {
+                                    cancelled.incrementAndGet();
+                                    throw new NullPointerException("on purpose");
+                                }
+                                if (method.startsWith("execute")) {
+                                    waiting.get().cancelWait();
+                                }
+                            }),
+                            5_000),
+                    db.dialect,
+                    RowStatements.of(db.dialect, request.table()),
+                    1,
+                    task -> {});
+            RowSession session = sessions.take(inAMinute(), taken -> {
+                waiting.set(taken);
+                taken.awaitLock(new byte[] {1}, 60_000);
+                return taken;
+            });
+            assertThat(cancelled).hasPositiveValue();
+            session.unlock(5_000);
+            sessions.back(session);
+            sessions.close(inAMinute());
+        }
+    }
+
+    /** Called before each call of a data source, of its connections and of their statements. */
+    private interface Before {
+        void call(Class<?> type, String method);
+    }
+
+    private static DataSource intercepting(DataSource pool, Before before) {
+        return (DataSource) intercepting(DataSource.class, pool, before);
+    }
+
+    private static Object intercepting(Class<?> type, Object target, Before before) {
+        return Proxy.newProxyInstance(
+                RowSessionsTest.class.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
+                    before.call(type, method.getName());
+                    Object result;
+                    try {
+                        result = method.invoke(target, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                    for (Class<?> part : List.of(Connection.class, PreparedStatement.class)) {
+                        if (method.getReturnType() == part) {
+                            return intercepting(part, result, before);
+                        }
+                    }
+                    return result;
+                });
     }
 
     private static long number(Connection connection, String query) throws SQLException {

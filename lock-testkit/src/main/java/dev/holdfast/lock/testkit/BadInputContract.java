@@ -106,8 +106,8 @@ abstract class BadInputContract extends ClientGroup {
                 .hasMessageContaining(Long.toString(floorMillis));
 
         DistributedLock lock = first().lock(name, leaseOf(floorMillis));
-        lock.lock();
         try {
+            lock.lock();
             lock.unlock();
         } catch (LeaseLostException tooShortForABusyMachine) {
             assertThat(tooShortForABusyMachine).hasMessageContaining(name);

@@ -41,7 +41,7 @@ abstract class ElectionContract extends ClientGroup {
         awaitLeader(leads, terms);
         Election stands = stand(second(), name, others);
 
-        assertThat(stands.leader().orElseThrow().token()).isEqualTo(terms.last().token());
+        assertHolderToken("the leader", stands.leader(), terms.last().token());
         assertThat(stands.isLeader()).isFalse();
         leads.close();
         awaitLeader(stands, others);
