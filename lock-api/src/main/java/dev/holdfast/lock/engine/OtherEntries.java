@@ -24,7 +24,7 @@ final class OtherEntries {
     }
 
     boolean isEmpty() {
-        return all.isEmpty();
+        return all.isEmpty() && latestReaders.isEmpty();
     }
 
     Collection<LockEntry> of(String name) {

@@ -11,6 +11,8 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -231,6 +233,19 @@ class AttemptAnswersTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
+    /** The store has ended the grant; the first attempt may be on its way to it still. */
+    @Test
+    void grant_ofALaterAttempt_thatTheStoreEnds_isAbandonedAllTheSame() {
+        backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.pass(4 * Virtual.SECOND);
+        Hold held = Objects.requireNonNull(waiter.hold);
+        virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        virtual.pass(1_000_000);
+        assertThat(held.lossReason()).isEqualTo(LossReason.REVOKED);
+        assertThat(backend.abandoned).containsExactly(held.heldGrant.grant.acquisition());
+    }
+
     @Test
     void loss_letsTheNextWaiterAsk() {
         Hold held = virtual.hold("n", PLAIN);
@@ -364,6 +379,21 @@ class AttemptAnswersTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
+    /** A later answer need not repeat the place. */
+    @Test
+    void waiter_thatLeavesWhileQueued_givesItsPlaceUp_whateverTheLastAnswerSaidOfIt() {
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        CompletableFuture<AcquireResult> second = backend.answerLate();
+        AsyncWaiter leaves = submit(PLAIN);
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        Objects.requireNonNull(backend.signal).run();
+        second.complete(new AcquireResult.Busy(-1, null));
+        cancel(leaves);
+        virtual.pass(1);
+        assertThat(backend.requests).hasSize(2);
+        assertThat(backend.abandoned).containsExactly(backend.requests.get(0).acquisition());
+    }
+
     @Test
     void close_whileAnAttemptIsSilent_endsWithTheAttempt() {
         virtual = virtual(LockClientOptions.builder().requestTimeout(Duration.ofSeconds(2)));
@@ -376,6 +406,40 @@ class AttemptAnswersTest {
         assertThat(idle).isNotDone();
         virtual.pass(2_000_000);
         assertThat(idle).isDone();
+    }
+
+    /** Else the backend would be closed before that is sent. */
+    @Test
+    void grant_thatComesWhileTheClientCloses_isAbandonedBeforeThatCountsAsIdle() {
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        submit(PLAIN);
+        List<Integer> abandonedByThen = new ArrayList<>();
+        Objects.requireNonNull(virtual.client.beginClose())
+                .thenRun(() -> abandonedByThen.add(backend.abandoned.size()));
+        assertThat(backend.abandoned).hasSize(1);
+        answer.complete(granted());
+        assertThat(abandonedByThen).containsExactly(2);
+    }
+
+    /** A store that has a place for it is asked on, as that adds nothing to what is to be removed. */
+    @Test
+    void waiter_inTheStoresQueue_staysThere_howeverMuchIsToBeRemoved() {
+        List<Hold> held = new ArrayList<>();
+        for (int i = 0; i < Backlog.CAPACITY; i++) {
+            held.add(virtual.hold("held" + i, PLAIN));
+        }
+        CompletableFuture<AcquireResult> first = backend.answerLate();
+        CompletableFuture<AcquireResult> second = backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        backend.failure = OutageBackend::unreachable;
+        held.forEach(virtual::end);
+        virtual.pass(1_000_000);
+        assertThat(virtual.submit("other", PLAIN, 0).failure).hasMessageContaining("still to be undone");
+
+        Objects.requireNonNull(backend.signal).run();
+        second.complete(granted());
+        assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
     }
 
     /** What a store still does for one that tries once, such as leaving a queue, may arrive at any time. */

@@ -179,6 +179,15 @@ class ClientCallsTest {
                 .withMessageContaining("changed from 5 to 6, but the store has 7");
     }
 
+    @Test
+    void limit_outOfRange_isRefused_beforeTheStoreHasIt() {
+        DistributedSemaphore semaphore = client.semaphore("s", 5);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> semaphore.changeLimit(0))
+                .withMessageStartingWith("lock 's': the limit");
+        assertThat(backend.asked).isEmpty();
+    }
+
     // ---- what the store says
 
     @Test

@@ -136,6 +136,19 @@ class LossAndReleaseTest {
         assertThat(lease.isValid()).isFalse();
     }
 
+    /** Else it would be taken for one that was dropped. */
+    @Test
+    void close_ofALostLease_endsItsTraceAsWell() throws InterruptedException {
+        Lease lease = virtual.client.lock("n").acquire();
+        Hold held = Objects.requireNonNull(
+                Objects.requireNonNull(virtual.client.entries().find("n"))
+                        .heldLock()
+                        .hold());
+        virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        assertThatThrownBy(lease::close).isInstanceOf(LeaseLostException.class);
+        assertThat(held.openLease).isNull();
+    }
+
     @Test
     void lock_thatIsLostBeforeItReturns_throws() {
         EngineClient client = InlineBackend.client();

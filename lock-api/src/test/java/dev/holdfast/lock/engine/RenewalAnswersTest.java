@@ -19,6 +19,8 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What becomes of a lease by the answers to its renewals: late ones, partial ones, unclear ones, and none. */
 class RenewalAnswersTest {
@@ -122,8 +124,9 @@ class RenewalAnswersTest {
         assertThat(held.lossReason()).isEqualTo(LossReason.EXPIRED);
     }
 
-    @Test
-    void failure_afterItsStall_isNotCountedTwice() {
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void failure_afterItsStall_isNotCountedTwice(boolean unclear) {
         CompletableFuture<List<RenewResult>> answer = backend.renewLate();
         Hold held = hold("n");
         virtual.pass(6 * Virtual.SECOND);
@@ -131,7 +134,11 @@ class RenewalAnswersTest {
         int failed = held.heldGrant.failedRenewals.get();
         int renewals = backend.renewals;
 
-        answer.completeExceptionally(OutageBackend.unreachable());
+        if (unclear) {
+            answer.complete(List.of(UNKNOWN));
+        } else {
+            answer.completeExceptionally(OutageBackend.unreachable());
+        }
 
         assertThat(held.heldGrant.failedRenewals).hasValue(failed);
         virtual.pass(1_000_000);
@@ -195,6 +202,19 @@ class RenewalAnswersTest {
         answer.complete(List.of());
         assertThat(held.state).isEqualTo(Hold.State.HELD);
         assertThat(held.heldGrant.failedRenewals).hasValue(1);
+    }
+
+    /** Not more than a thousand go together; those behind them are not sent, and tried again as these are. */
+    @Test
+    void leases_behindARequestWithoutAnAnswer_areTriedAgain() {
+        List<Hold> all = new ArrayList<>();
+        for (int i = 0; i < 1_001; i++) {
+            all.add(hold("n" + i));
+        }
+        backend.renewLate();
+        virtual.pass(30 * Virtual.SECOND);
+        assertThat(backend.renewals).isGreaterThan(2);
+        assertThat(all).extracting(held -> held.state).containsOnly(Hold.State.HELD);
     }
 
     @Test

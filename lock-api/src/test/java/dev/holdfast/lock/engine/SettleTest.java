@@ -72,9 +72,15 @@ class SettleTest {
     }
 
     private void settle(long timeoutNanos) {
+        settle(timeoutNanos, false);
+    }
+
+    private void settle(long timeoutNanos, boolean reading) {
+        ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, timeoutNanos, machine.nanos());
+        waiter.reading = reading;
         settling = true;
         try {
-            client.calls().settle(hold, new ThreadWaiter(LockOptions.defaults(), false, timeoutNanos, machine.nanos()));
+            client.calls().settle(hold, waiter);
         } finally {
             settling = false;
         }
@@ -118,6 +124,18 @@ class SettleTest {
         assertThat(passedMillis()).isEqualTo(afterMillis);
         assertThat(hold.hasHolds()).isFalse();
         assertThat(backend.isHeld("n")).isFalse();
+    }
+
+    /** A thread that has the lock alone asks to read under it, in vain: it has the lock as before. */
+    @Test
+    void doubt_whileItsThreadIsToReadUnderIt_endsThatHoldOnly() {
+        hold.addHold(true);
+        doubt();
+        unknown(100);
+        assertThatExceptionOfType(LockUnavailableException.class).isThrownBy(() -> settle(0, true));
+        assertThat(hold.hasHolds(true)).isFalse();
+        assertThat(hold.hasHolds(false)).isTrue();
+        assertThat(backend.isHeld("n")).isTrue();
     }
 
     @Test

@@ -3,7 +3,9 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockOptions;
@@ -12,10 +14,15 @@ import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.RenewResult;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -52,9 +59,17 @@ class StuckAttemptTest {
         final List<AcquisitionId> asked = new ArrayList<>();
         final List<AcquisitionId> abandoned = new ArrayList<>();
         boolean failsInTheEnd;
+        long renewalNanos;
 
         Standing(LongSupplier clock) {
             super(true, false, clock);
+        }
+
+        @Override
+        public BackendInfo info() {
+            return super.info().toBuilder()
+                    .demands(EnumSet.allOf(Demand.Kind.class))
+                    .build();
         }
 
         @Override
@@ -65,6 +80,12 @@ class StuckAttemptTest {
             return time != null && failsInTheEnd
                     ? CompletableFuture.failedFuture(unreachable())
                     : super.tryAcquire(request);
+        }
+
+        @Override
+        public CompletionStage<List<RenewResult>> renew(List<Grant> grants, long timeoutMillis) {
+            Objects.requireNonNull(world).standStill(renewalNanos);
+            return super.renew(grants, timeoutMillis);
         }
 
         @Override
@@ -113,6 +134,25 @@ class StuckAttemptTest {
         assertThat(client.isIdle()).isTrue();
     }
 
+    /** Those who came with it have the lock to read by then, and may keep it for as long as they like. */
+    @Test
+    @Timeout(20)
+    void threadInTheDriver_thatIsToRead_readsWithTheOthersWhenItReturns() throws InterruptedException {
+        backend.times.add(4 * Virtual.SECOND);
+        DistributedLock read = client.readWriteLock("n").readLock();
+        List<CompletableFuture<Lease>> others = new ArrayList<>();
+        at(MILLI, () -> others.add(read.acquireAsync(Duration.ofMinutes(1))));
+        read.lockInterruptibly();
+        assertThat(read.isHeldByCurrentThread()).isTrue();
+        virtual.pass(MILLI);
+        assertThat(others.get(0).join().isValid()).as("reads still").isTrue();
+        assertThat(backend.asked).hasSize(2);
+        read.unlock();
+        others.get(0).join().close();
+        virtual.pass(10 * Virtual.SECOND);
+        assertThat(client.isIdle()).isTrue();
+    }
+
     @Test
     void threadThatTriesOnce_isToldWhenItReturns_andWhatItGotIsRemoved() {
         backend.times.add(20 * Virtual.SECOND);
@@ -133,6 +173,39 @@ class StuckAttemptTest {
         assertThat(backend.asked).hasSize(1);
         assertThat(backend.abandoned).isEmpty();
         lock.unlock();
+    }
+
+    /** As when no memory is left: the name is not blocked by one that does not wait any more. */
+    @Test
+    void threadWhoseAttemptEndsWithAnError_leavesTheQueue() {
+        AsyncWaiter holder = virtual.submit("n", LockOptions.defaults(), 0);
+        virtual.pass(10 * MILLI);
+        ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
+        LockEntry entry = client.entries().submit("n", waiter);
+        waiter.offer(() -> {
+            throw new OutOfMemoryError("on purpose");
+        });
+        assertThatExceptionOfType(OutOfMemoryError.class).isThrownBy(() -> waiter.await(entry, virtual.machine, true));
+        assertThat(waiters()).isEmpty();
+        virtual.end(Objects.requireNonNull(holder.hold));
+        virtual.pass(10 * Virtual.SECOND);
+        assertThat(client.isIdle()).isTrue();
+    }
+
+    /** The store may have granted it, or renewed it, when the call had just begun. */
+    @Test
+    void lease_countsFromBeforeTheCall() throws InterruptedException {
+        Duration usable = Duration.ofNanos(Validity.usableNanos(15_000));
+        Duration call = Duration.ofSeconds(2);
+        backend.times.add(call.toNanos());
+        Lease lease = lock.acquire();
+        assertThat(lease.remaining()).isBetween(usable.minus(call).minusMillis(100), usable.minus(call));
+
+        virtual.pass(Virtual.SECOND);
+        backend.renewalNanos = call.toNanos();
+        lease.ensure(usable.minus(call).minusMillis(100));
+        assertThat(lease.remaining()).isBetween(usable.minus(call).minusMillis(100), usable.minus(call));
+        lease.close();
     }
 
     @Test
