@@ -248,6 +248,21 @@ final class ConsulEpochTest {
         }
     }
 
+    /** It is not renewed while more than three quarters of it are left. */
+    @Test
+    void grant_onAnOlderSession_isForWhatIsLeftOfThat() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver.acquire(backend, "first", 60_000);
+            long madeNanos = System.nanoTime();
+            while (System.nanoTime() - madeNanos < TimeUnit.MILLISECONDS.toNanos(20)) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            assertThat(BackendDriver.acquire(backend, "a", 60_000).leaseMillis())
+                    .isBetween(1L, 60_000L - 20);
+        }
+    }
+
     /** What a read of the key of {@code a} brings if that is of an acquisition. */
     private static String held(BackendDriver driver, long at, String session) {
         String value = ConsulValue.of(driver.acquisition().owner(), BackendDriver.IDENTITY)
