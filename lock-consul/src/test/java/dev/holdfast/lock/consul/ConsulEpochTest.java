@@ -1,12 +1,15 @@
 package dev.holdfast.lock.consul;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
+import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
@@ -34,6 +37,9 @@ final class ConsulEpochTest {
     private volatile boolean renewIsNotFound;
     private volatile String checkRefusal = "";
     private volatile String read = "404 ";
+    /** The answer to attempts, if it is another than Consul would give. */
+    private volatile String attemptAnswer = "";
+
     private final AtomicInteger reads = new AtomicInteger();
     private final AtomicInteger deletions = new AtomicInteger();
 
@@ -70,6 +76,9 @@ final class ConsulEpochTest {
             epochWrites.incrementAndGet();
             epoch.set(index.incrementAndGet());
             return entry(EPOCH_KEY, epoch.get());
+        }
+        if (!attemptAnswer.isEmpty()) {
+            return attemptAnswer;
         }
         Matcher checked = CHECKED.matcher(body);
         long known = checked.find() ? Long.parseLong(checked.group(1)) : 0;
@@ -236,6 +245,87 @@ final class ConsulEpochTest {
             int before = reads.get();
             BackendDriver.renew(backend, alive);
             assertThat(reads).as("looks at the removed key").hasValue(before);
+        }
+    }
+
+    /** It is not renewed while more than three quarters of it are left. */
+    @Test
+    void grant_onAnOlderSession_isForWhatIsLeftOfThat() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver.acquire(backend, "first", 60_000);
+            long madeNanos = System.nanoTime();
+            while (System.nanoTime() - madeNanos < TimeUnit.MILLISECONDS.toNanos(20)) {
+                LockSupport.parkNanos(1_000_000);
+            }
+            assertThat(BackendDriver.acquire(backend, "a", 60_000).leaseMillis())
+                    .isBetween(1L, 60_000L - 20);
+        }
+    }
+
+    /** What a read of the key of {@code a} brings if that is of an acquisition. */
+    private static String held(BackendDriver driver, long at, String session) {
+        String value = ConsulValue.of(driver.acquisition().owner(), BackendDriver.IDENTITY)
+                .base64();
+        return "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + at + ",\"ModifyIndex\":" + at + ",\"Session\":\"" + session
+                + "\",\"Value\":\"" + value + "\"}]";
+    }
+
+    /** The attempt whose reply was lost may be on its way still: it must not take the lock when that has been released. */
+    @Test
+    void release_behindAnAttemptWithoutAReply_makesANewEpochFirst() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver driver = BackendDriver.of(backend, "a", 60_000);
+            attemptAnswer = "500 rpc error";
+            assertThat(driver.send(0).toCompletableFuture()).failsWithin(PATIENCE);
+            attemptAnswer = "";
+            Grant grant = driver.acquire();
+            assertThat(epochWrites).hasValue(0);
+            read = held(driver, grant.token(), SESSION);
+
+            assertThat(BackendDriver.release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(epochWrites).hasValue(1);
+            assertThat(deletions).hasValue(1);
+        }
+    }
+
+    /** An attempt that is repeated finds the key that an earlier one has made. */
+    private AcquireResult repeated(BackendDriver driver, String session) throws Exception {
+        Grant grant = driver.acquire();
+        attemptAnswer = "409 {\"Errors\":[{\"OpIndex\":1,\"What\":\"key \\\"test/a\\\" exists\"}]}";
+        read = held(driver, grant.token(), session);
+        return driver.send(0).toCompletableFuture().get(1, TimeUnit.MINUTES);
+    }
+
+    @Test
+    void ownKey_isTheGrant_ifItsSessionIsThere() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            assertThat(repeated(BackendDriver.of(backend, "a", 60_000), SESSION))
+                    .isInstanceOf(AcquireResult.Granted.class);
+            assertThat(deletions).hasValue(0);
+        }
+    }
+
+    @Test
+    void ownKey_isNoGrant_ifConsulDoesNotFindItsSession() throws Exception {
+        renewIsNotFound = true;
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver driver = BackendDriver.of(backend, "a", 60_000);
+            assertThatThrownBy(() -> repeated(driver, SESSION)).hasCauseInstanceOf(LockUnavailableException.class);
+        }
+    }
+
+    /** It would be in its own way until that session ends. */
+    @Test
+    void ownKey_onASessionThatIsNotKnownAnyMore_isRemoved() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            String other = SESSION.replace('1', '2');
+            assertThat(repeated(BackendDriver.of(backend, "a", 60_000), other)).isInstanceOf(AcquireResult.Busy.class);
+            assertThat(deletions).hasValue(1);
         }
     }
 }
