@@ -184,6 +184,18 @@ final class HandOverTest {
         assertThat(handedTo()).as("the later attempt").isNotNull();
     }
 
+    /** It was under way. */
+    @Test
+    void answerThatItWaits_whileItIsHandedTheLock_takesNothingBack() {
+        waits(lease(SentAt.now()));
+        assertThat(handedTo()).isNotNull();
+
+        assertThat(place.waiting()).as("a grant to be taken back").isNull();
+
+        assertThat(place.isHeld()).isTrue();
+        assertThat(place.grant()).isEqualTo(handed.get(0));
+    }
+
     /** Whoever ends the lease tells the holders, and those that wait otherwise. */
     @Test
     void leaseEnds_whileItIsHandedTheLock_goesOnWaiting() {
