@@ -10,8 +10,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
@@ -25,11 +27,15 @@ import dev.holdfast.lock.testkit.server.FaultProxy;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.api.RequestOp;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.api.TxnResponse;
 import io.grpc.Context;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -289,6 +295,46 @@ final class EtcdUnknownOutcomeTest {
         }
     }
 
+    /** Its lease ended between the answer and that, and called those who listened. A share hears nothing of its own key. */
+    @Test
+    void waiter_whoseLeaseHasEndedBeforeItListens_isCalled() throws Exception {
+        String name = newName();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend other = fixture.newBackend()) {
+            acquire(holder, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(other, name, Demand.SHARED, LEASE);
+            waiter.queueUp();
+            Objects.requireNonNull(((EtcdTicket) waiter.ticket()).place().lease())
+                    .end();
+            AtomicInteger calls = new AtomicInteger();
+
+            var subscription = other.subscribe(waiter.ticket(), calls::incrementAndGet);
+
+            await().atMost(Duration.ofSeconds(30)).until(() -> calls.get() > 0);
+            subscription.close();
+        }
+    }
+
+    /** A share waits for one key, and hears nothing of its own. */
+    @Test
+    void waiter_whoseKeyIsDeleted_findsOutByItsNextPoll() throws Exception {
+        String name = newName();
+        try (LockBackend holder = fixture.newBackend();
+                LockBackend other = fixture.newBackend()) {
+            acquire(holder, name, LEASE);
+            BackendDriver waiter = BackendDriver.of(other, name, Demand.SHARED, LEASE);
+            waiter.queueUp();
+            fixture.admin()
+                    .getKVClient()
+                    .delete(fixture.find(name, 0).get(1).getKey())
+                    .get(1, TimeUnit.MINUTES);
+
+            waiter.queueUp();
+
+            assertThat(fixture.entries(name)).isEqualTo(2);
+        }
+    }
+
     @Test
     void waiter_whoseLeaseHasEndedWhenTheLockIsFree_isGrantedOnANewKeyOnly() throws Exception {
         String name = newName();
@@ -439,6 +485,117 @@ final class EtcdUnknownOutcomeTest {
                 .singleElement()
                 .satisfies(kept -> assertThat(kept.getCreateRevision()).isEqualTo(grant.token()));
         revoke(fixture.find(held, 1).get(0).getLease());
+    }
+
+    /**
+     * An attempt was lost, and the next one made the key on another lease. The lease on which the first one may still arrive has ended
+     * when its tombstone is to be put there: with it the key's deletion is refused, which is in the same transaction.
+     */
+    @Test
+    void release_whoseTombstoneIsRefused_removesTheKeyAllTheSame() throws Exception {
+        String name = newName();
+        AcquisitionId acquisition = BackendDriver.newAcquisition(name);
+        try (LockBackend backend = fixture.newBackend()) {
+            Grant grant = grantedOnAnotherLease(backend, acquisition);
+            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease other = place.openCreations().stream()
+                    .filter(lease -> lease != place.lease())
+                    .findFirst()
+                    .orElseThrow();
+            revoke(other.id());
+
+            assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+
+            assertThat(fixture.entries(name)).isZero();
+        }
+        assertThat(everythingOf(List.of(acquisition))).isEmpty();
+    }
+
+    /** That lease is one that the key may be on no more, and its end is no loss. */
+    @Test
+    void holder_whoseOtherLeaseHasEnded_isNotToldOfALoss() throws Exception {
+        try (LockBackend backend = fixture.newBackend()) {
+            List<Grant> lost = new ArrayList<>();
+            backend.setGrantListener(new dev.holdfast.lock.spi.GrantListener() {
+                @Override
+                public void suspect(Grant grant, String detail) {}
+
+                @Override
+                public void lost(Grant grant, LossReason reason, String detail) {
+                    lost.add(grant);
+                }
+            });
+            Grant grant = acquire(backend, newName(), LEASE);
+            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            // A move whose answer is lost, to a lease that etcd does not have.
+            place.sent(new SharedLease(
+                    4_711, LEASE / 1_000, SentAt.now(), place.lease().term()));
+            assertThat(place.mayBeOn()).hasSize(2);
+
+            renew(backend, grant); // finds out
+            assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
+
+            assertThat(lost).isEmpty();
+            assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
+        }
+    }
+
+    /** Nobody repeats that removal. Other locks would keep the lease alive, and the key with it, for as long as the client lives. */
+    @Test
+    void loss_whoseRemovalIsLost_hasTheLeaseEnd() throws Exception {
+        try (EtcdWire wire = new EtcdWire(EtcdUnknownOutcomeTest::isRemoval, new LosesAll());
+                Client client = EtcdLocks.recommended(Client.builder()
+                                .endpoints(fixture.server().endpoints().get(0))
+                                .interceptor(wire))
+                        .build();
+                LockBackend backend =
+                        EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
+            Grant grant = acquire(backend, newName(), LEASE);
+            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease lease = Objects.requireNonNull(place.lease());
+            long later = grant.token() + 1;
+            place.saw(
+                    new KeyState(later, later, later, 0, lease)); // somebody had deleted the key, and it was made again
+
+            assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);
+
+            await().atMost(Duration.ofSeconds(30)).until(lease::isCondemned);
+        }
+    }
+
+    private static boolean isRemoval(TxnRequest request) {
+        return request.getSuccessList().stream().anyMatch(RequestOp::hasRequestDeleteRange);
+    }
+
+    private static final class LosesAll implements EtcdWire.Observer {
+        @Override
+        public TxnRequest sending(TxnRequest request) {
+            return request;
+        }
+
+        @Override
+        public EtcdWire.Fate sent(TxnRequest request, EtcdWire.Late late) {
+            return EtcdWire.Fate.IS_LOST;
+        }
+
+        @Override
+        public TxnResponse carryOut(TxnRequest request, EtcdWire.Late late, boolean heard) {
+            return late.get();
+        }
+    }
+
+    private Grant grantedOnAnotherLease(LockBackend backend, AcquisitionId acquisition) throws Exception {
+        acquire(backend, newName(), LEASE); // so that its lease is there
+        fixture.proxy().blackHole(Direction.TO_SERVER);
+        assertThat(catchThrowable(() -> answer(backend.tryAcquire(request(acquisition, LEASE, 500)))))
+                .isInstanceOf(LockUnavailableException.class);
+        fixture.heal();
+        AcquireResult next = eventually(() -> answer(backend.tryAcquire(request(acquisition, 2 * LEASE, 10_000))));
+        return ((AcquireResult.Granted) next).grant();
+    }
+
+    private static AcquireRequest request(AcquisitionId acquisition, long leaseMillis, long timeoutMillis) {
+        return new AcquireRequest(acquisition, leaseMillis, 0, false, null, timeoutMillis, BackendDriver.IDENTITY);
     }
 
     private void revoke(long lease) throws Exception {

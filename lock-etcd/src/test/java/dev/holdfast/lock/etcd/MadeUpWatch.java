@@ -16,11 +16,13 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** jetcd with watches that hear what a test says, and nothing else. Its executor runs nothing. */
+/** jetcd with watches that hear what a test says, and nothing else. Its executor runs what is planned only when the test says so. */
 final class MadeUpWatch implements Watch, AutoCloseable {
     final List<Listener> listeners = new ArrayList<>();
     /** How often anything else was asked for, which fails. */
     final AtomicInteger requests = new AtomicInteger();
+    /** How many watches were ended. */
+    final AtomicInteger closed = new AtomicInteger();
 
     private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1) {
         @Override
@@ -41,12 +43,29 @@ final class MadeUpWatch implements Watch, AutoCloseable {
         return new EtcdCalls(client, executor);
     }
 
+    /** How many tasks are planned. */
+    int planned() {
+        return executor.getQueue().size();
+    }
+
+    /** Runs what is planned by now, whenever it is to come; returns how many tasks that were. */
+    int runPlanned() {
+        List<Runnable> tasks = List.copyOf(executor.getQueue());
+        tasks.forEach(task -> {
+            executor.getQueue().remove(task);
+            task.run();
+        });
+        return tasks.size();
+    }
+
     @Override
     public Watcher watch(ByteSequence key, WatchOption option, Listener listener) {
         listeners.add(listener);
         return new Watcher() {
             @Override
-            public void close() {}
+            public void close() {
+                closed.incrementAndGet();
+            }
 
             @Override
             public boolean isClosed() {

@@ -152,6 +152,22 @@ final class NameWatchTest {
         assertThat(line.isFirst(10)).isTrue();
     }
 
+    /** Whoever was ahead may have left before it began, and nobody would call. */
+    @Test
+    void readAtItsBeginningFails_anotherWatchIsOpened() {
+        queuedUp(10);
+        listen();
+        opened(20);
+        assertThat(etcd.requests).as("reads, which fail").hasValue(1);
+
+        etcd.runPlanned(); // leaves jetcd's thread
+        etcd.runPlanned(); // after a pause
+
+        assertThat(etcd.listeners).hasSize(2);
+        etcd.listeners.get(1).onNext(MadeUpWatch.begun(21));
+        assertThat(etcd.requests).as("reads").hasValue(2);
+    }
+
     /** The next watch begins behind a gap. */
     @Test
     void watchThatWasOpenedAgain_leavesItToARead() {

@@ -75,6 +75,18 @@ final class ShortLineTest {
         assertThat(line.isFirst(10)).isTrue();
     }
 
+    /** Those who have left meanwhile would be waited for, and nobody would tell of them again. */
+    @Test
+    void answerThatComesLate_changesNothing() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        assertThat(line.knows(own, 10, List.of(entry(own, 10)), 30)).isTrue();
+
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 20);
+
+        assertThat(line.isFirst(10)).isTrue();
+        assertThat(line.revision()).isEqualTo(30);
+    }
+
     @Test
     void whoeverComesLater_isNotWaitedFor() {
         line.knows(own, 10, List.of(entry(own, 10), entry(other, 15)), 20);
