@@ -1,5 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.zookeeper.ZooKeeperAcquisition.Place;
 import java.util.List;
@@ -8,6 +9,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
@@ -28,8 +30,9 @@ final class NodeRemover {
     private final Map<OwnerId, ZooKeeperAcquisition> nodes;
     private final AtomicBoolean planned = new AtomicBoolean();
     private final Set<ZooKeeperAcquisition> pending = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger underWay = new AtomicInteger();
 
-    /** Makes it; {@code idle} is called whenever nothing is pending any more. */
+    /** Makes it; {@code idle} is called whenever nothing is under way or pending any more. */
     NodeRemover(LockTree tree, Map<OwnerId, ZooKeeperAcquisition> nodes, Timer timer, Runnable idle) {
         this.tree = tree;
         this.nodes = nodes;
@@ -37,8 +40,9 @@ final class NodeRemover {
         this.idle = idle;
     }
 
+    /** Whether nothing is to be deleted, and no deletion is without its answer. */
     boolean isIdle() {
-        return pending.isEmpty();
+        return underWay.get() == 0 && pending.isEmpty();
     }
 
     /**
@@ -47,25 +51,36 @@ final class NodeRemover {
      * @return whether its known node was there; fails if that is not known, and goes on in the background
      */
     CompletableFuture<Boolean> remove(ZooKeeperAcquisition node) {
-        CompletableFuture<Boolean> known = deleteKnown(node);
-        Session session = node.unsure;
-        CompletableFuture<Void> unknown = session == null || !session.isAlive()
-                ? CompletableFuture.completedFuture(null)
-                : deleteUnknown(session, node);
-        CompletableFuture<Boolean> both = known.thenCombine(unknown, (there, nothing) -> there);
-        Futures.listen(both, (there, failure) -> {
+        underWay.incrementAndGet();
+        return FailureTranslator.guard(() -> delete(node)).whenComplete((there, failure) -> {
             if (failure == null || ZooKeeperFailures.isFinal(failure)) {
-                settle(node);
+                pending.remove(node);
             } else {
                 defer(node);
             }
+            answered();
         });
-        return both;
+    }
+
+    private CompletableFuture<Boolean> delete(ZooKeeperAcquisition node) {
+        CompletableFuture<Boolean> known = deleteKnown(node);
+        Session session = node.unsure;
+        return session == null || !session.isAlive()
+                ? known
+                : known.thenCombine(deleteUnknown(session, node), (there, nothing) -> there);
+    }
+
+    private void answered() {
+        underWay.decrementAndGet();
+        if (isIdle()) {
+            idle.run();
+        }
     }
 
     /** Deletes in the background, after what is under way for the acquisition. */
     void removeInTurn(ZooKeeperAcquisition node) {
-        Futures.ignore(node.inTurn(() -> remove(node)));
+        underWay.incrementAndGet();
+        Futures.listen(node.inTurn(() -> remove(node)), (there, failure) -> answered());
     }
 
     /** Repeats what is pending in sessions that are connected, and forgets what ended with its session. */
@@ -99,7 +114,7 @@ final class NodeRemover {
 
     private void settle(ZooKeeperAcquisition node) {
         pending.remove(node);
-        if (pending.isEmpty()) {
+        if (isIdle()) {
             idle.run();
         }
     }

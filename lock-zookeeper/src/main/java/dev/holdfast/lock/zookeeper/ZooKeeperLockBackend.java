@@ -328,7 +328,6 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     @Override
     public void close() {
         observer = null;
-        closing = true;
         if (!owned || holds()) {
             for (ZooKeeperAcquisition node : nodes.values()) {
                 if (node.phase() != Phase.HELD) {
@@ -336,6 +335,7 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
                 }
             }
         }
+        closing = true;
         Thread closer = stopIfDone();
         // Servers that answer do so in a moment. Otherwise the caller's time is up already.
         if (closer != null && unanswered.get() == 0) {
@@ -359,9 +359,14 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
         return closer;
     }
 
+    /** In a session that lives on: also what is still to be removed behind an attempt without an answer. */
+    private boolean isRemoving() {
+        return !owned && (unanswered.get() > 0 || !removals.isIdle());
+    }
+
     /** Returns the thread that closes the framework; null if there is none. */
     private @Nullable Thread stopIfDone() {
-        if (!closing || holds() || !owned && !removals.isIdle() || !stopped.compareAndSet(false, true)) {
+        if (!closing || holds() || isRemoving() || !stopped.compareAndSet(false, true)) {
             return null;
         }
         sessions.stop();
@@ -375,7 +380,9 @@ final class ZooKeeperLockBackend implements LockBackend, Sessions.Observer {
     private <T> CompletableFuture<T> translated(String doing, CompletableFuture<T> stage) {
         unanswered.incrementAndGet();
         CompletableFuture<T> answered = stage.handle((value, failure) -> {
-            unanswered.decrementAndGet();
+            if (unanswered.decrementAndGet() == 0 && !owned) {
+                stopIfDone();
+            }
             // A framework that the application has closed: its session has ended, with all that was in it.
             if (!owned && client.getState() == CuratorFrameworkState.STOPPED) {
                 throw new LockClosedException(

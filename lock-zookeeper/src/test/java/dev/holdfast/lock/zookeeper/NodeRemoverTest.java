@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
 import org.junit.jupiter.api.AfterEach;
@@ -23,8 +24,9 @@ class NodeRemoverTest {
     private final Session session = new Session(zk);
     private final LockTree tree = new LockTree("/locks", ZooDefs.Ids.OPEN_ACL_UNSAFE);
     private final Timer timer = new Timer(unused -> {});
+    private final AtomicInteger idle = new AtomicInteger();
     private final Map<OwnerId, ZooKeeperAcquisition> nodes = new ConcurrentHashMap<>();
-    private final NodeRemover removals = new NodeRemover(tree, nodes, timer, () -> {});
+    private final NodeRemover removals = new NodeRemover(tree, nodes, timer, idle::incrementAndGet);
     private final AcquisitionId acquisition = BackendDriver.newAcquisition("removed");
     private final String child = SequentialNode.prefix(acquisition) + "0000000001";
     private final String path = tree.parent("removed") + "/" + child;
@@ -87,6 +89,20 @@ class NodeRemoverTest {
                 .isCompletedWithValue(false);
 
         assertThat(zk.requests).noneMatch(request -> request.startsWith("delete"));
+    }
+
+    /** In an application's session, which lives on, a client that is closed stops when this is idle. */
+    @Test
+    void isIdle_notWhileADeletionIsUnderWay() {
+        zk.hold();
+        removals.removeInTurn(at(path));
+        assertThat(removals.isIdle()).isFalse();
+        assertThat(idle).hasValue(0);
+
+        zk.answerAll();
+
+        assertThat(removals.isIdle()).isTrue();
+        assertThat(idle).hasPositiveValue();
     }
 
     /** The server that it is connected to may be behind the one that has created the node. */

@@ -15,16 +15,20 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.spi.LockName;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import dev.holdfast.lock.testkit.ConnectionTranscript;
+import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -242,6 +246,52 @@ class ZooKeeperAccessTest {
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContainingAll("usingNamespace(\"space\")", "basePath");
         }
+    }
+
+    @ParameterizedTest(name = "{0}")
+    @ValueSource(strings = {"a deletion", "a creation"})
+    @DisplayName("A client of the user's framework that is closed while a request has no answer yet leaves no node")
+    void framework_closedWhileARequestIsUnderWay_leavesNoNode(String request) throws Exception {
+        FaultProxy proxy = fixture.proxies().get(0);
+        try (CuratorFramework framework = framework(fixture.connectString(), "")) {
+            LockBackend backend =
+                    ZooKeeperLocks.builder(framework).basePath("/underway").backend();
+            BackendDriver driver = BackendDriver.of(backend, request);
+            String parent = "/underway/" + LockName.percentEncoded(request);
+            Grant grant = driver.acquire();
+            fixture.administrator()
+                    .create(parent + "/keep", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
+            CompletionStage<?> unanswered;
+            if (request.equals("a deletion")) {
+                proxy.blackHole(Direction.TO_SERVER);
+                unanswered = backend.release(grant, 500);
+            } else {
+                release(backend, grant);
+                proxy.dropRepliesAfter(0);
+                unanswered = BackendDriver.of(backend, request).send(BackendDriver.WAIT_MILLIS);
+                assertThat(proxy.awaitDropped(PATIENCE)).isTrue();
+            }
+            await().atMost(PATIENCE).until(() -> places(parent) == 1);
+
+            backend.close();
+            proxy.cut();
+            assertThatThrownBy(() -> BackendDriver.answer(unanswered)).isInstanceOf(LockUnavailableException.class);
+            ZooKeeper handle = framework.getZookeeperClient().getZooKeeper();
+            for (int i = 0; i < 2; i++) { // behind what is sent when that has failed
+                assertThatThrownBy(() -> handle.exists("/", false))
+                        .isInstanceOf(KeeperException.ConnectionLossException.class);
+            }
+            fixture.heal();
+
+            await().atMost(PATIENCE).until(() -> places(parent) == 0);
+            assertThat(handle.getState()).isEqualTo(ZooKeeper.States.CONNECTED);
+            await().atMost(PATIENCE).until(() -> timers() == 0);
+        }
+    }
+
+    private static int places(String parent) throws Exception {
+        return SequentialNode.of(fixture.administrator().getChildren(parent, false))
+                .size();
     }
 
     @Test
