@@ -55,9 +55,14 @@ final class RedisModelTest extends TwoBackends {
             return Long.parseLong(text.substring(0, text.indexOf(' ')));
         }
 
-        /** Whether it is subscribed, and takes the lock if it is handed over. */
+        /** Whether it takes the lock if it is handed over. */
         boolean isHeir() {
             return text.matches("\\d+ P \\p{XDigit}+ x .*");
+        }
+
+        /** Its client's, whose name has the key's beginning. */
+        String channel(String key) {
+            return key.substring(0, key.indexOf('{')) + "c:" + text.split(" ")[2];
         }
     }
 
@@ -67,6 +72,7 @@ final class RedisModelTest extends TwoBackends {
      * @param millis when the look began, by the server's clock
      * @param endMillis when it ended
      * @param heldUntil the end of the lease, or earlier
+     * @param heirs who of the queue takes the lock if it is handed over, and is subscribed: a client that is slow is not yet
      */
     private record Seen(
             long millis,
@@ -78,7 +84,8 @@ final class RedisModelTest extends TwoBackends {
             String memory,
             String waiting,
             String released,
-            Map<String, Entry> queue) {
+            Map<String, Entry> queue,
+            Set<String> heirs) {
         List<Entry> live() {
             return queue.values().stream()
                     .filter(entry -> entry.deadline() > millis)
@@ -93,6 +100,9 @@ final class RedisModelTest extends TwoBackends {
         boolean isClearUntil(Seen after) {
             return after.endMillis - millis < CLEAR_MILLIS
                     && (!held || heldUntil > after.endMillis)
+                    && queue.keySet().stream()
+                            .filter(after.queue::containsKey)
+                            .allMatch(owner -> heirs.contains(owner) == after.heirs.contains(owner))
                     && queue.values().stream()
                             .noneMatch(entry -> entry.deadline() > millis && entry.deadline() <= after.endMillis);
         }
@@ -123,9 +133,10 @@ final class RedisModelTest extends TwoBackends {
             queue.put(
                     owner, new Entry(owner, Double.parseDouble(places.get(i + 1).toString()), String.valueOf(entry)));
         }
+        Set<String> heirs = heirs(queue);
         long end = serverMillis();
         if (text == null) {
-            return new Seen(millis, end, "-", false, millis, 0, "60000", "0", "-", queue);
+            return new Seen(millis, end, "-", false, millis, 0, "60000", "0", "-", queue, heirs);
         }
         String[] parts = text.toString().split(" ", 8);
         long left = life - Long.parseLong(parts[2]);
@@ -140,7 +151,22 @@ final class RedisModelTest extends TwoBackends {
                 parts[2],
                 parts[0],
                 parts[4],
-                queue);
+                queue,
+                heirs);
+    }
+
+    private Set<String> heirs(Map<String, Entry> queue) throws IOException {
+        Set<String> heirs = new HashSet<>();
+        for (Entry entry : queue.values()) {
+            if (entry.isHeir()) {
+                List<?> subscribed =
+                        (List<?>) fixture.server().command("PUBSUB", "NUMSUB", entry.channel(keys().lock()));
+                if (!subscribed.get(1).equals(0L)) {
+                    heirs.add(entry.owner());
+                }
+            }
+        }
+        return heirs;
     }
 
     @Test
@@ -319,7 +345,7 @@ final class RedisModelTest extends TwoBackends {
     /** To whom a release hands the lock over, if the first who waits takes it. */
     private static @Nullable Entry heir(Seen before, String owner) {
         List<Entry> waiting = before.waiting().equals("0") ? List.of() : others(before, owner, before.millis());
-        return !waiting.isEmpty() && waiting.get(0).isHeir() ? waiting.get(0) : null;
+        return !waiting.isEmpty() && before.heirs().contains(waiting.get(0).owner()) ? waiting.get(0) : null;
     }
 
     private static boolean isFirstCalled(List<Entry> live, Seen seen) {
