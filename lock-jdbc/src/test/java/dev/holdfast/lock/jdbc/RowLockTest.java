@@ -284,16 +284,7 @@ final class RowLockTest {
         AtomicLong connections = new AtomicLong(Long.MIN_VALUE);
         try (HikariDataSource pool = db.pool(config -> {});
                 HikariDataSource othersPool = db.pool(config -> {})) {
-            DataSource slow = (DataSource) Proxy.newProxyInstance(
-                    DataSource.class.getClassLoader(),
-                    new Class<?>[] {DataSource.class},
-                    (proxy, method, arguments) -> {
-                        if (method.getName().equals("getConnection") && connections.incrementAndGet() == 1) {
-                            counting.countDown();
-                            lost.await();
-                        }
-                        return method.invoke(pool, arguments);
-                    });
+            DataSource slow = waitingBefore(1, pool, connections, counting, lost);
             LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults());
             Grant held = acquire(other, "x");
             LockBackend backend = builder(slow, table).backend(LockClientOptions.defaults());
@@ -323,6 +314,55 @@ final class RowLockTest {
             backend.close();
             other.close();
         }
+    }
+
+    /** Its caller gives up meanwhile, without the time to wait for it: there is nobody else who would free the row. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
+    void attempt_abandonedWhileItsTokenIsCounted_leavesTheRowFree(SharedDb shared) throws Exception {
+        String table = SharedDb.newTable();
+        CountDownLatch counting = new CountDownLatch(1);
+        CountDownLatch abandoned = new CountDownLatch(1);
+        AtomicLong connections = new AtomicLong(Long.MIN_VALUE);
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                HikariDataSource othersPool = shared.db().pool(config -> {});
+                LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults())) {
+            release(other, acquire(other, "x"));
+            LockBackend backend = builder(waitingBefore(2, pool, connections, counting, abandoned), table)
+                    .backend(LockClientOptions.defaults());
+            BackendDriver driver = BackendDriver.of(backend, "x");
+            connections.set(0);
+            CompletableFuture<AcquireResult> attempt =
+                    CompletableFuture.supplyAsync(() -> answer(driver.send(0, 60_000)));
+            counting.await();
+            assertThatThrownBy(() -> driver.abandon(50)).isInstanceOf(LockUnavailableException.class);
+            abandoned.countDown();
+            attempt.handle((answer, failure) -> true).get(60, TimeUnit.SECONDS);
+
+            // Long before the server would end the connection by itself, after the lease.
+            Grant next = await().atMost(java.time.Duration.ofMillis(BackendDriver.LEASE_MILLIS / 2))
+                    .until(
+                            () -> tryAcquire(other, "x") instanceof AcquireResult.Granted granted
+                                    ? granted.grant()
+                                    : null,
+                            java.util.Objects::nonNull);
+
+            release(other, next);
+            backend.close();
+        }
+    }
+
+    /** A data source whose connection of that number does not come before somebody says so. */
+    private static DataSource waitingBefore(
+            int number, DataSource pool, AtomicLong connections, CountDownLatch reached, CountDownLatch goOn) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(), new Class<?>[] {DataSource.class}, (proxy, method, arguments) -> {
+                    if (method.getName().equals("getConnection") && connections.incrementAndGet() == number) {
+                        reached.countDown();
+                        goOn.await();
+                    }
+                    return method.invoke(pool, arguments);
+                });
     }
 
     /** The attempt is made in the call itself. */

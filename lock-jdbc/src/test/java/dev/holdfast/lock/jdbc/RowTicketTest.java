@@ -1,0 +1,31 @@
+package dev.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Who is called when the turn of a waiter has come. */
+final class RowTicketTest {
+    private final RowTicket ticket = new RowTicket(Runnable::run);
+    private final AtomicInteger calls = new AtomicInteger();
+
+    @Test
+    void call_thoseWhoListen_andNobodyWhoHasStopped() {
+        ticket.listen(calls::incrementAndGet).close();
+        Subscription subscription = ticket.listen(calls::incrementAndGet);
+
+        ticket.call();
+
+        assertThat(calls).hasValue(1);
+        subscription.close();
+    }
+
+    @Test
+    void listen_behindTheCall_isCalled() {
+        ticket.call();
+        ticket.listen(calls::incrementAndGet).close();
+        assertThat(calls).hasValue(1);
+    }
+}
