@@ -428,9 +428,12 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         }
 
         /** The client's connections break; what it sends to cancel its request is lost. It makes new ones. */
-        void reconnect() {
+        void reconnect() throws Exception {
             kept.forEach(LateBytes::cutOff);
             kept.forEach(LateBytes::dropClients);
+            if (own.info().blocking()) { // its thread may be so late that it sends the request only now: before the end
+                sent.handle((answer, failure) -> true).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            }
         }
 
         /**
