@@ -3,11 +3,15 @@ package dev.holdfast.examples;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -17,6 +21,15 @@ class ExamplesIT {
     @FunctionalInterface
     private interface Program {
         void main(String[] arguments) throws Exception;
+    }
+
+    /** The first connection loads the driver and the pool, which on a busy machine takes longer than the default time-out. */
+    @BeforeAll
+    static void loadDriver() {
+        LockClientOptions patient = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(20))
+                .build();
+        LockClient.connect("jdbc:h2:mem:first", patient).close();
     }
 
     @Test

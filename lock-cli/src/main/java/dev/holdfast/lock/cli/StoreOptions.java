@@ -3,6 +3,7 @@ package dev.holdfast.lock.cli;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -24,6 +25,15 @@ final class StoreOptions {
             paramLabel = "TEXT",
             description = "Shown to others as the holder, besides host and process id. Default: the user's name.")
     private @Nullable String who;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "DUR",
+            defaultValue = "3s",
+            description =
+                    "How long the store may take to answer a request, and the first connection. Below a third of the lease"
+                            + " a renewal without an answer can be repeated. Default: ${DEFAULT-VALUE}.")
+    private Duration timeout = LockClientOptions.defaults().requestTimeout();
 
     @Option(
             names = {"-v", "--verbose"},
@@ -52,8 +62,9 @@ final class StoreOptions {
 
     /** The client's own lease is that of the lock: the session of ZooKeeper follows it. */
     LockClient connect(LockOptions lock) {
+        LockClientOptions.Builder options = clientOptions();
         try {
-            return LockClient.connect(uri(), clientOptions().lockOptions(lock).build());
+            return LockClient.connect(uri(), options.lockOptions(lock).build());
         } catch (IllegalArgumentException leaseOrAddress) {
             return connect(
                     uri()); // a lease that the store cannot keep is refused where the lock is asked for, by its name
@@ -66,6 +77,11 @@ final class StoreOptions {
 
     private LockClientOptions.Builder clientOptions() {
         String user = System.getProperty("user.name", "");
-        return LockClientOptions.builder().who(who == null ? user : who);
+        LockClientOptions.Builder options = LockClientOptions.builder().who(who == null ? user : who);
+        try {
+            return options.requestTimeout(timeout);
+        } catch (IllegalArgumentException e) {
+            throw new UsageException("--timeout " + DurationText.of(timeout) + " must be more than nothing");
+        }
     }
 }

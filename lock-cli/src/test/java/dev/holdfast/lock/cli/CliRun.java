@@ -50,6 +50,13 @@ final class CliRun implements AutoCloseable {
         return command;
     }
 
+    /** For a first connection to a server that has just been started, on a machine that may be busy. */
+    static CliRun patient(String store, String... args) throws IOException {
+        List<String> patient = new ArrayList<>(List.of(args));
+        patient.addAll(1, List.of("--timeout", "20s"));
+        return start(store, patient.toArray(String[]::new));
+    }
+
     static CliRun start(String store, List<String> command) throws IOException {
         Path out = Files.createTempFile("holdfast-out", ".txt");
         Path err = Files.createTempFile("holdfast-err", ".txt");

@@ -31,7 +31,7 @@ class DoctorIT {
 
             assertThat(grant).startsWith("GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO \"clerk\"");
             statement.execute(grant);
-            try (CliRun doctor = CliRun.start(store, "doctor")) {
+            try (CliRun doctor = CliRun.patient(store, "doctor")) {
                 assertThat(doctor.status()).as(doctor.out()).isEqualTo(1);
                 assertThat(doctor.out())
                         .contains("PostgreSQL 1")
@@ -48,7 +48,7 @@ class DoctorIT {
                         DriverManager.getConnection(server.url("mariadb"), MariaDbServer.USER, MariaDbServer.PASSWORD);
                 Statement statement = admin.createStatement()) {
             String store = server.url("mariadb") + "?user=clerk&password=canary-clerk";
-            try (CliRun first = CliRun.start(
+            try (CliRun first = CliRun.patient(
                     server.url("mariadb") + "?user=" + MariaDbServer.USER + "&password=" + MariaDbServer.PASSWORD
                             + "&holdfast.createTable=true",
                     "holder",
@@ -61,7 +61,7 @@ class DoctorIT {
             String grant = missingGrant(store);
 
             statement.execute(grant);
-            try (CliRun doctor = CliRun.start(store, "doctor", "--json")) {
+            try (CliRun doctor = CliRun.patient(store, "doctor", "--json")) {
                 assertThat(doctor.status()).as(doctor.out()).isEqualTo(1);
                 assertThat(doctor.out())
                         .contains("\"grade\":\"WARNING\",\"observation\":\"innodb_flush_log_at_trx_commit = 2")
@@ -72,7 +72,7 @@ class DoctorIT {
 
     /** What the doctor prints as the remedy; it never prints the password. */
     private static String missingGrant(String store) throws Exception {
-        try (CliRun doctor = CliRun.start("memory:unused", "doctor", store)) {
+        try (CliRun doctor = CliRun.patient("memory:unused", "doctor", store)) {
             assertThat(doctor.status()).as(doctor.out() + doctor.err()).isEqualTo(78);
             assertThat(doctor.out()).startsWith("problem ").doesNotContain("canary-clerk");
             String mend = "mend it: ";

@@ -57,7 +57,7 @@ class EveryStoreIT {
         try (ConsulServer server = ConsulServer.start()) {
             String store = "consul://127.0.0.1:" + server.agent().port() + "/locks/?lock-delay=0s";
             check(store, 0, 0);
-            try (CliRun run = CliRun.start(store, "run", "--lease", "2s", "short", "--", "true")) {
+            try (CliRun run = CliRun.patient(store, "run", "--lease", "2s", "short", "--", "true")) {
                 assertThat(run.status()).isEqualTo(64);
                 assertThat(run.err()).contains("lease").hasLineCount(1);
             }
@@ -94,7 +94,7 @@ class EveryStoreIT {
     @Test
     void h2InAFile() throws Exception {
         String url = "jdbc:h2:file:" + folder.resolve("locks") + ";AUTO_SERVER=TRUE?holdfast.createTable=true";
-        try (CliRun run = CliRun.start(url, "run", "one", "--", "sh", "-c", "echo $HOLDFAST_TOKEN")) {
+        try (CliRun run = CliRun.patient(url, "run", "one", "--", "sh", "-c", "echo $HOLDFAST_TOKEN")) {
             assertThat(run.status()).as(run.err()).isZero();
             assertThat(run.out()).matches("[1-9][0-9]*\n");
         }
@@ -106,9 +106,9 @@ class EveryStoreIT {
         Path go = folder.resolve("go");
         String add = "echo in; while [ ! -e " + go + " ]; do sleep 0.05; done; read n <" + counter
                 + "; sleep 0.2; echo $((n + 1)) >" + counter;
-        try (CliRun first = CliRun.start(store, "run", "hosts/counter", "--", "sh", "-c", add)) {
+        try (CliRun first = CliRun.patient(store, "run", "hosts/counter", "--", "sh", "-c", add)) {
             first.awaitOut("in");
-            try (CliRun second = CliRun.start(store, "run", "hosts/counter", "--", "sh", "-c", add)) {
+            try (CliRun second = CliRun.patient(store, "run", "hosts/counter", "--", "sh", "-c", add)) {
                 if (waiters > 0) {
                     first.await("the second one waits", () -> list(store).contains("waits: "));
                 }
@@ -119,7 +119,7 @@ class EveryStoreIT {
             }
         }
         assertThat(Files.readString(counter)).isEqualTo("2\n");
-        try (CliRun doctor = CliRun.start(store, "doctor")) {
+        try (CliRun doctor = CliRun.patient(store, "doctor")) {
             assertThat(doctor.status()).as(doctor.out() + doctor.err()).isEqualTo(doctorStatus);
             assertThat(doctor.out()).contains("a lock and its release take").contains("clocks");
         }
@@ -127,11 +127,11 @@ class EveryStoreIT {
 
     /** Who holds it: by 'holder', and by 'ls' for people, for programs and again and again, where the store can list. */
     private void look(String store, long pid) throws Exception {
-        try (CliRun holder = CliRun.start(store, "holder", "hosts/counter", "--json")) {
+        try (CliRun holder = CliRun.patient(store, "holder", "hosts/counter", "--json")) {
             assertThat(holder.status()).as(holder.err()).isZero();
             assertThat(holder.out()).contains("\"held\":true").contains("\"pid\":" + pid);
         }
-        try (CliRun ls = CliRun.start(store, "ls", "--json", "--watch", "--interval", "100ms", "hosts/")) {
+        try (CliRun ls = CliRun.patient(store, "ls", "--json", "--watch", "--interval", "100ms", "hosts/")) {
             if (store.startsWith("consul") || store.startsWith("memcached")) {
                 assertThat(ls.status()).isEqualTo(78);
                 assertThat(ls.err()).contains("list").hasLineCount(1);
@@ -152,7 +152,7 @@ class EveryStoreIT {
             Lease second = two.readWriteLock("several/prices").readLock().acquire(PATIENCE);
             String pid = " pid " + ProcessHandle.current().pid() + " since ";
 
-            try (CliRun holder = CliRun.start(store, "holder", "several/prices")) {
+            try (CliRun holder = CliRun.patient(store, "holder", "several/prices")) {
                 assertThat(holder.status()).as(holder.err()).isZero();
                 assertThat(holder.out().lines())
                         .satisfiesExactlyInAnyOrder(
@@ -163,7 +163,7 @@ class EveryStoreIT {
             }
             one.semaphore("several/printers", 4).acquire(2, PATIENCE);
             two.semaphore("several/printers", 4).acquire(1, PATIENCE);
-            try (CliRun ls = CliRun.start(store, "ls", "several/")) {
+            try (CliRun ls = CliRun.patient(store, "ls", "several/")) {
                 assertThat(ls.status()).as(ls.err()).isZero();
                 assertThat(ls.out().lines().toList()).hasSize(4).satisfies(lines -> {
                     assertThat(lines.get(0)).startsWith("several/prices  ").endsWith(" shared");
@@ -177,7 +177,7 @@ class EveryStoreIT {
                             .anyMatch(line -> line.endsWith(" slot 2, 1 of 4 permits"));
                 });
             }
-            try (CliRun ls = CliRun.start(store, "ls", "several/", "--json")) {
+            try (CliRun ls = CliRun.patient(store, "ls", "several/", "--json")) {
                 assertThat(ls.status()).as(ls.err()).isZero();
                 assertThat(ls.out()).contains("\"name\":\"several/prices\",\"held\":true,\"holders\":[{");
                 assertThat(ls.out().split("\"demand\":\"shared\"}", -1))
@@ -191,7 +191,7 @@ class EveryStoreIT {
     }
 
     private static String list(String store) throws Exception {
-        try (CliRun ls = CliRun.start(store, "ls", "hosts/")) {
+        try (CliRun ls = CliRun.patient(store, "ls", "hosts/")) {
             assertThat(ls.status()).as(ls.err()).isZero();
             return ls.out();
         }

@@ -7,6 +7,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
@@ -104,6 +105,7 @@ class RunIT {
         assertThat(statusOf("run", "--grace", "2s", "--max-hold", "2s", "name", "--", "true"))
                 .isEqualTo(64);
         assertThat(statusOf("run", " ", "--", "true")).isEqualTo(64);
+        assertThat(statusOf("run", "--timeout", "0s", "name", "--", "true")).isEqualTo(64);
         assertThat(statusOf("run", "--store", "nosql:here", "name", "--", "true"))
                 .isEqualTo(78);
         assertThat(statusOf("run", "--store", "redis://127.0.0.1:1", "name", "--", "true"))
@@ -162,6 +164,19 @@ class RunIT {
             holder.type("\n");
             assertThat(holder.status()).isZero();
             assertThat(statusOf("run", "-n", "wait", "--", "true")).isZero();
+        }
+    }
+
+    @Test
+    void storeThatDoesNotAnswer_isGivenUpAfterTheTimeout_69() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0)) {
+            String store = "redis://127.0.0.1:" + silent.getLocalPort();
+            long started = System.nanoTime();
+            try (CliRun run = CliRun.start(store, "holder", "--timeout", "8s", "name")) {
+                assertThat(run.status()).isEqualTo(69);
+                assertThat(run.err()).contains("does not answer").hasLineCount(1);
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - started)).isGreaterThan(Duration.ofSeconds(8));
         }
     }
 

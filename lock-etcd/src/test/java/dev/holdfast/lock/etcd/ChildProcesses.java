@@ -96,12 +96,18 @@ final class ChildProcesses implements AutoCloseable {
     void awaitUntil(String what, Callable<Boolean> condition) {
         try {
             await(what).atMost(PATIENCE).pollInterval(Duration.ofMillis(20)).until(() -> {
-                for (Child child : children) {
-                    if (!child.process().isAlive()) {
-                        throw new AssertionError("waiting for " + what + ": " + child.report());
-                    }
+                // Those that have ended are looked for first: what one has written until then may make it true.
+                List<Child> ended = children.stream()
+                        .filter(child -> !child.process().isAlive())
+                        .toList();
+                if (condition.call()) {
+                    return true;
                 }
-                return condition.call();
+                if (!ended.isEmpty()) {
+                    throw new AssertionError(
+                            "waiting for " + what + ": " + ended.get(0).report());
+                }
+                return false;
             });
         } catch (ConditionTimeoutException e) {
             StringBuilder text = new StringBuilder("waited " + PATIENCE + " in vain for " + what);

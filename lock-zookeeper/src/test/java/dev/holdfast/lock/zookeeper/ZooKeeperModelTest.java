@@ -64,8 +64,12 @@ final class ZooKeeperModelTest {
             return driver.acquisition().owner().toString();
         }
 
+        /** What is held would keep the session beyond the backend's end, and the server is stopped then. */
         @Override
-        public void close() {
+        public void close() throws Exception {
+            if (grant != null) {
+                BackendDriver.release(backend, grant);
+            }
             backend.close();
             proxy.close();
         }
@@ -95,8 +99,10 @@ final class ZooKeeperModelTest {
     }
 
     @AfterEach
-    void stop() {
-        contenders.forEach(Contender::close);
+    void stop() throws Exception {
+        for (Contender contender : contenders) {
+            contender.close();
+        }
         fixture.close();
     }
 

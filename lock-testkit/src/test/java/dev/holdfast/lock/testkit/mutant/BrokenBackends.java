@@ -135,13 +135,21 @@ final class BrokenBackends {
             @Override
             public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
                 return super.tryAcquire(new AcquireRequest(
-                        request.acquisition(),
-                        86_400_000,
-                        request.waitMillis(),
-                        request.fair(),
-                        request.ticket(),
-                        request.timeoutMillis(),
-                        request.identity()));
+                                request.acquisition(),
+                                86_400_000,
+                                request.waitMillis(),
+                                request.fair(),
+                                request.ticket(),
+                                request.timeoutMillis(),
+                                request.identity()))
+                        .thenApply(result -> result instanceof AcquireResult.Granted granted
+                                ? asAsked(granted.grant(), request.leaseMillis())
+                                : result);
+            }
+
+            private AcquireResult asAsked(Grant grant, long leaseMillis) {
+                return new AcquireResult.Granted(
+                        new Grant(grant.acquisition(), grant.token(), leaseMillis, grant.slot(), grant.handle()));
             }
         };
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** The contract can fail: it notices each of the {@link Mutants}, and nothing else. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class MutantsTest {
-    private static final int AT_ONCE = 10;
+    private static final int AT_ONCE = 20;
 
     private final Map<Mutant, ContractRun.Outcome> outcomes = new LinkedHashMap<>();
     private ContractRun.Outcome control = new ContractRun.Outcome(0, List.of("not run"));
