@@ -30,6 +30,7 @@ final class KeepAlive {
     private final CompletableFuture<Void> done = new CompletableFuture<>();
     private final Queue<Context.CancellableContext> streams = new ConcurrentLinkedQueue<>();
     private final AtomicInteger pending = new AtomicInteger();
+    private final AtomicInteger sends = new AtomicInteger();
     private volatile @Nullable Throwable lastFailure;
 
     private KeepAlive(EtcdCalls calls, SharedLease lease, long timeoutMillis) {
@@ -44,12 +45,13 @@ final class KeepAlive {
     static CompletableFuture<Void> send(EtcdCalls calls, SharedLease lease, long timeoutMillis) {
         KeepAlive renewal = new KeepAlive(calls, lease, timeoutMillis);
         renewal.done.whenComplete((ok, failure) -> renewal.cancelStreams());
-        renewal.trySend();
+        renewal.trySend(0);
         return renewal.done;
     }
 
-    private void trySend() {
-        if (done.isDone()) {
+    /** Sends it once more, unless that was done since it was planned. */
+    private void trySend(int before) {
+        if (done.isDone() || !sends.compareAndSet(before, before + 1)) {
             return;
         }
         SentAt sent = SentAt.now();
@@ -64,7 +66,7 @@ final class KeepAlive {
         streams.add(context);
         calls.keepAliveOnce(lease.id(), context)
                 .whenCompleteAsync((reply, failure) -> answered(sent, reply, failure), calls.executor());
-        later(patienceMillis);
+        later(patienceMillis, before + 1);
         if (done.isDone()) {
             cancelStreams();
         }
@@ -81,15 +83,16 @@ final class KeepAlive {
         } else {
             lastFailure = failure;
             if (lastOne) {
-                later(SHORTEST_PATIENCE_MILLIS / 2);
+                later(SHORTEST_PATIENCE_MILLIS / 2, sends.get());
             }
         }
     }
 
-    private void later(long delayMillis) {
+    private void later(long delayMillis, int before) {
         if (!done.isDone()) {
             long left = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()) + 1;
-            calls.executor().schedule(this::trySend, Math.max(1, Math.min(delayMillis, left)), TimeUnit.MILLISECONDS);
+            calls.executor()
+                    .schedule(() -> trySend(before), Math.max(1, Math.min(delayMillis, left)), TimeUnit.MILLISECONDS);
         }
     }
 
