@@ -15,9 +15,9 @@ import java.time.Duration;
  * they look by themselves every few seconds. Its calls may take a minute, for machines that are very busy.
  */
 final class SignalOnly extends ForwardingBackend {
-    /** Nothing is given up early, and no lease ends because a process did not run for a while. */
+    /** Nothing is given up early, no lease ends because a process did not run for a while, and none is renewed meanwhile. */
     static final LockClientOptions OPTIONS = LockClientOptions.builder()
-            .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(2)).build())
+            .lockOptions(LockOptions.builder().lease(Duration.ofMinutes(10)).build())
             .requestTimeout(Duration.ofMinutes(1))
             .unavailableTimeout(Duration.ofMinutes(10))
             .build();
