@@ -105,6 +105,20 @@ final class RedisDemandsTest extends TwoBackends {
         assertThat(fixture.entries(name)).isZero();
     }
 
+    /** A command carries a hundred: the share of the first hundred does not go with the lock of the second. */
+    @Test
+    void aShare_amongMoreThanAHundredLocks_isRenewedByAScriptOfItsOwn() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        grants.add(driver(a, Demand.SHARED).acquire());
+        for (int i = 0; i < 100; i++) {
+            grants.add(BackendDriver.acquire(a, name + i));
+        }
+        assertThat(renew(a, grants)).hasSize(101).allMatch(RenewResult.Renewed.class::isInstance);
+        for (Grant grant : grants) {
+            release(a, grant);
+        }
+    }
+
     @Test
     void eachShare_endsByItsOwnLease_andTheKeyWithTheLast() throws Exception {
         Grant brief = BackendDriver.of(a, name, Demand.SHARED, 400).acquire();
@@ -178,6 +192,15 @@ final class RedisDemandsTest extends TwoBackends {
         release(a, grants.get(2));
         assertThat(driver(b, permits(1, 25)).acquire().slot()).isEqualTo(3);
         assertThat(driver(b, permits(1, 25)).acquire().slot()).isEqualTo(17);
+    }
+
+    /** As when it is released: slots are from 1 to the limit. */
+    @Test
+    void slot_whoseLeaseIsOver_isGivenAgain() throws Exception {
+        driver(a, permits(1, 2)).acquire();
+        BackendDriver.of(a, name, permits(1, 2), 400).acquire();
+        await().atMost(PATIENCE).until(() -> holders(b, name).size() == 1);
+        assertThat(driver(b, permits(1, 2)).acquire().slot()).isEqualTo(2);
     }
 
     @Test
