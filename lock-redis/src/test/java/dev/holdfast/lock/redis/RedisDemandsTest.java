@@ -194,15 +194,6 @@ final class RedisDemandsTest extends TwoBackends {
         assertThat(driver(b, permits(1, 25)).acquire().slot()).isEqualTo(17);
     }
 
-    /** As when it is released: slots are from 1 to the limit. */
-    @Test
-    void slot_whoseLeaseIsOver_isGivenAgain() throws Exception {
-        driver(a, permits(1, 2)).acquire();
-        BackendDriver.of(a, name, permits(1, 2), 400).acquire();
-        await().atMost(PATIENCE).until(() -> holders(b, name).size() == 1);
-        assertThat(driver(b, permits(1, 2)).acquire().slot()).isEqualTo(2);
-    }
-
     @Test
     void limit_isKeptWhenNobodyHasPermits_andForADay() throws Exception {
         release(a, driver(a, permits(1, 3)).acquire());
