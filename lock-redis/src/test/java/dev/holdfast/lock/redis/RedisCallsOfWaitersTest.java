@@ -256,6 +256,81 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         }
     }
 
+    /** The server has dropped the subscription, the client does not know: so nobody hears the call, and the waiter's place ends. */
+    @Test
+    void waiterWhosePlaceHasEnded_sinceNobodyHeardItsCall_learnsThatItWasCalled() throws Exception {
+        AtomicInteger missed = new AtomicInteger();
+        RedisSignals nobodyListens = new RedisSignals() {
+            @Override
+            public boolean queues() {
+                return true;
+            }
+
+            @Override
+            public String mode(RedisKeys keys) {
+                return "P";
+            }
+
+            @Override
+            public String inbox() {
+                return "a1";
+            }
+
+            @Override
+            public void wanted(String owner, RedisKeys keys) {}
+
+            @Override
+            public void unwanted(String owner) {}
+
+            @Override
+            public void missed() {
+                missed.incrementAndGet();
+            }
+
+            @Override
+            public void close() {}
+        };
+        RedisClient client = RedisClient.create(
+                "redis://" + fixture.server().host() + ":" + fixture.server().port());
+        ConnectionFactory factory = new ConnectionFactory() {
+            @Override
+            public boolean cluster() {
+                return false;
+            }
+
+            @Override
+            public Link connect() {
+                return ConnectionFactory.of(client).connect();
+            }
+
+            @Override
+            public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
+                return nobodyListens;
+            }
+
+            @Override
+            public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+                throw new UnsupportedOperationException();
+            }
+        };
+        try (LockBackend deaf = RedisLocks.builder(factory).backend()) {
+            Grant held = grant(a, acquisition());
+            AcquisitionId mine = acquisition();
+            Ticket ticket = busy(deaf, mine, 60_000, true, null).ticket();
+            release(a, held);
+            Grant next = grant(a, acquisition());
+            assertThat(missed).hasValue(0);
+
+            busy(deaf, mine, 60_000, true, ticket);
+
+            assertThat(missed).hasValue(1);
+            answer(deaf.abandon(mine, BackendDriver.TIMEOUT_MILLIS));
+            release(a, next);
+        } finally {
+            client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        }
+    }
+
     /** Waits as somebody who can be called; comes by itself after the release, without having listened. */
     private void missCall(LockBackend deaf) throws Exception {
         Grant held = grant(a, acquisition());

@@ -1,12 +1,18 @@
 package dev.holdfast.lock.redis;
 
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -58,6 +64,20 @@ final class RedisCloseTest {
                         "its connection was closed before it, so 5 locks could not be released",
                         "close the lock client first");
         assertThat(held).noneMatch(Lease::isValid);
+    }
+
+    @Test
+    void afterTheApplicationsConnection_isToldAsThat() throws Exception {
+        try (RedisClient client = RedisClient.create(uri())) {
+            StatefulRedisConnection<String, String> connection = client.connect();
+            try (LockBackend backend = RedisLocks.builder(connection).backend()) {
+                release(backend, Attempts.grant(backend, BackendDriver.newAcquisition("early")));
+                connection.close();
+                assertThatThrownBy(() -> Attempts.grant(backend, BackendDriver.newAcquisition("late")))
+                        .isInstanceOf(LockClosedException.class)
+                        .hasMessageContaining("close the lock client first");
+            }
+        }
     }
 
     @Test

@@ -18,7 +18,9 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -213,6 +215,23 @@ final class RedisClusterTest {
             }
         } finally {
             client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+        }
+    }
+
+    /** One that is silent must not be believed to answer because another does. */
+    @Test
+    void servers_areToldApart() {
+        RedisServer node = fixture.cluster().nodes().get(0);
+        try (RedisClusterClient client = RedisClusterClient.create("redis://" + node.host() + ":" + node.port())) {
+            ConnectionFactory.Link link = ConnectionFactory.of(client).connect();
+            Set<String> servers = new HashSet<>();
+            for (int i = 0; i < 100; i++) {
+                RedisKeys keys = RedisKeys.of("holdfast", name + i);
+                servers.add(link.server().apply(keys.lock()));
+                assertThat(link.server().apply(keys.queue()))
+                        .isEqualTo(link.server().apply(keys.lock()));
+            }
+            assertThat(servers).hasSize(3);
         }
     }
 

@@ -105,6 +105,20 @@ final class RedisDemandsTest extends TwoBackends {
         assertThat(fixture.entries(name)).isZero();
     }
 
+    /** A command carries a hundred: the share of the first hundred does not go with the lock of the second. */
+    @Test
+    void aShare_amongMoreThanAHundredLocks_isRenewedByAScriptOfItsOwn() throws Exception {
+        List<Grant> grants = new ArrayList<>();
+        grants.add(driver(a, Demand.SHARED).acquire());
+        for (int i = 0; i < 100; i++) {
+            grants.add(BackendDriver.acquire(a, name + i));
+        }
+        assertThat(renew(a, grants)).hasSize(101).allMatch(RenewResult.Renewed.class::isInstance);
+        for (Grant grant : grants) {
+            release(a, grant);
+        }
+    }
+
     @Test
     void eachShare_endsByItsOwnLease_andTheKeyWithTheLast() throws Exception {
         Grant brief = BackendDriver.of(a, name, Demand.SHARED, 400).acquire();

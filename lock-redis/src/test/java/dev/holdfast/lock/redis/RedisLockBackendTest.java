@@ -22,6 +22,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
@@ -90,26 +91,45 @@ final class RedisLockBackendTest extends TwoBackends {
     /** By the Redis client, since its answer was lost: the last four are known. */
     @Test
     void release_sentAgain_getsTheSameAnswer_untilFourOthersHaveReleased() throws Exception {
-        Grant first = grant(a, acquisition());
-        String memory =
-                fixture.server().command("GET", keys().lock()).toString().split(" ")[2];
-        String[] release = Stream.of(
-                        new String[] {"EVAL", RedisScript.RELEASE.body(), "3"},
-                        keys().all(),
-                        RedisScript.end(
-                                first.acquisition().owner().toString(),
-                                first.token(),
-                                memory,
-                                "release",
-                                "0123456789abcdef"))
-                .flatMap(Stream::of)
-                .toArray(String[]::new);
+        String[] release = releaseOf(grant(a, acquisition()));
         assertThat(fixture.server().command(release)).hasToString("[1]");
         for (int others = 0; others < 4; others++) {
             assertThat(fixture.server().command(release)).as("after %d", others).hasToString("[1]");
             assertThat(release(b, grant(b, acquisition()))).isEqualTo(ReleaseResult.RELEASED);
         }
         assertThat(fixture.server().command(release)).hasToString("[0]");
+    }
+
+    /** Somebody waits when the others release: then they write the state in another way, and call. */
+    @Test
+    void release_sentAgain_getsTheSameAnswer_whereOthersWait() throws Exception {
+        String[] release = releaseOf(grant(a, acquisition()));
+        assertThat(fixture.server().command(release)).hasToString("[1]");
+        for (int others = 0; others < 3; others++) {
+            Grant next = grant(b, acquisition());
+            AcquisitionId waiting = acquisition();
+            Ticket ticket = busy(a, waiting, 60_000, false, null).ticket();
+            assertThat(release(b, next)).isEqualTo(ReleaseResult.RELEASED);
+            assertThat(fixture.server().command(release)).as("after %d", others).hasToString("[1]");
+            assertThat(ticket).isNotNull();
+            answer(a.abandon(waiting, BackendDriver.TIMEOUT_MILLIS));
+        }
+    }
+
+    private String[] releaseOf(Grant grant) throws Exception {
+        String memory =
+                fixture.server().command("GET", keys().lock()).toString().split(" ")[2];
+        return Stream.of(
+                        new String[] {"EVAL", RedisScript.RELEASE.body(), "3"},
+                        keys().all(),
+                        RedisScript.end(
+                                grant.acquisition().owner().toString(),
+                                grant.token(),
+                                memory,
+                                "release",
+                                "0123456789abcdef"))
+                .flatMap(Stream::of)
+                .toArray(String[]::new);
     }
 
     @Test

@@ -3,22 +3,22 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.redis.Stubs.Answer;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.testkit.BackendDriver;
-import io.lettuce.core.RedisFuture;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** For how long replicas are waited for on behalf of an attempt that stood in line for a connection: without a server. */
+/** How attempts go over the connections that wait for replicas, and for how long: without a server. */
 final class ReplicaLineTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final long WANTED_MILLIS = 60_000;
@@ -29,17 +29,8 @@ final class ReplicaLineTest {
 
     private final List<Answer<Long>> acknowledgements = new CopyOnWriteArrayList<>();
 
-    private static final class Answer<T> extends CompletableFuture<T> implements RedisFuture<T> {
-        @Override
-        public @Nullable String getError() {
-            return null;
-        }
-
-        @Override
-        public boolean await(long timeout, TimeUnit unit) {
-            throw new UnsupportedOperationException();
-        }
-    }
+    private volatile boolean knowsTheScript = true;
+    private volatile boolean knowsTheNode = true;
 
     /** Grants everything, and waits for replicas until the test says how many have answered. Two connections are all there are. */
     private final class OneLane implements ConnectionFactory {
@@ -51,27 +42,23 @@ final class ReplicaLineTest {
         }
 
         @Override
-        @SuppressWarnings("unchecked")
         public Link connect() {
             if (connections.incrementAndGet() > 2) {
                 throw new IllegalStateException("there is no other connection; expect it");
             }
-            var commands = (RedisClusterAsyncCommands<String, String>) Proxy.newProxyInstance(
-                    RedisClusterAsyncCommands.class.getClassLoader(),
-                    new Class<?>[] {RedisClusterAsyncCommands.class},
-                    (proxy, method, arguments) -> switch (method.getName()) {
-                        case "evalsha" -> granted();
+            RedisClusterAsyncCommands<String, String> commands =
+                    Stubs.of(RedisClusterAsyncCommands.class, (method, arguments) -> switch (method) {
+                        case "evalsha" ->
+                            knowsTheScript ? granted() : Answer.failed(new RedisNoScriptException("NOSCRIPT"));
+                        case "eval" -> granted();
                         case "waitForReplication" -> waitsFor((Long) arguments[1]);
-                        case "hashCode" -> System.identityHashCode(proxy);
-                        case "equals" -> proxy == arguments[0];
-                        default -> throw new UnsupportedOperationException(method.toString());
+                        default -> Stubs.unexpected(method);
                     });
-            return new Link(
+            return Stubs.link(
                     commands,
-                    () -> {},
-                    key -> CompletableFuture.completedStage(commands),
-                    key -> "",
-                    () -> false,
+                    key -> knowsTheNode
+                            ? CompletableFuture.completedStage(commands)
+                            : CompletableFuture.failedStage(new RedisException("no node is known, as the test has it")),
                     null);
         }
 
@@ -81,17 +68,23 @@ final class ReplicaLineTest {
         }
     }
 
-    private static RedisFuture<List<Object>> granted() {
-        Answer<List<Object>> answer = new Answer<>();
-        answer.complete(List.of(1L, 77L, 0L, 0L));
-        return answer;
+    private static Answer<List<Object>> granted() {
+        return Answer.of(List.of(1L, 77L, 0L, 0L));
     }
 
-    private RedisFuture<Long> waitsFor(long millis) {
+    private Answer<Long> waitsFor(long millis) {
         Answer<Long> answer = new Answer<>();
         acknowledgements.add(answer);
         waits.add(millis);
         return answer;
+    }
+
+    private static ReplicaAcquireSender sender(OneLane factory) {
+        return new ReplicaAcquireSender(
+                factory,
+                new RedisCalls(factory),
+                new ReplicaAcknowledgement(2, WANTED_MILLIS, ReplicaPolicy.REFUSE),
+                60_000);
     }
 
     private static RedisAttempt attempt(long round) {
@@ -103,12 +96,7 @@ final class ReplicaLineTest {
     /** So hung replicas add the wanted time once to what it takes, wherever it was spent. */
     @Test
     void attemptThatStoodInLine_waitsForTheReplicasForWhatIsLeft() {
-        OneLane factory = new OneLane();
-        ReplicaAcquireSender sender = new ReplicaAcquireSender(
-                factory,
-                new RedisCalls(factory),
-                new ReplicaAcknowledgement(2, WANTED_MILLIS, ReplicaPolicy.REFUSE),
-                60_000);
+        ReplicaAcquireSender sender = sender(new OneLane());
         CompletableFuture<List<Object>> first = sender.tryAcquire(attempt(1), 2 * WANTED_MILLIS);
         CompletableFuture<List<Object>> second = sender.tryAcquire(attempt(2), 2 * WANTED_MILLIS);
         long since = System.nanoTime();
@@ -122,6 +110,42 @@ final class ReplicaLineTest {
         assertThat(waits.get(1)).isLessThanOrEqualTo(WANTED_MILLIS - IN_LINE_MILLIS);
         acknowledgements.get(1).complete(2L);
         assertThat(second).succeedsWithin(PATIENCE);
+        sender.close();
+    }
+
+    /** What that WAIT answers for was written before the script was carried out. */
+    @Test
+    void scriptThatIsSentInFull_isNotAcknowledgedByTheWaitBeforeIt() {
+        knowsTheScript = false;
+        ReplicaAcquireSender sender = sender(new OneLane());
+        CompletableFuture<List<Object>> attempt = sender.tryAcquire(attempt(1), WANTED_MILLIS);
+        acknowledgements.get(0).complete(2L);
+        assertThat(attempt).isNotDone();
+        assertThat(acknowledgements).hasSize(2);
+
+        acknowledgements.get(1).complete(1L);
+
+        assertThat(attempt)
+                .failsWithin(PATIENCE)
+                .withThrowableThat()
+                .withMessageContaining("1 of 2 replicas acknowledged the grant");
+        sender.close();
+    }
+
+    /** As in a cluster whose slots have no master at the moment. */
+    @Test
+    void attemptWhoseServerIsNotKnown_fails_andTheNextOneHasItsConnection() {
+        knowsTheNode = false;
+        ReplicaAcquireSender sender = sender(new OneLane());
+        CompletableFuture<List<Object>> lost = sender.tryAcquire(attempt(1), WANTED_MILLIS);
+        assertThat(lost).isCompletedExceptionally();
+        assertThat(waits).isEmpty();
+
+        knowsTheNode = true;
+        CompletableFuture<List<Object>> next = sender.tryAcquire(attempt(2), WANTED_MILLIS);
+        acknowledgements.get(0).complete(2L);
+
+        assertThat(next).succeedsWithin(PATIENCE);
         sender.close();
     }
 }

@@ -85,6 +85,21 @@ final class ShardSignalsTest {
         await().atMost(PATIENCE).until(() -> !subscribed("passing0"));
     }
 
+    /** Who waits again for a name that was idle has its channel, however many others become idle meanwhile. */
+    @Test
+    void channelThatIsWantedAgain_isNotTheOneThatGivesWay() throws Exception {
+        connecting = new CountDownLatch(1);
+        signals.wanted("before", keys("used"));
+        signals.unwanted("before");
+        signals.wanted("again", keys("used"));
+        for (int i = 0; i <= IDLE; i++) {
+            signals.wanted("owner" + i, keys("passing" + i));
+            signals.unwanted("owner" + i);
+        }
+        connecting.countDown();
+        await().atMost(PATIENCE).until(() -> signals.mode(keys("used")).equals("S"));
+    }
+
     @Test
     void killedMaster_itsChannelsFollowTheSlotToItsSuccessor() throws Exception {
         RedisKeys keys = keys("followed");

@@ -1,0 +1,133 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Who closes a connection that nobody needs, above all if it comes late or not at all: without a server. */
+final class RedisConnectionsTest {
+    private final List<StatefulConnection<?, ?>> closed = new CopyOnWriteArrayList<>();
+    private final AtomicInteger factoryCloses = new AtomicInteger();
+
+    /** Notes what is closed. */
+    private abstract class Factory implements ConnectionFactory {
+        @Override
+        public boolean cluster() {
+            return false;
+        }
+
+        @Override
+        public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+            throw new UnsupportedOperationException();
+        }
+
+        @Override
+        public void close(StatefulConnection<?, ?> connection) {
+            closed.add(connection);
+        }
+
+        @Override
+        public void close() {
+            factoryCloses.incrementAndGet();
+        }
+    }
+
+    private static StatefulConnection<String, String> connection() {
+        return Stubs.of(
+                StatefulConnection.class,
+                (method, arguments) -> method.equals("closeAsync")
+                        ? CompletableFuture.completedFuture(null)
+                        : Stubs.unexpected(method));
+    }
+
+    private static ConnectionFactory.Link link(StatefulConnection<String, String> connection) {
+        RedisClusterAsyncCommands<String, String> commands =
+                Stubs.of(RedisClusterAsyncCommands.class, (method, arguments) -> Stubs.unexpected(method));
+        return Stubs.link(commands, connection);
+    }
+
+    @Test
+    void factoryThatCannotConnect_isClosed() {
+        Factory factory = new Factory() {
+            @Override
+            public Link connect() {
+                throw new RedisConnectionException("made up by the test; expect it");
+            }
+        };
+        assertThatThrownBy(() -> RedisLocks.builder(factory).backend()).isInstanceOf(LockUnavailableException.class);
+        assertThat(factoryCloses).hasValue(1);
+    }
+
+    /** The link is being replaced when the client is closed. */
+    @Test
+    void connectionThatComesAfterTheEnd_isClosed() throws Exception {
+        List<StatefulConnection<String, String>> made = List.of(connection(), connection());
+        AtomicInteger connects = new AtomicInteger();
+        CountDownLatch connecting = new CountDownLatch(1);
+        CountDownLatch mayConnect = new CountDownLatch(1);
+        LinkKeeper keeper = new LinkKeeper(new Factory() {
+            @Override
+            public Link connect() {
+                int before = connects.getAndIncrement();
+                if (before == 1) {
+                    connecting.countDown();
+                    try {
+                        mayConnect.await();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+                return link(made.get(before));
+            }
+        });
+        keeper.wrongServer(keeper.link());
+        assertThat(connecting.await(60, TimeUnit.SECONDS)).isTrue();
+        keeper.close();
+        assertThat(closed).containsExactly(made.get(0));
+
+        mayConnect.countDown();
+
+        await().atMost(Duration.ofSeconds(30)).until(() -> closed.contains(made.get(1)));
+    }
+
+    @Test
+    void interruptWhileAConnectionIsClosed_isKept() {
+        StatefulConnection<String, String> neverClosed = Stubs.of(
+                StatefulConnection.class,
+                (method, arguments) ->
+                        method.equals("closeAsync") ? new CompletableFuture<Void>() : Stubs.unexpected(method));
+        ConnectionFactory factory = new ConnectionFactory() {
+            @Override
+            public boolean cluster() {
+                return false;
+            }
+
+            @Override
+            public Link connect() {
+                return link(neverClosed);
+            }
+
+            @Override
+            public StatefulRedisPubSubConnection<String, String> connectPubSub() {
+                throw new UnsupportedOperationException();
+            }
+        };
+        Thread.currentThread().interrupt();
+        factory.close(neverClosed);
+        assertThat(Thread.interrupted()).isTrue();
+    }
+}

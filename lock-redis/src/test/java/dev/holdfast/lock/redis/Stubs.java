@@ -1,0 +1,72 @@
+package dev.holdfast.lock.redis;
+
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.api.StatefulConnection;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import java.lang.reflect.Proxy;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Connections without a server, which do what the test makes up. */
+final class Stubs {
+    private Stubs() {}
+
+    /** An answer that the test gives. */
+    static final class Answer<T> extends CompletableFuture<T> implements RedisFuture<T> {
+        static <T> Answer<T> of(T value) {
+            Answer<T> answer = new Answer<>();
+            answer.complete(value);
+            return answer;
+        }
+
+        static <T> Answer<T> failed(Throwable failure) {
+            Answer<T> answer = new Answer<>();
+            answer.completeExceptionally(failure);
+            return answer;
+        }
+
+        @Override
+        public @Nullable String getError() {
+            return null;
+        }
+
+        @Override
+        public boolean await(long timeout, TimeUnit unit) {
+            throw new UnsupportedOperationException();
+        }
+    }
+
+    /** An object of an interface: what its methods do, by their names. */
+    @SuppressWarnings("unchecked")
+    static <T> T of(Class<? super T> type, BiFunction<String, Object[], @Nullable Object> does) {
+        return (T) Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> switch (method.getName()) {
+                    case "hashCode" -> System.identityHashCode(proxy);
+                    case "equals" -> proxy == arguments[0];
+                    case "toString" -> type.getSimpleName();
+                    default -> does.apply(method.getName(), arguments);
+                });
+    }
+
+    static Object unexpected(String method) {
+        throw new UnsupportedOperationException(method);
+    }
+
+    /** A link to a server that is the right one, and is there. */
+    static ConnectionFactory.Link link(
+            RedisClusterAsyncCommands<String, String> commands,
+            @Nullable StatefulConnection<String, String> connection) {
+        return link(commands, key -> CompletableFuture.completedStage(commands), connection);
+    }
+
+    static ConnectionFactory.Link link(
+            RedisClusterAsyncCommands<String, String> commands,
+            Function<String, CompletionStage<? extends RedisClusterAsyncCommands<String, String>>> node,
+            @Nullable StatefulConnection<String, String> connection) {
+        return new ConnectionFactory.Link(commands, () -> {}, node, key -> "", () -> false, connection);
+    }
+}
