@@ -32,7 +32,7 @@ final class StandingElection implements Election {
     private static final long SHORTEST_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int LONGEST_BACK_OFF_DOUBLINGS = 6;
     private static final long LONG_TERM_NANOS = TimeUnit.MINUTES.toNanos(1);
-    private static final long PATIENCE_MILLIS = 10_000;
+    static final long PATIENCE_MILLIS = 10_000;
     private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofDays(365);
 
@@ -41,6 +41,7 @@ final class StandingElection implements Election {
     private final Callback elected;
     private final Callback revoked;
     private final Duration stopTime;
+    private final long patienceMillis;
     private final Thread thread;
 
     private final ReentrantLock mutex = new ReentrantLock();
@@ -54,12 +55,20 @@ final class StandingElection implements Election {
     private @Nullable Thread calling;
     private volatile @Nullable Term term;
 
-    StandingElection(LockClient client, DistributedLock lock, Callback elected, Callback revoked, Duration stopTime) {
+    /** The patience is how long a callback may run on before that is logged. */
+    StandingElection(
+            LockClient client,
+            DistributedLock lock,
+            Callback elected,
+            Callback revoked,
+            Duration stopTime,
+            long patienceMillis) {
         this.client = client;
         this.lock = lock;
         this.elected = elected;
         this.revoked = revoked;
         this.stopTime = stopTime;
+        this.patienceMillis = patienceMillis;
         this.thread = daemon("", this::stand);
     }
 
@@ -210,7 +219,7 @@ final class StandingElection implements Election {
         boolean told = false;
         while (callback.isAlive()) {
             try {
-                callback.join(PATIENCE_MILLIS);
+                callback.join(patienceMillis);
                 if (callback.isAlive() && !told) {
                     told = true;
                     LOG.warn(
@@ -233,7 +242,8 @@ final class StandingElection implements Election {
         }
     }
 
-    private long pauseNanos() {
+    /** How long not to stand, as the last yield says; each is asked for once. */
+    long pauseNanos() {
         mutex.lock();
         try {
             long nanos = pause.toNanos();
@@ -244,7 +254,7 @@ final class StandingElection implements Election {
         }
     }
 
-    private static long backOffNanos(int failures) {
+    static long backOffNanos(int failures) {
         long nanos = SHORTEST_BACK_OFF_NANOS << Math.min(failures - 1, LONGEST_BACK_OFF_DOUBLINGS);
         return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
     }

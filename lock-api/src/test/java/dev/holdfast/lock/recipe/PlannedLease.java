@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** A lease of a minute that is what a test says. Thread-safe. */
@@ -16,6 +17,8 @@ final class PlannedLease implements Lease {
     final CompletableFuture<LossReason> lost = new CompletableFuture<>();
     /** How it was ensured, in order. */
     final List<Duration> ensured = new CopyOnWriteArrayList<>();
+    /** How often its token was asked for. */
+    final AtomicInteger tokenAsked = new AtomicInteger();
     /** When it was closed, by the monotonic clock, in order. */
     final List<Long> closedAt = new CopyOnWriteArrayList<>();
 
@@ -53,6 +56,7 @@ final class PlannedLease implements Lease {
 
     @Override
     public long token() {
+        tokenAsked.incrementAndGet();
         return 7;
     }
 

@@ -147,6 +147,16 @@ class SortedMultiLockTest {
         assertThat(all.lost().toCompletableFuture()).isCompletedWithValue(new MultiLease.Loss("b", LossReason.REVOKED));
     }
 
+    /** It may give it an end of its own, by orTimeout for instance. */
+    @Test
+    void loss_thatACallerCompletes_isNotToldToTheOthers() throws InterruptedException {
+        MultiLease all = all("a", "b").acquire();
+        MultiLease.Loss own = new MultiLease.Loss("b", LossReason.EXPIRED);
+        assertThat(all.lost().toCompletableFuture().complete(own)).isTrue();
+
+        assertThat(all.lost().toCompletableFuture()).isNotDone();
+    }
+
     @Test
     void remaining_isTheShortest() throws InterruptedException {
         MultiLease all = all("a", "b").acquire();

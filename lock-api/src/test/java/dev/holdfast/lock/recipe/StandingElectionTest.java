@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
@@ -124,6 +125,7 @@ class StandingElectionTest {
         assertThat(interrupted.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         await(() -> told.size() == 2 && lease.isClosed());
         assertThat(told).containsExactly("elected", "revoked");
+        await(() -> askedAt.size() == 2); // it stands again
     }
 
     @Test
@@ -145,6 +147,9 @@ class StandingElectionTest {
         assertThat(askedAt.get(1) - lease.closedAt.get(0))
                 .as("nanoseconds without standing")
                 .isGreaterThan(999_999_999);
+        assertThat(((StandingElection) election).pauseNanos())
+                .as("nanoseconds that are left for a later term")
+                .isZero();
         answers.add(() -> new PlannedLease("n"));
         await(() -> told.size() == 3 && standsStill(thread()));
 
@@ -164,6 +169,73 @@ class StandingElectionTest {
 
         assertThat(askedAt.get(1) - askedAt.get(0)).as("nanoseconds").isGreaterThanOrEqualTo(50_000_000);
         assertThat(askedAt.get(2) - askedAt.get(1)).as("nanoseconds").isGreaterThanOrEqualTo(100_000_000);
+    }
+
+    /** Doublings without a bound would be days after half an hour, and negative at last. */
+    @Test
+    void backOff_isBounded_howeverOftenItFails() {
+        for (int failures = 7; failures < 200; failures++) {
+            assertThat(StandingElection.backOffNanos(failures))
+                    .as("nanoseconds after %d failures", failures)
+                    .isBetween(
+                            Duration.ofMillis(3_200).toNanos(),
+                            Duration.ofMillis(9_600).toNanos());
+        }
+    }
+
+    /** Nobody renews this lease: what is left of it stays as the test says, and it is valid to the end. */
+    @Test
+    void leader_whoseLeaseIsInDanger_isInterrupted_whileItIsValidYet() {
+        lease.remaining = Duration.ofMillis(200); // the time to stop is half of it
+        CountDownLatch began = new CountDownLatch(1);
+        answers.add(() -> lease);
+        stand(
+                leadership -> {
+                    began.countDown();
+                    untilInterrupted();
+                },
+                leadership -> {});
+        await(() -> began.getCount() == 0);
+        assertThat(told).containsExactly("elected");
+
+        lease.remaining = Duration.ofMillis(100);
+
+        await(() -> told.size() == 2 && lease.isClosed());
+        assertThat(lease.valid).isTrue();
+    }
+
+    /** The token is asked for by the line in the log, which says that the callback still runs. */
+    @Test
+    void callback_thatDoesNotEnd_keepsTheLock_andIsTheOnlyOne_evenWhenThatHasBeenLogged() {
+        CountDownLatch interrupted = new CountDownLatch(1);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        Election.Callback endless = leadership -> {
+            told.add("elected");
+            try {
+                untilInterrupted();
+            } catch (InterruptedException e) {
+                interrupted.countDown();
+                mayEnd.await();
+            }
+            told.add("returned");
+        };
+        answers.add(() -> lease);
+        LockClient client = locks.client();
+        Election election = new StandingElection(
+                        client, client.lock("n"), endless, leadership -> told.add("revoked"), STOP, 1)
+                .start();
+        started.set(election);
+        await(() -> told.size() == 1);
+
+        assertThat(election.yield(Duration.ZERO)).isTrue();
+        await(() -> interrupted.getCount() == 0 && lease.tokenAsked.get() > 0);
+        await(() -> standsStill(thread()));
+        assertThat(told).containsExactly("elected");
+        assertThat(lease.isClosed()).isFalse();
+        mayEnd.countDown();
+
+        await(lease::isClosed);
+        assertThat(told).containsExactly("elected", "returned", "revoked");
     }
 
     @Test

@@ -3,6 +3,7 @@ package dev.holdfast.lock.memcached;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.spotify.folsom.AsciiMemcacheClient;
 import com.spotify.folsom.ConnectFuture;
@@ -20,6 +21,7 @@ import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -82,6 +84,9 @@ final class MemcachedAccessTest {
                 MemcachedServer misnamed = MemcachedServer.startTls(elsewhere.certificate(), elsewhere.key())) {
             String place = "memcacheds://" + server.host() + ":" + server.port();
             use(place + "?ca=" + right.certificate());
+            Path both = folder.resolve("both.pem");
+            Files.writeString(both, Files.readString(right.certificate()) + Files.readString(other.certificate()));
+            use(place + "?ca=" + both);
             for (String address : List.of(
                     place,
                     place + "?ca=" + other.certificate(),
@@ -110,6 +115,7 @@ final class MemcachedAccessTest {
                 .hasMessageContaining("connection refused")
                 .hasMessageContaining("check host and port")
                 .satisfies(e -> assertThat(trace(e)).doesNotContain(CANARY));
+        awaitNoThreads();
     }
 
     @Test
@@ -200,11 +206,9 @@ final class MemcachedAccessTest {
             System.setErr(new PrintStream(said, true, StandardCharsets.UTF_8));
             try {
                 client.close();
-                org.awaitility.Awaitility.await()
-                        .atMost(Duration.ofMinutes(1))
-                        .until(() -> server.stat("curr_connections") <= 2 // this one, and what listens
-                                && Thread.getAllStackTraces().keySet().stream()
-                                        .noneMatch(thread -> thread.getName().startsWith("holdfast-memcached")));
+                awaitNoThreads();
+                await().atMost(Duration.ofMinutes(1))
+                        .until(() -> server.stat("curr_connections") <= 2); // this one, and what listens
             } finally {
                 System.setErr(before);
             }
@@ -217,6 +221,13 @@ final class MemcachedAccessTest {
                 Lease lease = client.lock("used").acquire()) {
             assertThat(lease.isValid()).isTrue();
         }
+    }
+
+    /** Neither of a client that was closed, nor of one that could not connect. */
+    private static void awaitNoThreads() {
+        await().atMost(Duration.ofMinutes(1))
+                .until(() -> Thread.getAllStackTraces().keySet().stream()
+                        .noneMatch(thread -> thread.getName().startsWith("holdfast-memcached")));
     }
 
     private static LockClientOptions options() {
