@@ -98,6 +98,18 @@ class ClientWarningsTest {
         assertThat(log.contains("the lease was acquired here")).isEqualTo(tracing);
     }
 
+    @Test
+    void droppedLeases_areAllFoundAtOnce() {
+        List<Hold> holds = new ArrayList<>();
+        for (String name : List.of("a", "b", "c")) {
+            holds.add(virtual.hold(name, lease(15_000)));
+        }
+        virtual.pass(3 * Virtual.SECOND);
+        holds.forEach(hold -> Objects.requireNonNull(hold.openLease).enqueue());
+        virtual.pass(5 * Virtual.SECOND / 2); // the beat of their renewals
+        assertThat(holds).allMatch(hold -> hold.state == Hold.State.RELEASED);
+    }
+
     // ---- the end
 
     private String logOfTheEnd() {
@@ -174,7 +186,10 @@ class ClientWarningsTest {
         int before = backend.removals;
         assertThat(before).as("they are tried again").isGreaterThan(3);
 
-        assertThat(logOfTheEnd()).contains("closed before the store had answered everything");
+        assertThat(logOfTheEnd())
+                .contains(
+                        "closed before the store had answered everything",
+                        "2 more leases were lost within 10.0 s, first those of 'lost1', 'lost2'; the latest: lock 'lost2'");
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(2);
         assertThat(client.engine().losses().lines()).isEqualTo(2);
         assertThat(client.status().pendingReleases()).isZero();
