@@ -186,10 +186,7 @@ class ClientWarningsTest {
         int before = backend.removals;
         assertThat(before).as("they are tried again").isGreaterThan(3);
 
-        assertThat(logOfTheEnd())
-                .contains(
-                        "closed before the store had answered everything",
-                        "2 more leases were lost within 10.0 s, first those of 'lost1', 'lost2'; the latest: lock 'lost2'");
+        assertThat(logOfTheEnd()).contains("closed before the store had answered everything");
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(2);
         assertThat(client.engine().losses().lines()).isEqualTo(2);
         assertThat(client.status().pendingReleases()).isZero();
