@@ -106,8 +106,9 @@ class ClientWarningsTest {
         }
         virtual.pass(3 * Virtual.SECOND);
         holds.forEach(hold -> Objects.requireNonNull(hold.openLease).enqueue());
-        virtual.pass(5 * Virtual.SECOND / 2); // the beat of their renewals
+        String log = LogText.of(() -> virtual.pass(5 * Virtual.SECOND / 2)); // the beat of their renewals
         assertThat(holds).allMatch(hold -> hold.state == Hold.State.RELEASED);
+        assertThat(count(log, "a lease was dropped")).isEqualTo(3);
     }
 
     // ---- the end
