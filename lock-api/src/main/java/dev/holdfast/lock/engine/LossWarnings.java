@@ -6,21 +6,25 @@ import org.slf4j.LoggerFactory;
 
 /** Logs the losses of a client: one line for the first, and one for all that are lost within some seconds of it. */
 final class LossWarnings {
-    private static final Logger LOG = LoggerFactory.getLogger(LossWarnings.class);
-
+    private final Logger log;
     private final String backendName;
     private final Warnings warnings;
 
     LossWarnings(String backendName, Timer timer) {
+        this(LoggerFactory.getLogger(LossWarnings.class), backendName, timer);
+    }
+
+    LossWarnings(Logger log, String backendName, Timer timer) {
+        this.log = log;
         this.backendName = backendName;
         this.warnings = new Warnings(timer, this::sumUp);
     }
 
     void warn(String name, @Nullable String message) {
         if (warnings.isFirst(name, String.valueOf(message))) {
-            LOG.warn("{}", message);
+            log.warn("{}", message);
         } else {
-            LOG.debug("{}", message);
+            log.debug("{}", message);
         }
     }
 
@@ -35,7 +39,7 @@ final class LossWarnings {
     }
 
     private void sumUp(long count, String names, String latest) {
-        LOG.warn(
+        log.warn(
                 "lock client of {}: {} more leases were lost within {}, first those of {}; the latest: {}",
                 backendName,
                 count,

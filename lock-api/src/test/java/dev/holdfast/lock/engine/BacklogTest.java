@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** The rounds of a client's removals end, whatever becomes of one of them. */
+/** A client's removals end, and the rounds of them, whatever becomes of one. */
 class BacklogTest {
     private static final long SECOND = 1_000_000_000L;
 
@@ -39,11 +39,31 @@ class BacklogTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
+    @Test
+    void removal_thatIsConfirmedBehindItsTimeOut_isDone() {
+        CompletableFuture<Void> answer = new CompletableFuture<>();
+        Removal<Void> removal = removal("n", answer);
+        List<Boolean> failed = new ArrayList<>();
+        removal.send(failure -> failed.add(failure != null));
+        requests.stallAll();
+        assertThat(failed).containsExactly(true);
+        assertThat(removal.isDone()).isFalse();
+
+        answer.complete(null);
+        assertThat(removal.isDone()).as("there is nothing to try again").isTrue();
+        assertThat(failed).hasSize(1);
+        assertThat(requests.isIdle()).isTrue();
+    }
+
     private Removal<Void> removal(String name) {
+        return removal(name, CompletableFuture.completedFuture(null));
+    }
+
+    private Removal<Void> removal(String name, CompletableFuture<Void> answer) {
         return new Removal<>(
                 Removal.Kind.ABANDON,
                 new AcquisitionId(name, OwnerId.random()),
-                () -> CompletableFuture.completedFuture(null),
+                () -> answer,
                 ignored -> {},
                 requests,
                 SECOND);

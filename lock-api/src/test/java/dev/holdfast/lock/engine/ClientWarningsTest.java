@@ -98,6 +98,19 @@ class ClientWarningsTest {
         assertThat(log.contains("the lease was acquired here")).isEqualTo(tracing);
     }
 
+    @Test
+    void droppedLeases_areAllFoundAtOnce() {
+        List<Hold> holds = new ArrayList<>();
+        for (String name : List.of("a", "b", "c")) {
+            holds.add(virtual.hold(name, lease(15_000)));
+        }
+        virtual.pass(3 * Virtual.SECOND);
+        holds.forEach(hold -> Objects.requireNonNull(hold.openLease).enqueue());
+        String log = LogText.of(() -> virtual.pass(5 * Virtual.SECOND / 2)); // the beat of their renewals
+        assertThat(holds).allMatch(hold -> hold.state == Hold.State.RELEASED);
+        assertThat(count(log, "a lease was dropped")).isEqualTo(3);
+    }
+
     // ---- the end
 
     private String logOfTheEnd() {

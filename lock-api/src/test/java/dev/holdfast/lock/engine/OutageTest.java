@@ -94,6 +94,22 @@ class OutageTest {
         assertThat(client.isIdle()).isTrue();
     }
 
+    /** Its request may have been on its way for as long as a request may take, and have begun a lease only then. */
+    @Test
+    void failedTry_whereAllEndsWithItsLease_isCleanedUpForALeaseAndARequest() {
+        OutageBackend backend = backend(true);
+        EngineClient client = client(backend);
+        backend.failure = OutageBackend::unreachable;
+        submit(client, "job", 0);
+        pass(33 * SECOND / 2); // of 15 s and 3 s
+        assertThat(client.engine().releaser().waiting()).isEqualTo(1);
+        int removals = backend.removals;
+        backend.failure = null;
+        pass(7 * SECOND / 5);
+        assertThat(backend.removals).isEqualTo(removals + 1);
+        assertThat(client.isIdle()).isTrue();
+    }
+
     @Test
     void failedTry_whereItMayStayWithTheSession_isCleanedUpWheneverTheStoreIsBack() {
         OutageBackend backend = backend(false);

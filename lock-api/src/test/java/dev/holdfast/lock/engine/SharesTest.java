@@ -224,6 +224,38 @@ class SharesTest {
         assertThatIllegalStateException().isThrownBy(lock.writeLock()::lock);
     }
 
+    /** Its machine stood still, so that nothing has ended its hold yet. */
+    @Test
+    void thread_whoseLeaseToReadHasEnded_mayWrite() {
+        read.lock();
+        machine.pause(30_000 * MILLI);
+        pass(20_000 * MILLI);
+
+        lock.writeLock().lock();
+
+        assertThat(lock.writeLock().isHeldByCurrentThread()).isTrue();
+        assertThatThrownBy(read::unlock).isInstanceOf(LeaseLostException.class);
+        lock.writeLock().unlock();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void interruptOfALoss_staysUntilTheLastHoldHasEnded_toReadOrNot(boolean readsLast) {
+        DistributedReadWriteLock interrupting = client.readWriteLock(
+                "n", LockOptions.builder().interruptOnLoss(true).build());
+        DistributedLock first = readsLast ? interrupting.writeLock() : interrupting.readLock();
+        DistributedLock last = readsLast ? interrupting.readLock() : interrupting.writeLock();
+        interrupting.writeLock().lock();
+        interrupting.readLock().lock();
+        client.entries()
+                .lost(LockEngine.grant(interrupting.writeLock().held().orElseThrow()), LossReason.REVOKED, "gone");
+
+        assertThatThrownBy(first::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.currentThread().isInterrupted()).isTrue();
+        assertThatThrownBy(last::unlock).isInstanceOf(LeaseLostException.class);
+        assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
+    }
+
     @Test
     void thread_thatWrites_readsUnderIt() {
         lock.writeLock().lock();

@@ -108,6 +108,24 @@ class TimedWaitTest {
         assertThat(waiter.failure).hasMessageContaining("connection refused");
     }
 
+    /** What has failed before says enough: its last attempt is not waited for. */
+    @Test
+    void timeOut_aLaterAttemptIsOut_isUnavailableAtOnce() {
+        Virtual virtual = new Virtual();
+        virtual.backend.failure = OutageBackend::unreachable;
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), 2 * Virtual.SECOND);
+        virtual.pass(MILLI);
+        virtual.backend.failure = null;
+        virtual.backend.silent = true;
+        virtual.pass(2 * Virtual.SECOND - 2 * MILLI);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        assertThat(virtual.backend.attempts).isEqualTo(2);
+
+        virtual.pass(2 * MILLI);
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(waiter.failure).hasMessageContaining("connection refused");
+    }
+
     @Test
     void refusal_isTold() {
         submit(10);

@@ -27,6 +27,18 @@ class ValidityTest {
         assertThat(Validity.usableNanos(leaseMillis) / MILLI).isEqualTo(usableMillis);
     }
 
+    /** The wall clock goes on while the machine is suspended, so it may not be made of the other one. */
+    @Test
+    void systemTicker_hasTheClocksOfTheMachine() {
+        long day = 86_400_000;
+        assertThat(Ticker.SYSTEM.wallMillis())
+                .isBetween(System.currentTimeMillis() - day, System.currentTimeMillis() + day);
+        long before = System.nanoTime();
+        long nanos = Ticker.SYSTEM.nanos();
+        assertThat(nanos - before).isNotNegative();
+        assertThat(System.nanoTime() - nanos).isNotNegative();
+    }
+
     @Test
     void validity_countsFromTheSend() {
         Validity validity = new RequestTime(7_000 * MILLI, 500_000).validity(15_000);

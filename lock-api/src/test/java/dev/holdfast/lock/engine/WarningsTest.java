@@ -10,16 +10,17 @@ import org.junit.jupiter.api.Test;
 /** One line for the first of a thousand warnings, and one summary that names the next five. */
 final class WarningsTest {
 
+    private final List<Runnable> timers = new ArrayList<>();
+    private final List<String> summaries = new ArrayList<>();
+    private final Warnings warnings = new Warnings(
+            (nanos, task) -> {
+                timers.add(task);
+                return Subscription.NONE;
+            },
+            (count, names, latest) -> summaries.add(count + " more, of " + names + ", the latest: " + latest));
+
     @Test
     void thousandWarnings_areOneLineAndASummaryWithTheFirstNames() {
-        List<Runnable> timers = new ArrayList<>();
-        List<String> summaries = new ArrayList<>();
-        Warnings warnings = new Warnings(
-                (nanos, task) -> {
-                    timers.add(task);
-                    return Subscription.NONE;
-                },
-                (count, names, latest) -> summaries.add(count + " more, of " + names + ", the latest: " + latest));
         int first = 0;
         for (int i = 0; i < 1_000; i++) {
             first += warnings.isFirst("job/" + i % 500, "warning " + i) ? 1 : 0;
@@ -32,5 +33,18 @@ final class WarningsTest {
                 .containsExactly("999 more, of 'job/1', 'job/2', 'job/3', 'job/4', 'job/5', the latest: warning 999");
         assertThat(timers).isEmpty();
         assertThat(warnings.lines()).isEqualTo(2);
+    }
+
+    @Test
+    void eachSummary_hasWhatCameSinceTheLastOne() {
+        for (String name : List.of("a", "b", "c")) {
+            warnings.isFirst(name, "of " + name);
+        }
+        timers.remove(0).run();
+        warnings.isFirst("d", "of d");
+        timers.remove(0).run();
+
+        assertThat(summaries)
+                .containsExactly("2 more, of 'b', 'c', the latest: of c", "1 more, of 'd', the latest: of d");
     }
 }

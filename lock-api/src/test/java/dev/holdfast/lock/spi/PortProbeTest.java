@@ -135,6 +135,20 @@ final class PortProbeTest {
     }
 
     @Test
+    void encrypted_anAnswerInClear_ofOneThatWaitsForTheRestOfAHandshake_isTold() throws IOException {
+        byte[] answer = "+OK".getBytes(StandardCharsets.US_ASCII);
+        try (ScriptedServer server =
+                new ScriptedServer(hello -> ScriptedServer.isTls(hello) ? ScriptedServer.NOTHING : answer)) {
+            long start = System.nanoTime();
+            assertThat(look(true, server.host(), 6_000).observation())
+                    .isEqualTo("the server does not speak TLS (it says '+OK')");
+            assertThat(System.nanoTime() - start)
+                    .as("half of the time is for the handshake")
+                    .isLessThan(TimeUnit.SECONDS.toNanos(6));
+        }
+    }
+
+    @Test
     void encrypted_closedOrSilent_isTold() throws IOException {
         try (ScriptedServer server = new ScriptedServer(hello -> null)) {
             assertThat(look(true, server))
