@@ -271,6 +271,23 @@ final class ConsulEpochTest {
                 + "\",\"Value\":\"" + value + "\"}]";
     }
 
+    /** Consul has said so: there is nothing to end, and nothing to remember. */
+    @Test
+    void abandon_behindAnAttemptThatWasRefusedWithAnError_asksForNothing() throws Exception {
+        try (FakeAgent agent = new FakeAgent(this::answer);
+                ConsulLockBackend backend = backend(agent)) {
+            BackendDriver driver = BackendDriver.of(backend, "a", 60_000);
+            attemptAnswer = "403 Permission denied";
+            assertThat(driver.send(0).toCompletableFuture()).failsWithin(PATIENCE);
+            int before = agent.requests();
+
+            driver.abandon();
+
+            assertThat(agent.requests()).isEqualTo(before);
+            await().atMost(PATIENCE).until(() -> backend.acquisitions().size() == 0);
+        }
+    }
+
     /** The attempt whose reply was lost may be on its way still: it must not take the lock when that has been released. */
     @Test
     void release_behindAnAttemptWithoutAReply_makesANewEpochFirst() throws Exception {

@@ -58,6 +58,25 @@ final class ConsulHttpTest {
         }
     }
 
+    /** A query of a watch would go on for minutes, on a client that the application goes on using. */
+    @Test
+    void close_endsWhatIsUnderWay() throws Exception {
+        CountDownLatch never = new CountDownLatch(1);
+        try (FakeAgent agent = new FakeAgent((path, body) -> {
+            never.await();
+            return "200 x";
+        })) {
+            ConsulHttp http = new ConsulHttp(agent.connection());
+            CompletableFuture<Reply> watch = http.blockingGet("/v1/kv/a?index=1", 600_000);
+            CompletableFuture<Reply> put = http.put("/v1/session/create", "{}", Deadline.in(600_000));
+            await().atMost(PATIENCE).until(() -> agent.requests() == 2);
+
+            http.close();
+
+            await().atMost(PATIENCE).until(() -> watch.isCompletedExceptionally() && put.isCompletedExceptionally());
+        }
+    }
+
     /** Whoever learns of a failure and asks again at once must not ask the same agent. */
     @Test
     void afterAFailure_theNextRequestGoesToTheNextAgent() throws Exception {

@@ -63,6 +63,8 @@ final class ConsulUriTest {
                 "consul://host?unknown=1",
                 "consul://host?lock-delay=canary",
                 "consul://host?lock-delay=15",
+                "consul://host?lock-delay=1m30s",
+                "consul://host?lock-delay=15s30",
             })
     void parse_malformed_isRefused(String text) {
         assertThatIllegalArgumentException()

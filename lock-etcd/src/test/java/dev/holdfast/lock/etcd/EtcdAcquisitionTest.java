@@ -2,10 +2,19 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.op.TxnImpl;
+import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** What is known of an acquisition, in each order in which answers may come: without a server. */
@@ -18,7 +27,10 @@ final class EtcdAcquisitionTest {
     private final EtcdAcquisition place = newPlace();
 
     private static EtcdAcquisition newPlace() {
-        var acquisition = BackendDriver.newAcquisition("n");
+        return newPlace(BackendDriver.newAcquisition("n"));
+    }
+
+    private static EtcdAcquisition newPlace(AcquisitionId acquisition) {
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
     }
@@ -57,5 +69,31 @@ final class EtcdAcquisitionTest {
         place.settled(move);
         assertThat(next.members()).isEmpty();
         assertThat(present.members()).containsExactly(place);
+    }
+
+    /** It was made of a line in which the key said none. Somebody has written that slot since, and it may hold it by now. */
+    @Test
+    void planForAKeyThatSaysAnotherSlotSince_isNotCarriedOut() {
+        EtcdAcquisition waiter = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        waiter.saw(new KeyState(CREATED + 1, CREATED, CREATED + 1, 3, present));
+        SlotPlan late = new SlotPlan(0, 2, List.of(), List.of());
+
+        Op put = waiter.put(waiter.sent(present), late);
+
+        assertThat(sent(put).getSuccess(0).getRequestPut().getValue().toByteArray())
+                .isEqualTo(waiter.value(3).getBytes());
+    }
+
+    private static TxnRequest sent(Op op) {
+        AtomicReference<TxnRequest> sent = new AtomicReference<>();
+        TxnImpl.newTxn(
+                        request -> {
+                            sent.set(request);
+                            return new CompletableFuture<>();
+                        },
+                        ByteSequence.EMPTY)
+                .Then(op)
+                .commit();
+        return sent.get();
     }
 }

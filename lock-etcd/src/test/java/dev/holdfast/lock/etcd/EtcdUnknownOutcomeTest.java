@@ -273,13 +273,14 @@ final class EtcdUnknownOutcomeTest {
         }
     }
 
+    /** The one that ends is not the one by which it listens. A share hears nothing of its own key. */
     @Test
     void waiter_whoseLeaseHasEndedAfterItChangedItsTicket_isCalled() throws Exception {
         String name = newName();
         try (LockBackend holder = fixture.newBackend();
                 LockBackend other = fixture.newBackend()) {
             acquire(holder, name, LEASE);
-            BackendDriver waiter = BackendDriver.of(other, name, 9_000);
+            BackendDriver waiter = BackendDriver.of(other, name, Demand.SHARED, 9_000);
             waiter.queueUp();
             Ticket ticket = waiter.ticket();
             AtomicInteger calls = new AtomicInteger();

@@ -23,6 +23,8 @@ final class MadeUpWatch implements Watch, AutoCloseable {
     final AtomicInteger requests = new AtomicInteger();
     /** How many watches were ended. */
     final AtomicInteger closed = new AtomicInteger();
+    /** What happens while a watch is being opened. */
+    Runnable whileOpening = () -> {};
 
     private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1) {
         @Override
@@ -32,7 +34,11 @@ final class MadeUpWatch implements Watch, AutoCloseable {
     };
 
     EtcdCalls calls() {
-        Client client = (Client) Proxy.newProxyInstance(
+        return new EtcdCalls(client(), executor);
+    }
+
+    Client client() {
+        return (Client) Proxy.newProxyInstance(
                 Client.class.getClassLoader(), new Class<?>[] {Client.class}, (proxy, method, arguments) -> {
                     if (method.getName().equals("getWatchClient")) {
                         return this;
@@ -40,7 +46,6 @@ final class MadeUpWatch implements Watch, AutoCloseable {
                     requests.incrementAndGet();
                     throw new IllegalStateException("not answered here: " + method);
                 });
-        return new EtcdCalls(client, executor);
     }
 
     /** How many tasks are planned. */
@@ -61,6 +66,7 @@ final class MadeUpWatch implements Watch, AutoCloseable {
     @Override
     public Watcher watch(ByteSequence key, WatchOption option, Listener listener) {
         listeners.add(listener);
+        whileOpening.run();
         return new Watcher() {
             @Override
             public void close() {

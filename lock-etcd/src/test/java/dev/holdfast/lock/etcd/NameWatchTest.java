@@ -182,4 +182,15 @@ final class NameWatchTest {
 
         assertThat(line.isFirst(10)).isFalse();
     }
+
+    /** A waiter gives up while the request is being made: nobody would end that watch any more. */
+    @Test
+    void closedWhileItIsOpened_ends() {
+        etcd.whileOpening = watch::close;
+
+        watch.open();
+
+        assertThat(etcd.listeners).hasSize(1);
+        assertThat(etcd.closed).hasValue(1);
+    }
 }

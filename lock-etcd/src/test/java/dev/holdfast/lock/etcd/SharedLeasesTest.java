@@ -5,8 +5,11 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.BackendDriver;
+import io.etcd.jetcd.api.ResponseHeader;
+import io.etcd.jetcd.watch.WatchResponse;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -44,5 +47,44 @@ final class SharedLeasesTest {
             etcd.runPlanned();
             return !lease.upkeep().get();
         });
+    }
+
+    /** Else the lease, and all that is on it, would end with the first failure, however well the server is afterwards. */
+    @Test
+    void renewalThatHasFailed_isNotSharedByTheNextOne() {
+        SharedLease lease = new SharedLease(7, 30, SentAt.now(), 0);
+        CompletableFuture<Void> first = leases.renew(lease, 1);
+        await().atMost(Duration.ofSeconds(60)).until(() -> {
+            etcd.runPlanned();
+            return first.isDone();
+        });
+        int before = etcd.requests.get();
+
+        CompletableFuture<Void> next = leases.renew(lease, 60_000);
+
+        assertThat(etcd.requests).as("requests, the second one's among them").hasValue(before + 1);
+        assertThat(leases.renew(lease, 60_000)).as("of two at once").isSameAs(next);
+        assertThat(etcd.requests).hasValue(before + 1);
+    }
+
+    /** One connection's answer may overtake another's. */
+    @Test
+    void leaseOfAnOlderLeader_isNotUsed_thoughALateAnswerBearsItsTerm() {
+        EtcdCalls calls = etcd.calls();
+        SharedLeases ours = new SharedLeases(calls, (place, detail) -> {});
+        SharedLease lease = new SharedLease(7, 30, SentAt.now(), 4);
+        calls.seen(ofTerm(4));
+        assertThat(ours.isGood(lease)).isTrue();
+
+        calls.seen(ofTerm(5));
+        calls.seen(ofTerm(4));
+
+        assertThat(ours.isGood(lease)).isFalse();
+    }
+
+    private static WatchResponse ofTerm(long term) {
+        return new WatchResponse(io.etcd.jetcd.api.WatchResponse.newBuilder()
+                .setHeader(ResponseHeader.newBuilder().setRaftTerm(term))
+                .build());
     }
 }

@@ -101,4 +101,16 @@ final class ShortLineTest {
         assertThat(line.hears(deleted(other, 20))).isFalse();
         assertThat(line.isFirst(10)).isFalse();
     }
+
+    /** An administrator deletes all keys of the name by one transaction, whose events come together. */
+    @Test
+    void ownKeyIsDeletedTogetherWithTheLastAhead_isNotFirst() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        ShortLine.Deletion ahead = new ShortLine.Deletion(EtcdKeys.ending(other), 12);
+        ShortLine.Deletion its = new ShortLine.Deletion(EtcdKeys.ending(own), 12);
+
+        assertThat(line.hears(List.of(ahead, its))).isTrue();
+
+        assertThat(line.isFirst(10)).isFalse();
+    }
 }

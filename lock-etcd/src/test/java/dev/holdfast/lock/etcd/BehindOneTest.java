@@ -1,0 +1,35 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+/** What a read says to a waiter that waits for one key. */
+final class BehindOneTest {
+    private static final EtcdKeys KEYS = new EtcdKeys("b/");
+
+    private static EtcdAcquisition newPlace() {
+        var acquisition = BackendDriver.newAcquisition("n");
+        var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
+        return new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+    }
+
+    /** Clients use their keys again: its owner has left, and waits again, behind all. */
+    @Test
+    void keyAhead_thatWasMadeAgain_isNotTheOneThatIsWaitedFor() {
+        EtcdAcquisition ahead = newPlace();
+        BehindOne ticket = new BehindOne(newPlace(), ahead.key(), 5, 10);
+
+        assertThat(ticket.isFreedBy(List.of(ShortLineTest.entry(ahead.key(), 5)), 12))
+                .as("is there still")
+                .isFalse();
+        assertThat(ticket.isFreedBy(List.of(ShortLineTest.entry(ahead.key(), 11)), 12))
+                .as("was made again")
+                .isTrue();
+        assertThat(ticket.isFreedBy(List.of(), 12)).as("has left").isTrue();
+    }
+}

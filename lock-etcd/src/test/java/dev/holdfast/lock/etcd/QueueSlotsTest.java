@@ -1,0 +1,37 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+/** Which keys are in use. */
+final class QueueSlotsTest {
+    private final QueueSlots slots = new QueueSlots();
+
+    @Test
+    void numberThatWasGivenBack_isTakenAgain() {
+        QueueSlots.Slot first = slots.take("n");
+        QueueSlots.Slot second = slots.take("n");
+        assertThat(second).isNotEqualTo(first);
+
+        slots.giveBack("n", first);
+
+        assertThat(slots.take("n")).isEqualTo(first);
+        slots.giveBack("n", first);
+        slots.giveBack("n", second);
+        assertThat(slots.names()).isZero();
+    }
+
+    /** It is that of somebody else there. Two acquisitions with one key would delete each other's. */
+    @Test
+    void numberOfAnEarlierSeries_isNotGivenBackToThePresentOne() {
+        QueueSlots.Slot earlier = slots.take("n");
+        slots.retire(slots.take("other"));
+        QueueSlots.Slot present = slots.take("n");
+        assertThat(present.number()).isEqualTo(earlier.number());
+
+        slots.giveBack("n", earlier);
+
+        assertThat(slots.take("n")).isNotEqualTo(present).isNotEqualTo(earlier);
+    }
+}
