@@ -33,10 +33,17 @@ final class Sweeper {
     private static final int MOST_AT_ONCE = 500;
 
     private final Database database;
+    private final long budgetNanos;
     private final AtomicLong lastNanos = new AtomicLong(System.nanoTime());
 
     Sweeper(Database database) {
+        this(database, BUDGET_NANOS);
+    }
+
+    /** With another time for each sweep. */
+    Sweeper(Database database, long budgetNanos) {
         this.database = database;
+        this.budgetNanos = budgetNanos;
     }
 
     /** Something was released; now and then, this starts a sweep on another thread. */
@@ -70,7 +77,7 @@ final class Sweeper {
             if (names.size() < MOST_AT_ONCE || now == 0) {
                 return deleted;
             }
-            if (System.nanoTime() - startNanos > BUDGET_NANOS) {
+            if (System.nanoTime() - startNanos > budgetNanos) {
                 lastNanos.addAndGet(-PERIOD_NANOS); // there is more: the next release goes on with it
                 return deleted;
             }

@@ -3,9 +3,11 @@ package dev.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -60,6 +62,29 @@ final class ConnectionsTest {
                 Connections connections = Connections.shared(pool, 5_000)) {
             assertThat(connections.keepsDeadline(5_000)).isEqualTo(!suspension);
         }
+    }
+
+    /** What stands before the pool may let its caller wait for as long as it likes. */
+    @Test
+    void keepsDeadline_notOfADataSourceBeforeThePool() throws Exception {
+        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {
+                    config.setConnectionTimeout(1_000);
+                    config.setValidationTimeout(1_000);
+                });
+                Connections connections = Connections.shared(before(pool), 5_000);
+                Connections direct = Connections.shared(pool, 5_000)) {
+            assertThat(connections.poolSize()).isEqualTo(pool.getMaximumPoolSize());
+            assertThat(direct.keepsDeadline(5_000)).isTrue();
+
+            assertThat(connections.keepsDeadline(5_000)).isFalse();
+        }
+    }
+
+    private static DataSource before(DataSource pool) {
+        return (DataSource) Proxy.newProxyInstance(
+                DataSource.class.getClassLoader(),
+                new Class<?>[] {DataSource.class},
+                (proxy, method, arguments) -> method.invoke(pool, arguments));
     }
 
     @Test

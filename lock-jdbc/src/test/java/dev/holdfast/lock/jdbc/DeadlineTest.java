@@ -15,6 +15,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
@@ -117,6 +118,34 @@ final class DeadlineTest {
                 db.process().resume();
             }
             assertThat(Duration.ofNanos(bestNanos)).as("for 50 ms").isLessThan(Duration.ofMillis(250));
+            backend.close();
+        }
+    }
+
+    /** Each is asked on a connection of its own, and all have the same time. */
+    @Test
+    void renewal_frozen_endsInItsTime_howeverManyRowLocks() throws Exception {
+        try (HikariDataSource pool = db.pool(config -> config.setMaximumPoolSize(17))) {
+            LockBackend backend = JdbcLocks.builder(pool)
+                    .strategy(JdbcStrategy.ROW_LOCK)
+                    .createTable(true)
+                    .backend(LockClientOptions.defaults());
+            List<Grant> grants = new ArrayList<>();
+            for (int i = 0; i < 16; i++) {
+                grants.add(acquire(backend, "row " + i));
+            }
+            List<RenewResult> results;
+            long startNanos = System.nanoTime();
+            db.process().pause();
+            try {
+                results = answer(backend.renew(grants, 1_000));
+            } finally {
+                db.process().resume();
+            }
+            assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
+                    .as("for 1 s")
+                    .isLessThan(Duration.ofSeconds(10));
+            assertThat(results).hasSize(16).hasOnlyElementsOfType(RenewResult.Unknown.class);
             backend.close();
         }
     }

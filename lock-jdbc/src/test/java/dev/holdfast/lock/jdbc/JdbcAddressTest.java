@@ -28,6 +28,7 @@ final class JdbcAddressTest {
                         + " | jdbc:mysql://address=(host=h)(port=1)/db | u | p",
                 "jdbc:mariadb://h:1/db?user=a%41&password=p+q | jdbc:mariadb://h:1/db | a%41 | p+q",
                 "jdbc:h2:tcp://h:1/x;USER=u;PASSWORD=p\\;q;MODE=MySQL | jdbc:h2:tcp://h:1/x;MODE=MySQL | u | p;q",
+                "jdbc:h2:mem:x;user=u;password=p;mode=MySQL | jdbc:h2:mem:x;mode=MySQL | u | p",
             })
     void wellFormed_credentialsAreProperties(String uri, String url, String user, String password) {
         JdbcAddress address = new JdbcUri(uri).address();

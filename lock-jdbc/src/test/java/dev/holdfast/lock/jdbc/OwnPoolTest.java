@@ -75,4 +75,13 @@ final class OwnPoolTest {
         assertThat(late).isNotEmpty();
         await().atMost(PATIENCE).until(() -> late.stream().allMatch(each -> each.closed.get() || !each.begun));
     }
+
+    /** An in-memory database lives as long as a connection to it, so the one that is kept must not be replaced after a while. */
+    @Test
+    void ofAnEmbeddedDatabase_connectionsDoNotRetire() {
+        try (OwnPool pool = OwnPool.open(new JdbcUri("jdbc:h2:mem:kept"), 3_000)) {
+            assertThat(pool.dataSource().getMaxLifetime()).isZero();
+            assertThat(pool.dataSource().getMinimumIdle()).isEqualTo(1);
+        }
+    }
 }

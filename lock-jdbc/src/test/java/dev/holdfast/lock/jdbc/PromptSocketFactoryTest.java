@@ -92,6 +92,27 @@ final class PromptSocketFactoryTest {
         }
     }
 
+    /** It may be the rest of a TLS record: then it has its millisecond to arrive, as on a plain socket. */
+    @Test
+    void readBehindALookThatFoundSomething_waits() throws Exception {
+        try (Socket socket = factory.createSocket();
+                Socket other = connected(socket)) {
+            long shortestNanos = Long.MAX_VALUE;
+            for (int i = 0; i < 20; i++) {
+                other.getOutputStream().write(7);
+                await().atMost(PATIENCE)
+                        .pollInterval(Duration.ofMillis(1))
+                        .until(() -> socket.getInputStream().available() == 1);
+                socket.setSoTimeout(1);
+                assertThat(socket.getInputStream().read()).isEqualTo(7);
+                long startNanos = System.nanoTime();
+                assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketTimeoutException.class);
+                shortestNanos = Math.min(shortestNanos, System.nanoTime() - startNanos);
+            }
+            assertThat(shortestNanos).isGreaterThan(500_000);
+        }
+    }
+
     /** Writes when the other side is in its read. */
     private static void write(Socket to, Socket reader) {
         try {

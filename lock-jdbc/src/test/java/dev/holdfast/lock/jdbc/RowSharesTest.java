@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -56,7 +57,8 @@ final class RowSharesTest {
     void mark_madeWithoutAnAnswer_endsWithTheAbandonment(SharedDb shared) throws Exception {
         AtomicBoolean failing = new AtomicBoolean();
         try (HikariDataSource pool = shared.db().pool(config -> {});
-                LockBackend backend = backend(failingBehind(pool, "SET expires = CASE", failing))) {
+                LockBackend backend =
+                        backend(failingBehind(pool, "SET expires = CASE", () -> failing.compareAndSet(true, false)))) {
             Grant reader = driver(backend, "marked", Demand.SHARED).acquire();
             BackendDriver writer = driver(backend, "marked", Demand.EXCLUSIVE);
             failing.set(true);
@@ -128,6 +130,25 @@ final class RowSharesTest {
         }
     }
 
+    /** Two find no row, and both insert it. */
+    @ParameterizedTest
+    @EnumSource
+    void change_theRowWasInsertedMeanwhile_changesNothing(SharedDb shared) throws Exception {
+        Db db = shared.db();
+        try (HikariDataSource pool = db.pool(config -> {});
+                LockBackend backend = backend(pool);
+                Connection connection = db.connect()) {
+            RowStates rows = new RowStates(db.dialect, new TableName(table));
+            RowState none = rows.read(connection, "new");
+            Grant first = driver(backend, "new", ONE_OF_TWO).acquire();
+
+            assertThat(rows.change(connection, none, none.marked(none.shared().limitedTo(3)), true))
+                    .isEqualTo(RowStates.Changed.NOT);
+            assertThat(changeLimit(backend, "new", 2, 2)).isEqualTo(2);
+            release(backend, first);
+        }
+    }
+
     /** One statement after the other, each is committed by itself; in a transaction, a failure takes back those before it. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
@@ -155,6 +176,29 @@ final class RowSharesTest {
         }
     }
 
+    /** Those that it has not come to are neither renewed nor lost, and the next renewal has them. */
+    @ParameterizedTest
+    @EnumSource
+    void renewal_cutShort_theRestIsUnknown(SharedDb shared) throws Exception {
+        AtomicInteger changes = new AtomicInteger(Integer.MIN_VALUE);
+        try (HikariDataSource pool = shared.db().pool(config -> {});
+                LockBackend backend =
+                        backend(failingBehind(pool, "SET expires = CASE", () -> changes.incrementAndGet() == 2))) {
+            List<Grant> grants = List.of(
+                    driver(backend, "one", ONE_OF_TWO).acquire(),
+                    driver(backend, "two", ONE_OF_TWO).acquire(),
+                    driver(backend, "three", ONE_OF_TWO).acquire());
+            changes.set(0);
+
+            assertThat(renew(backend, grants))
+                    .extracting(Object::getClass)
+                    .containsExactly(RenewResult.Renewed.class, RenewResult.Unknown.class, RenewResult.Unknown.class);
+
+            assertThat(renew(backend, grants)).hasOnlyElementsOfType(RenewResult.Renewed.class);
+            grants.forEach(grant -> release(backend, grant));
+        }
+    }
+
     /** Of a renewal that reads and changes a row each. */
     private static Connection failingFromTheThirdOn(Connection target) {
         AtomicInteger prepared = new AtomicInteger();
@@ -168,18 +212,18 @@ final class RowSharesTest {
     }
 
     /** A data source that says nothing about itself, and one of whose statements, when it is done, has no answer. */
-    private static DataSource failingBehind(DataSource target, String sql, AtomicBoolean failing) {
+    private static DataSource failingBehind(DataSource target, String sql, BooleanSupplier failing) {
         return (DataSource) wrapped(DataSource.class, target, sql, false, failing);
     }
 
-    private static Object wrapped(Class<?> type, Object target, String sql, boolean chosen, AtomicBoolean failing) {
+    private static Object wrapped(Class<?> type, Object target, String sql, boolean chosen, BooleanSupplier failing) {
         return Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
             if (method.getName().equals("isWrapperFor")) {
                 return false;
             }
             try {
                 Object result = method.invoke(target, arguments);
-                if (chosen && method.getName().startsWith("execute") && failing.compareAndSet(true, false)) {
+                if (chosen && method.getName().startsWith("execute") && failing.getAsBoolean()) {
                     throw new SQLNonTransientConnectionException("the connection is broken", "08006");
                 }
                 if (result instanceof PreparedStatement) {

@@ -4,6 +4,7 @@ import static dev.holdfast.lock.testkit.BackendDriver.acquire;
 import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
@@ -30,6 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rows of the strategy "unique index" go away, tokens go on. */
 final class SweeperTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
 
     @ParameterizedTest
     @EnumSource
@@ -127,6 +129,24 @@ final class SweeperTest {
                     .contains(db.dialect == Dialect.POSTGRESQL ? "Index Cond" : "");
             assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1_700);
             assertThat(db.number("SELECT count(*) FROM " + table)).isEqualTo(3_000);
+        }
+    }
+
+    /** It does not wait for its next minute while the table grows. */
+    @Test
+    void sweep_timeIsUp_theNextReleaseGoesOnWithIt() throws Exception {
+        Db db = SharedDb.H2.db();
+        TableName table = new TableName(SharedDb.newTable());
+        var request = new Database.SchemaRequest(JdbcStrategy.UNIQUE_INDEX, table, true);
+        try (HikariDataSource pool = db.pool(config -> {});
+                Database database = Database.open(pool, request, 5_000, () -> {})) {
+            insert(db, table, "once/", 700, db.dialect.nowPlusMillis("(-3600000)"));
+            Sweeper sweeper = new Sweeper(database, -1);
+            assertThat(sweeper.sweep(Duration.ofMinutes(10))).isEqualTo(500);
+
+            sweeper.released();
+
+            await().atMost(PATIENCE).until(() -> db.number("SELECT count(*) FROM " + table) == 0);
         }
     }
 

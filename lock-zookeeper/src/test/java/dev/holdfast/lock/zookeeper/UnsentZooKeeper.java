@@ -1,6 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -32,6 +33,9 @@ final class UnsentZooKeeper extends ZooKeeper {
 
     /** The answers to listings; the last one stays. */
     final Deque<List<String>> children = new ArrayDeque<>(List.of(List.of()));
+
+    /** The answers to readings; empty: there is no such node. The last one stays. */
+    final Deque<String> data = new ArrayDeque<>(List.of(""));
 
     /** By path, the last one that was set. */
     final Map<String, Watcher> watchers = new HashMap<>();
@@ -118,6 +122,19 @@ final class UnsentZooKeeper extends ZooKeeper {
     @Override
     public void exists(String path, boolean watch, AsyncCallback.StatCallback callback, Object context) {
         asked("exists " + path, code -> callback.processResult(code, path, context, stat()));
+    }
+
+    @Override
+    public void getData(String path, boolean watch, AsyncCallback.DataCallback callback, Object context) {
+        String read = data.size() > 1 ? data.remove() : data.element();
+        asked(
+                "read " + path,
+                code -> callback.processResult(
+                        read.isEmpty() ? Code.NONODE.intValue() : code,
+                        path,
+                        context,
+                        read.getBytes(StandardCharsets.UTF_8),
+                        stat()));
     }
 
     @Override

@@ -71,6 +71,23 @@ class ZooKeeperCertaintyTest {
         assertIsShorterByTheAge(waiter, afterWriteNanos);
     }
 
+    /** What was certain was less at the grant, and is as much as ever at the next write. */
+    @Test
+    void renewal_ofAGrantThatWasShorter_isTwoThirdsOfTheSession() {
+        Grant held = acquire(second, "shorter");
+        BackendDriver waiter = BackendDriver.of(patient, "shorter");
+        waiter.queueUp();
+        release(second, held);
+        long certainMillis = patient.session().certainMillis();
+        AcquireResult answer = waiter.tryAcquire(BackendDriver.WAIT_MILLIS);
+        assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
+        Grant grant = ((AcquireResult.Granted) answer).grant();
+        assertThat(grant.leaseMillis()).isLessThan(certainMillis);
+
+        assertThat(renew(patient, grant)).isEqualTo(new RenewResult.Renewed(certainMillis));
+        release(patient, grant);
+    }
+
     /** Likewise where the deletion of the holder's node alone means that the lock is its own. */
     @Test
     void grant_byAHandOff_isShorterByTheAgeOfTheLastWrite() {

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
+import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -12,6 +14,8 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.LockEngine;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -214,6 +218,24 @@ class ZooKeeperClientFaultTest {
             fixture.resume();
         }
         await().atMost(PATIENCE).until(() -> fixture.entries("hanging") == 0);
+    }
+
+    @Test
+    @DisplayName("A client that is closed while a lock of it lingers leaves no place in another lock's queue")
+    void close_whileALockLingers_leavesNoPlaceInAQueue() throws Exception {
+        try (ZooKeeperLockBackend other = fixture.directBackend()) {
+            Grant held = acquire(other, "queue");
+            ZooKeeperLockBackend backend = fixture.newBackend(60_000);
+            Grant lingers = acquire(backend, "lingers");
+            BackendDriver.of(backend, "queue").queueUp();
+
+            backend.close();
+
+            await().atMost(PATIENCE).until(() -> fixture.entries("queue") == 1);
+            assertThat(fixture.entries("lingers")).isEqualTo(1);
+            release(backend, lingers);
+            release(other, held);
+        }
     }
 
     @Test

@@ -18,6 +18,7 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.server.Direction;
 import dev.holdfast.lock.testkit.server.FaultProxy;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -361,6 +362,22 @@ class ZooKeeperSessionFaultTest {
         assertThat(renew(first, grant)).isInstanceOf(RenewResult.Lost.class);
         assertThat(release(first, grant)).isEqualTo(ReleaseResult.NOT_HELD);
         assertThat(listener.lost).containsExactly(grant.token() + " REVOKED");
+    }
+
+    @Test
+    @DisplayName("Of several grants that are renewed together, the one whose node was deleted is lost and no other")
+    void deleted_midHold_ofSeveral_onlyThatOneIsLost() throws Exception {
+        List<Grant> grants =
+                List.of(acquire(first, "several 1"), acquire(first, "several 2"), acquire(first, "several 3"));
+        fixture.expire("several 2");
+
+        assertThat(renew(first, grants))
+                .extracting(Object::getClass)
+                .containsExactly(RenewResult.Renewed.class, RenewResult.Lost.class, RenewResult.Renewed.class);
+
+        assertThat(release(first, grants.get(0))).isEqualTo(ReleaseResult.RELEASED);
+        assertThat(release(first, grants.get(1))).isEqualTo(ReleaseResult.NOT_HELD);
+        assertThat(release(first, grants.get(2))).isEqualTo(ReleaseResult.RELEASED);
     }
 
     @Test
