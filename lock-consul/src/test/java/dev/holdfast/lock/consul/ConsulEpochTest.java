@@ -15,6 +15,7 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -278,7 +279,9 @@ final class ConsulEpochTest {
                 ConsulLockBackend backend = backend(agent)) {
             BackendDriver driver = BackendDriver.of(backend, "a", 60_000);
             attemptAnswer = "403 Permission denied";
-            assertThat(driver.send(0).toCompletableFuture()).failsWithin(PATIENCE);
+            assertThat(driver.send(0).toCompletableFuture())
+                    .failsWithin(PATIENCE)
+                    .withThrowableOfType(ExecutionException.class);
             int before = agent.requests();
 
             driver.abandon();
@@ -295,7 +298,9 @@ final class ConsulEpochTest {
                 ConsulLockBackend backend = backend(agent)) {
             BackendDriver driver = BackendDriver.of(backend, "a", 60_000);
             attemptAnswer = "500 rpc error";
-            assertThat(driver.send(0).toCompletableFuture()).failsWithin(PATIENCE);
+            assertThat(driver.send(0).toCompletableFuture())
+                    .failsWithin(PATIENCE)
+                    .withThrowableOfType(ExecutionException.class);
             attemptAnswer = "";
             Grant grant = driver.acquire();
             assertThat(epochWrites).hasValue(0);

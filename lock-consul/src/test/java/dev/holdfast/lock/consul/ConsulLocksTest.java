@@ -8,6 +8,7 @@ import java.net.http.HttpClient;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 /** What the settings of a client are to Consul. */
@@ -28,7 +29,8 @@ final class ConsulLocksTest {
                         .backend()) {
             for (long leaseMillis : new long[] {30_000, 300_000}) {
                 assertThat(BackendDriver.of(backend, "a", leaseMillis).send(0).toCompletableFuture())
-                        .failsWithin(PATIENCE);
+                        .failsWithin(PATIENCE)
+                        .withThrowableOfType(ExecutionException.class);
             }
         }
         assertThat(sessions).hasSize(2);

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -181,7 +182,9 @@ final class DeadlineTest {
                     .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 1);
             System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
             waiter.close();
-            assertThat(waiting).failsWithin(PATIENCE); // it is told on another thread
+            assertThat(waiting)
+                    .failsWithin(PATIENCE)
+                    .withThrowableOfType(ExecutionException.class); // it is told on another thread
             assertThat(lease.isValid()).isTrue();
             await().atMost(PATIENCE)
                     .until(() -> db.number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") == 0);

@@ -30,6 +30,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.hamcrest.Matchers;
@@ -162,7 +163,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
                             BackendDriver.TIMEOUT_MILLIS,
                             BackendDriver.IDENTITY))
                     .toCompletableFuture();
-            assertThat(refused).failsWithin(Duration.ofSeconds(60));
+            assertThat(refused).failsWithin(Duration.ofSeconds(60)).withThrowableOfType(ExecutionException.class);
         }
         assertThat(backend.waiting()).isZero();
         fixture.server().command("DEL", keys().lock());

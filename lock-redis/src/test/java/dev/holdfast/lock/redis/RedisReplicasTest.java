@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -144,7 +145,7 @@ final class RedisReplicasTest {
                 late = proxy.keepBack(Direction.TO_SERVER);
                 assertThat(late.awaitSome(Duration.ofSeconds(60))).isTrue();
                 late.dropClients();
-                assertThat(first).failsWithin(Duration.ofSeconds(60));
+                assertThat(first).failsWithin(Duration.ofSeconds(60)).withThrowableOfType(ExecutionException.class);
             } finally {
                 two.process().resume();
             }

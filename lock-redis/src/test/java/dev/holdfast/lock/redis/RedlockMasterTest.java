@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -43,7 +44,8 @@ final class RedlockMasterTest {
 
         await().atMost(Duration.ofSeconds(60)).until(() -> {
             assertThat(master.call(backend -> CompletableFuture.completedStage(1)))
-                    .failsWithin(Duration.ZERO);
+                    .failsWithin(Duration.ZERO)
+                    .withThrowableOfType(ExecutionException.class);
             return tries.get() >= 3;
         });
 
