@@ -100,7 +100,9 @@ final class ChildProcesses implements AutoCloseable {
                 List<Child> ended = children.stream()
                         .filter(child -> !child.process().isAlive())
                         .toList();
-                if (condition.call()) {
+                boolean failed =
+                        ended.stream().anyMatch(child -> child.process().exitValue() != 0);
+                if (!failed && condition.call()) {
                     return true;
                 }
                 if (!ended.isEmpty()) {
