@@ -6,7 +6,9 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Subscription;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +25,9 @@ final class Virtual {
     final EngineClient client;
     final EngineRuntime runtime = counting(machine.runtime());
     private final Set<Object> openTimers = new HashSet<>();
+
+    /** With their leases: one that nobody refers to would be found by the collector and ended. */
+    private final List<AsyncWaiter> submitted = new ArrayList<>();
 
     Virtual(LockClientOptions options) {
         this(options, clockNanos -> new OutageBackend(false, false, clockNanos));
@@ -79,6 +84,7 @@ final class Virtual {
                 machine.nanos(),
                 runtime.callbacks(),
                 hold -> new EngineLease(client.engine(), client.calls(), hold, true));
+        submitted.add(waiter);
         LockEntry entry = client.entries().submit(name, waiter);
         if (!waiter.triesOnce() && !waiter.waitsForever()) {
             waiter.timeout(runtime.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
