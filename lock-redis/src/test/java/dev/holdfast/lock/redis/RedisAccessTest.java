@@ -234,20 +234,22 @@ final class RedisAccessTest {
         SelfSignedCertificate.make(folder, "right", "DNS:localhost,IP:127.0.0.1");
         SelfSignedCertificate.make(folder, "wrong", "DNS:elsewhere.example");
         try (RedisServer server = RedisServer.startTls(folder.resolve("right.pem"), folder.resolve("right.key"));
-                LockBackend backend = tls(server, folder.resolve("right.pem"))) {
+                RedisClient client = tls(server, folder.resolve("right.pem"));
+                LockBackend backend = RedisLocks.builder(client).backend()) {
             pair(backend);
             assertThatThrownBy(() -> backend("rediss://127.0.0.1:" + server.tlsPort()))
                     .as("not trusted by this JVM")
                     .isInstanceOf(LockConfigurationException.class);
         }
-        try (RedisServer server = RedisServer.startTls(folder.resolve("wrong.pem"), folder.resolve("wrong.key"))) {
-            assertThatThrownBy(() -> tls(server, folder.resolve("wrong.pem")))
+        try (RedisServer server = RedisServer.startTls(folder.resolve("wrong.pem"), folder.resolve("wrong.key"));
+                RedisClient client = tls(server, folder.resolve("wrong.pem"))) {
+            assertThatThrownBy(() -> RedisLocks.builder(client).backend())
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("certificate");
         }
     }
 
-    private static LockBackend tls(RedisServer server, Path trusted) {
+    private static RedisClient tls(RedisServer server, Path trusted) {
         RedisClient client = RedisClient.create(RedisURI.builder()
                 .withHost("localhost")
                 .withPort(server.tlsPort())
@@ -260,12 +262,7 @@ final class RedisAccessTest {
                         .trustManager(trusted.toFile())
                         .build())
                 .build());
-        try {
-            return RedisLocks.builder(client).backend();
-        } catch (RuntimeException e) {
-            client.shutdown();
-            throw e;
-        }
+        return client;
     }
 
     @Test

@@ -59,10 +59,6 @@ final class RedlockFixture implements LockFixture {
         return RedisLocks.redlockOf(newSources(others)).backend();
     }
 
-    List<ConnectionFactory> newSources() {
-        return newSources(proxies);
-    }
-
     private static List<ConnectionFactory> newSources(List<FaultProxy> through) {
         List<ConnectionFactory> sources = new ArrayList<>();
         for (FaultProxy proxy : through) {
