@@ -236,8 +236,10 @@ final class ChannelSignals implements RedisSignals {
 
     /** Those who wait leave the queue, where they would only keep others waiting. */
     private void failed(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
-        enter(State.FAILED);
-        connection.compareAndSet(opening, null);
+        if (connection.get() == opening) { // else another one has replaced it
+            enter(State.FAILED);
+            connection.compareAndSet(opening, null);
+        }
         waiters.callAll();
     }
 

@@ -189,6 +189,8 @@ final class ChannelSignalsTest {
 
         first.disconnected(true);
         assertThat(mode()).as("the first one has ended").isEqualTo("P");
+        first.refuse(new TimeoutException("made up by the test; expect it"));
+        assertThat(mode()).as("the first subscription has failed").isEqualTo("P");
     }
 
     @Test
