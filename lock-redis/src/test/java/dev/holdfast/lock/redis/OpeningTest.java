@@ -2,6 +2,7 @@ package dev.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
@@ -152,6 +153,23 @@ final class OpeningTest {
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessage("connecting to Redis: no answer in time; check the server")
                     .hasCauseInstanceOf(TimeoutException.class);
+        }
+        mayOpen.countDown();
+        assertThat(late.get(10, TimeUnit.SECONDS)).isEqualTo("connected");
+    }
+
+    @Test
+    void whatIsOpenedAfterAnInterrupt_isGivenUp() throws Exception {
+        CountDownLatch mayOpen = new CountDownLatch(1);
+        CompletableFuture<String> late = new CompletableFuture<>();
+        try (Opening opening = opening(PATIENCE)) {
+            Thread.currentThread().interrupt();
+            Throwable failure = catchThrowable(() -> opening.inTime(() -> afterwards(mayOpen), late::complete, 4));
+            assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
+            assertThat(failure)
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessage("connecting to Redis was interrupted")
+                    .hasCauseInstanceOf(InterruptedException.class);
         }
         mayOpen.countDown();
         assertThat(late.get(10, TimeUnit.SECONDS)).isEqualTo("connected");
