@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import dev.holdfast.lock.LockUnavailableException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.async.RedisAsyncCommands;
@@ -13,11 +14,15 @@ import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.api.StatefulRedisClusterConnection;
 import io.lettuce.core.cluster.api.async.RedisAdvancedClusterAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import io.lettuce.core.resource.ClientResources;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -29,12 +34,27 @@ import org.junit.jupiter.params.provider.CsvSource;
 final class ConnectionFactoryTest {
     private static final RedisKeys KEYS = RedisKeys.of("holdfast", "n");
 
-    /** It connects to nothing. */
-    private final RedisClusterClient client = RedisClusterClient.create("redis://127.0.0.1:1");
+    private final AtomicInteger refreshes = new AtomicInteger();
+    private final ClientResources resources = ClientResources.create();
+    private final RedisClusterClient client = new Disconnected();
+
+    /** Connects to nothing, and notes how often it is asked for the cluster's slots. */
+    private final class Disconnected extends RedisClusterClient {
+        Disconnected() {
+            super(resources, List.of(RedisURI.create("redis://127.0.0.1:1")));
+        }
+
+        @Override
+        public CompletionStage<Void> refreshPartitionsAsync() {
+            refreshes.incrementAndGet();
+            return CompletableFuture.completedStage(null);
+        }
+    }
 
     @AfterAll
     void shutDown() {
         client.shutdown(Duration.ZERO, Duration.ZERO);
+        resources.shutdown(0, 0, TimeUnit.SECONDS);
     }
 
     /** Closes what the test says. */
@@ -96,6 +116,9 @@ final class ConnectionFactoryTest {
         assertThat(link.server().apply("moved")).isEqualTo("id" + StubCluster.OTHER);
         assertThat(link.server().apply("home")).isEqualTo("id" + StubCluster.HOME);
         assertThat(link.node().apply("moved").toCompletableFuture().join()).isSameAs(ofTheNode);
+        int before = refreshes.get();
+        link.wrongServer().run();
+        assertThat(refreshes).hasValue(before + 1);
 
         cluster.displace();
 

@@ -64,7 +64,7 @@ final class LinkKeeperTest {
                 () -> done.add("look " + number),
                 key -> CompletableFuture.completedStage(commands),
                 key -> key,
-                () -> closedByTheUser,
+                () -> closedByTheUser || done.contains("close " + number),
                 isTheUsers ? null : connection);
     }
 
@@ -154,6 +154,23 @@ final class LinkKeeperTest {
         assertDone("connect 1", "connect 2", "close 1", "connect 3", "close 2");
     }
 
+    @Test
+    void silenceOfAnEarlierConnection_leavesThePresentOne_whichCanBeReplacedStill() {
+        LinkKeeper keeper = keeper();
+        ConnectionFactory.Link first = keeper.link();
+        keeper.wrongServer(first);
+        assertDone("connect 1", "connect 2", "close 1");
+        keeper.ended(first, "server", SILENCE);
+        pass(3 * SECOND);
+        keeper.ended(first, "server", SILENCE);
+        keeper.ended(first, "server", SILENCE);
+        assertDone("connect 1", "connect 2", "close 1");
+
+        keeper.wrongServer(keeper.link());
+
+        assertDone("connect 1", "connect 2", "close 1", "connect 3", "close 2");
+    }
+
     /** Replies of its other servers may be on their way to the old connection. */
     @Test
     void silentServerOfACluster_itsSuccessorIsLookedForFirst_andTheOldConnectionStaysForAWhile() {
@@ -183,6 +200,9 @@ final class LinkKeeperTest {
         end(keeper, BROKEN);
         assertDone("connect 1", "connect 2", "close 1");
 
+        assertThat(keeper.told(first, BROKEN))
+                .as("of the one that we have closed")
+                .isSameAs(BROKEN);
         keeper.ended(first, "server", BROKEN);
         pass(SECOND + 1);
         end(keeper, BROKEN);

@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
@@ -21,8 +22,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -188,24 +190,44 @@ final class RedisRequestsTest {
         assertThat(answered(limit, 4L)).isEqualTo(4);
     }
 
+    /** Those that are scripts, by what they are called; white space tells them apart. */
+    private Map<String, BiFunction<RedisLockBackend, Long, CompletionStage<?>>> scripts() {
+        Map<String, BiFunction<RedisLockBackend, Long, CompletionStage<?>>> requests = new LinkedHashMap<>();
+        requests.put("abandon", (any, millis) -> any.abandon(acquisition, millis));
+        requests.put("abandon ", (any, millis) -> any.abandonPlace(acquisition, millis));
+        requests.put("release", (any, millis) -> any.release(grant(acquisition), millis));
+        requests.put("release ", (any, millis) -> any.takeBack(acquisition, 1, millis));
+        requests.put("holder", (any, millis) -> any.holder("n", millis));
+        requests.put("holder ", (any, millis) -> any.holders("n", millis));
+        requests.put("change of the limit", (any, millis) -> any.changeLimit("n", 1, 2, millis));
+        return requests;
+    }
+
+    private static void assertUnavailable(CompletableFuture<?> failed, String message) {
+        assertThat(failed.handle((value, failure) -> FailureTranslator.unwrap(failure))
+                        .orTimeout(10, TimeUnit.SECONDS)
+                        .join())
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage(message + "; the outcome is unknown, try again");
+    }
+
     @Test
     void failure_saysWhichRequestItWas() {
-        Map<String, Function<RedisLockBackend, CompletionStage<?>>> requests = new LinkedHashMap<>();
-        requests.put("abandon", any -> any.abandon(acquisition, TIMEOUT_MILLIS));
-        requests.put("abandon ", any -> any.abandonPlace(acquisition, TIMEOUT_MILLIS));
-        requests.put("release", any -> any.release(grant(acquisition), TIMEOUT_MILLIS));
-        requests.put("release ", any -> any.takeBack(acquisition, 1, TIMEOUT_MILLIS));
-        requests.put("holder", any -> any.holders("n", TIMEOUT_MILLIS));
-        requests.put("change of the limit", any -> any.changeLimit("n", 1, 2, TIMEOUT_MILLIS));
-        requests.forEach((name, request) -> {
-            CompletableFuture<?> failed = request.apply(backend).toCompletableFuture();
+        scripts().forEach((name, request) -> {
+            CompletableFuture<?> failed = request.apply(backend, TIMEOUT_MILLIS).toCompletableFuture();
             server.last().answer().completeExceptionally(new RedisException("made up by the test; expect it"));
-            assertThat(failed.handle((value, failure) -> failure).join())
-                    .isInstanceOf(LockUnavailableException.class)
-                    .hasMessage(name.strip()
-                            + ": no usable answer from Redis: made up by the test; expect it;"
-                            + " the outcome is unknown, try again");
+            assertThat(failed).isCompletedExceptionally();
+            assertUnavailable(failed, name.strip() + ": no usable answer from Redis: made up by the test; expect it");
         });
+    }
+
+    @Test
+    void requestWithoutAnAnswer_endsWithItsTime_andSaysWhichItWas() {
+        Map<String, BiFunction<RedisLockBackend, Long, CompletionStage<?>>> requests = scripts();
+        requests.put("listing", (any, millis) -> any.list("", 1, millis));
+        requests.put("examination", (any, millis) -> any.examine(millis));
+        requests.forEach((name, request) -> assertUnavailable(
+                request.apply(backend, 1L).toCompletableFuture(), name.strip() + ": no answer from Redis in time"));
     }
 
     @Test

@@ -174,6 +174,8 @@ final class ShardSubscriptionsTest {
             assertThat(mode("n")).isEqualTo("s");
             signals.wanted("0a", keys("n"));
             assertThat(node.sent).as("for whom it was given up").endsWith("ssubscribe " + channel("n"));
+            idle(1, IDLE);
+            assertThat(node.sent).as("nobody has ever waited for it").endsWith("sunsubscribe " + channel("m"));
             assertThat(log.ours()).isEmpty();
         }
     }
@@ -302,7 +304,10 @@ final class ShardSubscriptionsTest {
         first.smessage("somebody");
         miss(2);
         assertThat(cluster.closes).hasValue(0);
-        miss(1);
+        try (LogCapture log = new LogCapture()) {
+            miss(1);
+            assertThat(log.ours()).isEmpty();
+        }
         assertThat(cluster.closes).hasValue(1);
         miss(3);
         assertThat(cluster.closes).as("while there is none").hasValue(1);
