@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,6 +43,7 @@ final class ChannelSignals implements RedisSignals {
     private final boolean countsAll;
     private final RedisWaiters waiters;
     private final ConnectionFactory factory;
+    private final LongSupplier nanoTime;
     private final AtomicReference<CompletableFuture<StatefulRedisPubSubConnection<String, String>>> connection =
             new AtomicReference<>();
     private final AtomicBoolean warned = new AtomicBoolean();
@@ -58,12 +60,15 @@ final class ChannelSignals implements RedisSignals {
      * @param countsAll whether PUBLISH counts all who hear: on a cluster it counts those on one node
      * @param waiters who is called
      * @param factory connects, on a thread of its own
+     * @param nanoTime as {@link System#nanoTime}
      */
-    ChannelSignals(String prefix, boolean countsAll, RedisWaiters waiters, ConnectionFactory factory) {
+    ChannelSignals(
+            String prefix, boolean countsAll, RedisWaiters waiters, ConnectionFactory factory, LongSupplier nanoTime) {
         this.channel = prefix + ":c:" + inbox;
         this.countsAll = countsAll;
         this.waiters = waiters;
         this.factory = factory;
+        this.nanoTime = nanoTime;
     }
 
     @Override
@@ -78,7 +83,7 @@ final class ChannelSignals implements RedisSignals {
         if (now == State.LIVE) {
             return countsAll ? "P" : "p";
         }
-        long age = System.nanoTime() - sinceNanos;
+        long age = nanoTime.getAsLong() - sinceNanos;
         if (now == State.FAILED && age > RETRY_MILLIS * 1_000_000) {
             open();
         } else if (now == State.PENDING && age > SUBSCRIBE_MILLIS * 1_000_000) {
@@ -101,7 +106,7 @@ final class ChannelSignals implements RedisSignals {
     }
 
     private void enter(State next) {
-        sinceNanos = System.nanoTime();
+        sinceNanos = nanoTime.getAsLong();
         state = next;
     }
 
@@ -231,8 +236,10 @@ final class ChannelSignals implements RedisSignals {
 
     /** Those who wait leave the queue, where they would only keep others waiting. */
     private void failed(CompletableFuture<StatefulRedisPubSubConnection<String, String>> opening) {
-        enter(State.FAILED);
-        connection.compareAndSet(opening, null);
+        if (connection.get() == opening) { // else another one has replaced it
+            enter(State.FAILED);
+            connection.compareAndSet(opening, null);
+        }
         waiters.callAll();
     }
 

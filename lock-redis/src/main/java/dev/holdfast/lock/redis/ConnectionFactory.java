@@ -107,7 +107,7 @@ interface ConnectionFactory {
 
     /** Makes the way in which this process is called; nothing is subscribed yet. Blocks. */
     default RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-        return new ChannelSignals(prefix, !cluster(), waiters, this);
+        return new ChannelSignals(prefix, !cluster(), waiters, this, System::nanoTime);
     }
 
     /** Connects for subscriptions; blocks. */
@@ -186,7 +186,7 @@ interface ConnectionFactory {
             @Override
             public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
                 return CLIENT_HAS_SHARD_CHANNELS && hasShardChannels(link)
-                        ? new ShardSignals(client, waiters, this)
+                        ? new ShardSignals(client::refreshPartitionsAsync, waiters, this, System::nanoTime)
                         : ConnectionFactory.super.signals(prefix, waiters, link);
             }
 

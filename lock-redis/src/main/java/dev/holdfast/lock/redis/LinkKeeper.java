@@ -12,6 +12,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -43,9 +44,10 @@ final class LinkKeeper {
     private static final long LAST_REPLIES_MILLIS = 3_000;
 
     private final ConnectionFactory factory;
+    private final LongSupplier nanoTime;
     private final Map<String, Silence> servers = new ConcurrentHashMap<>();
     private final AtomicBoolean connecting = new AtomicBoolean();
-    private final AtomicLong lookedNanos = new AtomicLong(System.nanoTime() - PAUSE_NANOS);
+    private final AtomicLong lookedNanos;
     private volatile ConnectionFactory.Link link;
     private volatile boolean down;
     private volatile long downNanos;
@@ -55,8 +57,10 @@ final class LinkKeeper {
     private volatile boolean closed;
 
     /** Connects; blocks, fails with the client's own exceptions. */
-    LinkKeeper(ConnectionFactory factory) {
+    LinkKeeper(ConnectionFactory factory, LongSupplier nanoTime) {
         this.factory = factory;
+        this.nanoTime = nanoTime;
+        this.lookedNanos = new AtomicLong(nanoTime.getAsLong() - PAUSE_NANOS);
         this.link = factory.connect();
     }
 
@@ -95,7 +99,7 @@ final class LinkKeeper {
         if (used != link || used.closed().getAsBoolean()) {
             return;
         }
-        long now = System.nanoTime();
+        long now = nanoTime.getAsLong();
         if (!down) {
             downNanos = now;
             down = true;
@@ -125,7 +129,7 @@ final class LinkKeeper {
 
     /** The server at the end of this link does not have the key, or is a replica. */
     void wrongServer(ConnectionFactory.Link used) {
-        long now = System.nanoTime();
+        long now = nanoTime.getAsLong();
         long looked = lookedNanos.get();
         if (used != link || now - looked < PAUSE_NANOS || !lookedNanos.compareAndSet(looked, now)) {
             return;
@@ -140,7 +144,7 @@ final class LinkKeeper {
     private void replace(ConnectionFactory.Link old) {
         if (closed
                 || !factory.connects()
-                || pauseNanos > 0 && System.nanoTime() - triedNanos < pauseNanos
+                || pauseNanos > 0 && nanoTime.getAsLong() - triedNanos < pauseNanos
                 || !connecting.compareAndSet(false, true)) {
             return;
         }
@@ -161,7 +165,7 @@ final class LinkKeeper {
             link = factory.connect();
             refused(null);
             servers.clear();
-            lookedNanos.set(System.nanoTime());
+            lookedNanos.set(nanoTime.getAsLong());
             drop(old);
             LOG.debug("replaced a connection that was down, did not answer any more, or led to a replica");
             if (closed) {
@@ -182,7 +186,7 @@ final class LinkKeeper {
         factory.refused(forGood);
         long pause = failure == null ? 0 : Math.min(LONGEST_PAUSE_NANOS, Math.max(DOWN_NANOS, 2 * pauseNanos));
         pauseNanos = pause == 0 ? 0 : pause - ThreadLocalRandom.current().nextLong(pause / 4);
-        triedNanos = System.nanoTime();
+        triedNanos = nanoTime.getAsLong();
     }
 
     /** Replies of a cluster's other servers may still be on their way. */
@@ -210,19 +214,20 @@ final class LinkKeeper {
     }
 
     /** How long a server has not answered. Thread-safe. */
-    private static final class Silence {
+    private final class Silence {
         private final AtomicInteger unanswered = new AtomicInteger();
-        private volatile long answeredNanos = System.nanoTime();
+        private volatile long answeredNanos = nanoTime.getAsLong();
 
         void end() {
             if (unanswered.get() != 0) {
                 unanswered.set(0);
             }
-            answeredNanos = System.nanoTime();
+            answeredNanos = nanoTime.getAsLong();
         }
 
         boolean isDeath() {
-            return unanswered.incrementAndGet() >= DEAD_AFTER && System.nanoTime() - answeredNanos > DEAD_AFTER_NANOS;
+            return unanswered.incrementAndGet() >= DEAD_AFTER
+                    && nanoTime.getAsLong() - answeredNanos > DEAD_AFTER_NANOS;
         }
     }
 }

@@ -128,6 +128,9 @@ final class Opening implements AutoCloseable {
             throw new LockUnavailableException("connecting to Redis: no answer in time; check the server", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            if (!opened.completeExceptionally(e) && !opened.isCompletedExceptionally()) {
+                tooLate.accept(opened.join());
+            }
             throw new LockUnavailableException("connecting to Redis was interrupted", e);
         }
     }

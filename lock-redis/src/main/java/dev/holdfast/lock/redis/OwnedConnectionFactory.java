@@ -188,10 +188,10 @@ final class OwnedConnectionFactory implements ConnectionFactory {
     }
 
     /** Soon, but not while the server refuses us: each try is a failed login there. */
-    private static final class PatientDelay extends Delay {
+    static final class PatientDelay extends Delay {
         private final Delay soon =
                 Delay.fullJitter(Duration.ofMillis(10), Duration.ofMillis(500), 10, TimeUnit.MILLISECONDS);
-        private volatile boolean refused;
+        volatile boolean refused;
 
         @Override
         public Duration createDelay(long attempt) {

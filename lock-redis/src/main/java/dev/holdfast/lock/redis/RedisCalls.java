@@ -22,7 +22,7 @@ final class RedisCalls {
     /** Connects; blocks, fails with the client's own exceptions. */
     RedisCalls(ConnectionFactory factory) {
         this.factory = factory;
-        this.links = new LinkKeeper(factory);
+        this.links = new LinkKeeper(factory, System::nanoTime);
     }
 
     /** The connection of the moment. */

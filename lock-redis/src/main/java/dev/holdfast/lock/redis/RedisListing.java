@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.LongSupplier;
 
 /**
  * Lists locks: SCAN for their states, a thousand keys at a time and for half of the time at most, then one script for each
@@ -25,17 +26,20 @@ final class RedisListing {
     private final String prefix;
     private final int limit;
     private final long timeoutMillis;
+    private final LongSupplier nanoTime;
     private final long scanUntilNanos;
     /** Keys by names. */
     private final Map<String, String> found = new TreeMap<>();
 
-    RedisListing(RedisCalls calls, String keyPrefix, String prefix, int limit, long timeoutMillis) {
+    RedisListing(
+            RedisCalls calls, String keyPrefix, String prefix, int limit, long timeoutMillis, LongSupplier nanoTime) {
         this.calls = calls;
         this.keyPrefix = keyPrefix;
         this.prefix = prefix;
         this.limit = limit;
         this.timeoutMillis = timeoutMillis;
-        this.scanUntilNanos = System.nanoTime() + timeoutMillis * 1_000_000 / 2;
+        this.nanoTime = nanoTime;
+        this.scanUntilNanos = nanoTime.getAsLong() + timeoutMillis * 1_000_000 / 2;
     }
 
     CompletableFuture<LockListing> list() {
@@ -56,7 +60,7 @@ final class RedisListing {
                     .filter(name -> name.startsWith(prefix))
                     .ifPresent(name -> found.put(name, key));
         }
-        boolean enough = found.size() > limit * NAMES_A_LOCK || System.nanoTime() - scanUntilNanos >= 0;
+        boolean enough = found.size() > limit * NAMES_A_LOCK || nanoTime.getAsLong() - scanUntilNanos >= 0;
         return page.isFinished() || enough ? read(!page.isFinished()) : scan(page);
     }
 

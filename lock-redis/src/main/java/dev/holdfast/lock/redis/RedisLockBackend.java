@@ -185,7 +185,8 @@ final class RedisLockBackend implements LockBackend {
     @Override
     public CompletionStage<LockListing> list(String prefix, int limit, long timeoutMillis) {
         return RedisFailures.TRANSLATOR.translate(
-                "listing", new RedisListing(calls, settings.prefix(), prefix, limit, timeoutMillis).list());
+                "listing",
+                new RedisListing(calls, settings.prefix(), prefix, limit, timeoutMillis, System::nanoTime).list());
     }
 
     @Override

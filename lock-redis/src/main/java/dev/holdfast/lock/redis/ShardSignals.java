@@ -3,7 +3,6 @@ package dev.holdfast.lock.redis;
 import dev.holdfast.lock.spi.OwnerId;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisConnectionStateAdapter;
-import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;
 import io.lettuce.core.cluster.models.partitions.RedisClusterNode;
 import io.lettuce.core.cluster.pubsub.StatefulRedisClusterPubSubConnection;
@@ -25,6 +24,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,9 +50,10 @@ final class ShardSignals implements RedisSignals {
     private static final int DEAD_AFTER = 3;
     private static final long AWAY_NANOS = 1_000_000_000;
 
-    private final RedisClusterClient client;
+    private final Supplier<? extends CompletionStage<?>> refresh;
     private final RedisWaiters waiters;
     private final ConnectionFactory factory;
+    private final LongSupplier nanoTime;
     private final String inbox = OwnerId.random().toString();
     private final ReentrantLock lock = new ReentrantLock();
     private final Map<String, String> channelOfOwner = new HashMap<>();
@@ -61,16 +63,30 @@ final class ShardSignals implements RedisSignals {
     private final Map<StatefulRedisPubSubConnection<String, String>, Set<String>> nodes = new ConcurrentHashMap<>();
     private final Set<StatefulRedisPubSubConnection<String, String>> away = ConcurrentHashMap.newKeySet();
     private final AtomicInteger missed = new AtomicInteger();
-    private final AtomicLong askedNanos = new AtomicLong(System.nanoTime());
+    private final AtomicLong askedNanos;
     private @Nullable CompletableFuture<StatefulRedisClusterPubSubConnection<String, String>> connection;
     private volatile boolean refused;
     private volatile long refusedNanos;
     private boolean closed;
 
-    ShardSignals(RedisClusterClient client, RedisWaiters waiters, ConnectionFactory factory) {
-        this.client = client;
+    /**
+     * Makes it; nothing is sent yet.
+     *
+     * @param refresh asks the cluster for its slots anew
+     * @param waiters who is called
+     * @param factory connects, on a thread of its own
+     * @param nanoTime as {@link System#nanoTime}
+     */
+    ShardSignals(
+            Supplier<? extends CompletionStage<?>> refresh,
+            RedisWaiters waiters,
+            ConnectionFactory factory,
+            LongSupplier nanoTime) {
+        this.refresh = refresh;
         this.waiters = waiters;
         this.factory = factory;
+        this.nanoTime = nanoTime;
+        this.askedNanos = new AtomicLong(nanoTime.getAsLong());
     }
 
     @Override
@@ -91,8 +107,8 @@ final class ShardSignals implements RedisSignals {
         if (!away.isEmpty()) {
             followSlots();
         }
-        if (refused && System.nanoTime() - refusedNanos > RETRY_NANOS) {
-            refusedNanos = System.nanoTime();
+        if (refused && nanoTime.getAsLong() - refusedNanos > RETRY_NANOS) {
+            refusedNanos = nanoTime.getAsLong();
             probe(channel);
         }
         return refused ? DEAF : "s";
@@ -100,12 +116,12 @@ final class ShardSignals implements RedisSignals {
 
     /** Subscribes what a node that is away had, where its slots are now. */
     private void followSlots() {
-        long now = System.nanoTime();
+        long now = nanoTime.getAsLong();
         long asked = askedNanos.get();
         if (now - asked < AWAY_NANOS || !askedNanos.compareAndSet(asked, now)) {
             return;
         }
-        client.refreshPartitionsAsync()
+        refresh.get()
                 .whenComplete((refreshed, failure) -> connection()
                         .thenAccept(opened -> away.forEach(gone -> {
                             for (String channel : List.copyOf(nodes.getOrDefault(gone, Set.of()))) {
@@ -231,7 +247,7 @@ final class ShardSignals implements RedisSignals {
                     LOG.debug("channel '{}': cannot subscribe, its waiters poll", channel, failure);
                     nodes.values().forEach(channels -> channels.remove(channel));
                     if (again && isKnown(channel)) {
-                        client.refreshPartitionsAsync().whenComplete((refreshed, ignored) -> subscribe(channel, false));
+                        refresh.get().whenComplete((refreshed, ignored) -> subscribe(channel, false));
                     } else {
                         giveUp(channel);
                     }
@@ -251,7 +267,7 @@ final class ShardSignals implements RedisSignals {
         } finally {
             lock.unlock();
         }
-        refusedNanos = System.nanoTime();
+        refusedNanos = nanoTime.getAsLong();
         refused = true;
         if (owners != null) {
             owners.forEach(waiters::call);
@@ -295,7 +311,7 @@ final class ShardSignals implements RedisSignals {
                     channels.remove(from);
                 }
                 if (isKnown(from)) {
-                    client.refreshPartitionsAsync().whenComplete((refreshed, ignored) -> subscribe(from, true));
+                    refresh.get().whenComplete((refreshed, ignored) -> subscribe(from, true));
                 }
             }
         });

@@ -2,17 +2,13 @@ package dev.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
 import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -20,32 +16,6 @@ import org.junit.jupiter.api.Test;
 
 /** Who closes a connection that nobody needs, above all if it comes late or not at all: without a server. */
 final class RedisConnectionsTest {
-    private final List<StatefulConnection<?, ?>> closed = new CopyOnWriteArrayList<>();
-    private final AtomicInteger factoryCloses = new AtomicInteger();
-
-    /** Notes what is closed. */
-    private abstract class Factory implements ConnectionFactory {
-        @Override
-        public boolean cluster() {
-            return false;
-        }
-
-        @Override
-        public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-            throw new UnsupportedOperationException();
-        }
-
-        @Override
-        public void close(StatefulConnection<?, ?> connection) {
-            closed.add(connection);
-        }
-
-        @Override
-        public void close() {
-            factoryCloses.incrementAndGet();
-        }
-    }
-
     private static StatefulConnection<String, String> connection() {
         return Stubs.of(
                 StatefulConnection.class,
@@ -62,14 +32,11 @@ final class RedisConnectionsTest {
 
     @Test
     void factoryThatCannotConnect_isClosed() {
-        Factory factory = new Factory() {
-            @Override
-            public Link connect() {
-                throw new RedisConnectionException("made up by the test; expect it");
-            }
-        };
+        StubFactory factory = StubFactory.linking(() -> {
+            throw new RedisConnectionException("made up by the test; expect it");
+        });
         assertThatThrownBy(() -> RedisLocks.builder(factory).backend()).isInstanceOf(LockUnavailableException.class);
-        assertThat(factoryCloses).hasValue(1);
+        assertThat(factory.closes).hasValue(1);
     }
 
     /** The link is being replaced when the client is closed. */
@@ -79,29 +46,28 @@ final class RedisConnectionsTest {
         AtomicInteger connects = new AtomicInteger();
         CountDownLatch connecting = new CountDownLatch(1);
         CountDownLatch mayConnect = new CountDownLatch(1);
-        LinkKeeper keeper = new LinkKeeper(new Factory() {
-            @Override
-            public Link connect() {
-                int before = connects.getAndIncrement();
-                if (before == 1) {
-                    connecting.countDown();
-                    try {
-                        mayConnect.await();
-                    } catch (InterruptedException e) {
-                        throw new IllegalStateException(e);
-                    }
+        StubFactory factory = StubFactory.linking(() -> {
+            int before = connects.getAndIncrement();
+            if (before == 1) {
+                connecting.countDown();
+                try {
+                    mayConnect.await();
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
                 }
-                return link(made.get(before));
             }
+            return link(made.get(before));
         });
+        LinkKeeper keeper = new LinkKeeper(factory, System::nanoTime);
         keeper.wrongServer(keeper.link());
         assertThat(connecting.await(60, TimeUnit.SECONDS)).isTrue();
         keeper.close();
-        assertThat(closed).containsExactly(made.get(0));
+        assertThat(factory.closed).containsExactly(made.get(0));
 
         mayConnect.countDown();
 
-        await().atMost(Duration.ofSeconds(30)).until(() -> closed.contains(made.get(1)));
+        StubFactory.settle();
+        assertThat(factory.closed).containsExactlyElementsOf(made);
     }
 
     @Test
@@ -110,22 +76,7 @@ final class RedisConnectionsTest {
                 StatefulConnection.class,
                 (method, arguments) ->
                         method.equals("closeAsync") ? new CompletableFuture<Void>() : Stubs.unexpected(method));
-        ConnectionFactory factory = new ConnectionFactory() {
-            @Override
-            public boolean cluster() {
-                return false;
-            }
-
-            @Override
-            public Link connect() {
-                return link(neverClosed);
-            }
-
-            @Override
-            public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-                throw new UnsupportedOperationException();
-            }
-        };
+        ConnectionFactory factory = ConnectionFactory.of(neverClosed, null);
         Thread.currentThread().interrupt();
         factory.close(neverClosed);
         assertThat(Thread.interrupted()).isTrue();

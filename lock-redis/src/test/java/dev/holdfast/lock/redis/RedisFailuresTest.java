@@ -33,6 +33,7 @@ final class RedisFailuresTest {
                 "ERR AUTH <password> called without any password configured|remove it from the URI",
                 "NOPERM User x has no permissions to run the 'eval' command|RedisLocks.scripts()",
                 "NOPERM User x has no permissions|commands, keys and channels",
+                "NOTOKEN holdfast:{n}|find out who wrote it",
                 "ERR can't access one of the keys|keys and channels",
                 "ERR DB index is out of range|choose another number",
                 "ERR invalid DB index|choose another number",
@@ -76,6 +77,9 @@ final class RedisFailuresTest {
         all.addSuppressed(says("WRONGTYPE another"));
         assertThat(RedisFailures.isRefusal(all)).isTrue();
         assertThat(RedisFailures.TRANSLATOR.translate("", all)).hasMessageContaining("asks for a password");
+        RedisCommandExecutionException own = says("WRONGPASS");
+        own.addSuppressed(node);
+        assertThat(RedisFailures.TRANSLATOR.translate("", own)).hasMessageContaining("check the user name");
     }
 
     @Test

@@ -44,6 +44,7 @@ final class RedisUriTest {
     @ValueSource(
             strings = {
                 "redis://h",
+                "redis://h/",
                 "redis://h:1234/3",
                 "redis://pw@h",
                 "redis://:pw@h/0",
@@ -93,6 +94,13 @@ final class RedisUriTest {
         "redis-sentinel://h, group",
         "redis-sentinel://h#, group",
         "redis://h/CANARY, database",
+        "redis://h/1234567890, database",
+        "redis://h/-1, database",
+        "redis-sentinel://h/x#group, database",
+        "redis-cluster://h#group, #",
+        "'valkeys://h,i', valkeys-cluster://",
+        "rediss://h?verifyPeer=, verifyPeer",
+        "redis://:@h, password",
         "redis://@h, password",
         "redis://me:@h, password"
     })
@@ -101,6 +109,20 @@ final class RedisUriTest {
                 .isThrownBy(() -> RedisUri.parse(uri))
                 .withMessageContaining(named)
                 .withMessageNotContaining("CANARY");
+    }
+
+    @Test
+    void parse_smallThings_meanWhatTheySay() {
+        assertThat(RedisUri.parse("redis-cluster://h/").servers().get(0).getPort())
+                .isEqualTo(6379);
+        assertThat(RedisUri.parse("redis://h/999999999").servers().get(0).getDatabase())
+                .isEqualTo(999_999_999);
+        assertThat(List.of("full", "Ca", "none"))
+                .extracting(mode -> RedisUri.parse("rediss://h?verifyPeer=" + mode)
+                        .servers()
+                        .get(0)
+                        .getVerifyMode())
+                .containsExactly(SslVerifyMode.FULL, SslVerifyMode.CA, SslVerifyMode.NONE);
     }
 
     /** Whoever writes a scheme of TLS gets TLS or is refused, whatever else the address has. */

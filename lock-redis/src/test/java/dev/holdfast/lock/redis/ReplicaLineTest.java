@@ -9,7 +9,6 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
-import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -33,16 +32,9 @@ final class ReplicaLineTest {
     private volatile boolean knowsTheNode = true;
 
     /** Grants everything, and waits for replicas until the test says how many have answered. Two connections are all there are. */
-    private final class OneLane implements ConnectionFactory {
-        private final AtomicInteger connections = new AtomicInteger();
-
-        @Override
-        public boolean cluster() {
-            return false;
-        }
-
-        @Override
-        public Link connect() {
+    private StubFactory oneLane() {
+        AtomicInteger connections = new AtomicInteger();
+        return StubFactory.linking(() -> {
             if (connections.incrementAndGet() > 2) {
                 throw new IllegalStateException("there is no other connection; expect it");
             }
@@ -60,12 +52,7 @@ final class ReplicaLineTest {
                             ? CompletableFuture.completedStage(commands)
                             : CompletableFuture.failedStage(new RedisException("no node is known, as the test has it")),
                     null);
-        }
-
-        @Override
-        public StatefulRedisPubSubConnection<String, String> connectPubSub() {
-            throw new UnsupportedOperationException();
-        }
+        });
     }
 
     private static Answer<List<Object>> granted() {
@@ -79,7 +66,7 @@ final class ReplicaLineTest {
         return answer;
     }
 
-    private static ReplicaAcquireSender sender(OneLane factory) {
+    private static ReplicaAcquireSender sender(StubFactory factory) {
         return new ReplicaAcquireSender(
                 factory,
                 new RedisCalls(factory),
@@ -96,7 +83,7 @@ final class ReplicaLineTest {
     /** So hung replicas add the wanted time once to what it takes, wherever it was spent. */
     @Test
     void attemptThatStoodInLine_waitsForTheReplicasForWhatIsLeft() {
-        ReplicaAcquireSender sender = sender(new OneLane());
+        ReplicaAcquireSender sender = sender(oneLane());
         CompletableFuture<List<Object>> first = sender.tryAcquire(attempt(1), 2 * WANTED_MILLIS);
         CompletableFuture<List<Object>> second = sender.tryAcquire(attempt(2), 2 * WANTED_MILLIS);
         long since = System.nanoTime();
@@ -117,7 +104,7 @@ final class ReplicaLineTest {
     @Test
     void scriptThatIsSentInFull_isNotAcknowledgedByTheWaitBeforeIt() {
         knowsTheScript = false;
-        ReplicaAcquireSender sender = sender(new OneLane());
+        ReplicaAcquireSender sender = sender(oneLane());
         CompletableFuture<List<Object>> attempt = sender.tryAcquire(attempt(1), WANTED_MILLIS);
         acknowledgements.get(0).complete(2L);
         assertThat(attempt).isNotDone();
@@ -136,7 +123,7 @@ final class ReplicaLineTest {
     @Test
     void attemptWhoseServerIsNotKnown_fails_andTheNextOneHasItsConnection() {
         knowsTheNode = false;
-        ReplicaAcquireSender sender = sender(new OneLane());
+        ReplicaAcquireSender sender = sender(oneLane());
         CompletableFuture<List<Object>> lost = sender.tryAcquire(attempt(1), WANTED_MILLIS);
         assertThat(lost).isCompletedExceptionally();
         assertThat(waits).isEmpty();

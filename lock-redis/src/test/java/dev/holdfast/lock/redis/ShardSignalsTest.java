@@ -64,7 +64,8 @@ final class ShardSignalsTest {
         client = RedisClusterClient.create("redis://" + seed.host() + ":" + seed.port());
         connecting = new CountDownLatch(0);
         ConnectionFactory factory = ConnectionFactory.of(client);
-        signals = new ShardSignals(client, new RedisWaiters(), new Blocked(factory));
+        signals = new ShardSignals(
+                client::refreshPartitionsAsync, new RedisWaiters(), new Blocked(factory), System::nanoTime);
     }
 
     @AfterEach
@@ -252,7 +253,7 @@ final class ShardSignalsTest {
 
         @Override
         public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
-            return new ShardSignals(proxied, waiters, this);
+            return new ShardSignals(proxied::refreshPartitionsAsync, waiters, this, System::nanoTime);
         }
 
         @Override

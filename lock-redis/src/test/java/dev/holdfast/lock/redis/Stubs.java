@@ -4,9 +4,14 @@ import io.lettuce.core.RedisFuture;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.lang.reflect.Proxy;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -27,6 +32,21 @@ final class Stubs {
             Answer<T> answer = new Answer<>();
             answer.completeExceptionally(failure);
             return answer;
+        }
+
+        /** How long anybody is ready to wait for it, who never does. */
+        final List<Duration> bounds = new CopyOnWriteArrayList<>();
+
+        @Override
+        public CompletableFuture<T> orTimeout(long timeout, TimeUnit unit) {
+            bounds.add(Duration.of(timeout, unit.toChronoUnit()));
+            return this;
+        }
+
+        @Override
+        public T get(long timeout, TimeUnit unit) throws InterruptedException, ExecutionException, TimeoutException {
+            bounds.add(Duration.of(timeout, unit.toChronoUnit()));
+            return super.get(0, unit);
         }
 
         @Override

@@ -1,0 +1,222 @@
+package dev.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
+
+import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockUnavailableException;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCommandTimeoutException;
+import io.lettuce.core.RedisConnectionException;
+import io.lettuce.core.RedisURI;
+import io.netty.channel.ConnectTimeoutException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** How often the first connection is tried, what becomes of one that comes late, and what is said: without a server. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+final class OpeningTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final AtomicInteger tries = new AtomicInteger();
+    private volatile String greeting = "+PONG";
+    private ServerSocket port;
+
+    @BeforeAll
+    void listen() throws IOException {
+        port = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        Thread talking = new Thread(this::talk, "greeting");
+        talking.setDaemon(true);
+        talking.start();
+    }
+
+    @AfterAll
+    void close() throws IOException {
+        port.close();
+    }
+
+    private void talk() {
+        while (!port.isClosed()) {
+            try (Socket socket = port.accept()) {
+                socket.getInputStream().read(new byte[64]); // else closing would take the answer back
+                socket.getOutputStream().write((greeting + "\r\n").getBytes(StandardCharsets.US_ASCII));
+            } catch (IOException e) {
+                // That client has gone, or this is closed.
+            }
+        }
+    }
+
+    private Opening opening(Duration timeout) {
+        return new Opening(false, List.of(RedisURI.create("127.0.0.1", port.getLocalPort())), timeout);
+    }
+
+    private int triesOf(RuntimeException failure, int repeats) {
+        tries.set(0);
+        try (Opening opening = opening(PATIENCE)) {
+            assertThatThrownBy(() -> opening.inTime(
+                            () -> {
+                                tries.incrementAndGet();
+                                throw failure;
+                            },
+                            late -> {},
+                            repeats))
+                    .isSameAs(failure);
+        }
+        return tries.get();
+    }
+
+    @Test
+    void timeOut_isTriedAgain_whereTheServerAnswersOtherwise() {
+        for (Exception timeOut : List.of(
+                new TimeoutException("expect it"),
+                new RedisCommandTimeoutException("expect it"),
+                new ConnectTimeoutException("expect it"))) {
+            greeting = "+PONG";
+            assertThat(triesOf(new RedisConnectionException("cannot", timeOut), 4))
+                    .isEqualTo(5);
+            assertThat(triesOf(new RedisConnectionException("cannot", timeOut), 0))
+                    .isEqualTo(1);
+        }
+        greeting = "-NOAUTH Authentication required.";
+        assertThat(triesOf(new RedisCommandTimeoutException("expect it"), 2)).isEqualTo(3);
+        greeting = "220 mail.example";
+        assertThat(triesOf(new RedisCommandTimeoutException("expect it"), 2)).isEqualTo(1);
+        greeting = "+PONG";
+        assertThat(triesOf(new RedisConnectionException("expect it"), 4))
+                .as("what is no time-out")
+                .isEqualTo(1);
+    }
+
+    /** Only the first connection of a process has to load the client. */
+    @Test
+    void timeOut_onceAConnectionHasWorked_isNotTriedAgain() {
+        greeting = "+PONG";
+        try (Opening opening = opening(PATIENCE)) {
+            assertThat(opening.inTime(() -> "connected", late -> {})).isEqualTo("connected");
+        }
+        RedisCommandTimeoutException failure = new RedisCommandTimeoutException("expect it");
+        try (Opening opening = opening(PATIENCE)) {
+            assertThatThrownBy(() -> opening.inTime(
+                            () -> {
+                                tries.incrementAndGet();
+                                throw failure;
+                            },
+                            late -> {}))
+                    .isSameAs(failure);
+        }
+        assertThat(tries.get()).isEqualTo(1);
+    }
+
+    @Test
+    void opened_onAThreadOfItsOwn_isReturned_andErrorsAreThrownAsTheyAre() {
+        AtomicInteger lost = new AtomicInteger();
+        try (Opening opening = opening(PATIENCE)) {
+            Thread thread = opening.inTime(Thread::currentThread, late -> lost.incrementAndGet(), 0);
+            assertThat(thread.getName()).isEqualTo("holdfast-redis-open");
+            assertThat(thread.isDaemon()).isTrue();
+            NoSuchMethodError tooOld = new NoSuchMethodError("made up by the test; expect it");
+            assertThatThrownBy(() -> opening.inTime(
+                            () -> {
+                                throw tooOld;
+                            },
+                            late -> {},
+                            4))
+                    .isSameAs(tooOld);
+        }
+        assertThat(lost).hasValue(0);
+    }
+
+    @Test
+    void whatIsOpenedTooLate_isGivenUp() throws Exception {
+        CountDownLatch mayOpen = new CountDownLatch(1);
+        CompletableFuture<String> late = new CompletableFuture<>();
+        try (Opening opening = opening(Duration.ofMillis(20))) {
+            assertThatThrownBy(() -> opening.inTime(() -> afterwards(mayOpen), late::complete, 0))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessage("connecting to Redis: no answer in time; check the server")
+                    .hasCauseInstanceOf(TimeoutException.class);
+        }
+        mayOpen.countDown();
+        assertThat(late.get(10, TimeUnit.SECONDS)).isEqualTo("connected");
+    }
+
+    @Test
+    void whatIsOpenedAfterAnInterrupt_isGivenUp() throws Exception {
+        CountDownLatch mayOpen = new CountDownLatch(1);
+        CompletableFuture<String> late = new CompletableFuture<>();
+        try (Opening opening = opening(PATIENCE)) {
+            Thread.currentThread().interrupt();
+            Throwable failure = catchThrowable(() -> opening.inTime(() -> afterwards(mayOpen), late::complete, 4));
+            assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
+            assertThat(failure)
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessage("connecting to Redis was interrupted")
+                    .hasCauseInstanceOf(InterruptedException.class);
+        }
+        mayOpen.countDown();
+        assertThat(late.get(10, TimeUnit.SECONDS)).isEqualTo("connected");
+    }
+
+    private static String afterwards(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+        return "connected";
+    }
+
+    private record Address(String text, boolean cluster, List<RedisURI> servers) {}
+
+    private static Stream<Address> addresses() {
+        return Stream.of(
+                of("redis://h:1"),
+                of("rediss://h:1"),
+                of("redis-cluster://h:1,i:2"),
+                of("rediss-cluster://h:1,i:2"),
+                of("redis-sentinel://h:1,i:2#group"),
+                of("rediss-sentinel://h:1#group"),
+                new Address(
+                        "the socket /tmp/redis.sock",
+                        false,
+                        List.of(RedisURI.Builder.socket("/tmp/redis.sock").build())));
+    }
+
+    private static Address of(String uri) {
+        RedisUri parsed = RedisUri.parse(uri);
+        return new Address(uri.replace("#group", ""), parsed.cluster(), parsed.servers());
+    }
+
+    @ParameterizedTest
+    @MethodSource("addresses")
+    void refusal_namesTheAddress_andNeedsNoLookAtIt(Address address) {
+        RedisCommandExecutionException refused = new RedisCommandExecutionException("WRONGPASS, made up; expect it");
+        try (Opening opening = new Opening(address.cluster(), address.servers(), PATIENCE)) {
+            for (Throwable failure : List.of(refused, new LockUnavailableException("late", refused))) {
+                assertThat(opening.explain(failure))
+                        .isInstanceOf(LockConfigurationException.class)
+                        .hasMessageStartingWith("connecting to " + address.text() + ": Redis refuses it: WRONGPASS");
+            }
+            LockUnavailableException alone = new LockUnavailableException("interrupted");
+            assertThat(opening.explain(alone)).isSameAs(alone);
+        }
+    }
+}
