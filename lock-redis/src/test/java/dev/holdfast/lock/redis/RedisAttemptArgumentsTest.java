@@ -169,6 +169,7 @@ final class RedisAttemptArgumentsTest {
         CompletableFuture<AcquireResult> result =
                 attempts.tryAcquire(request, 1).toCompletableFuture();
         answers.get(answers.size() - 1).complete(List.of(reply));
+        assertThat(result).isCompleted();
         return result.join();
     }
 
@@ -226,7 +227,7 @@ final class RedisAttemptArgumentsTest {
         assertThat(sent.get(1).round()).isEqualTo(6);
         assertThat(sent.get(1).owner()).isEqualTo(mine.owner().toString());
         answers.get(1).complete(List.of(0L, 300L, 9L, 0L, 0L));
-        assertThat(result.join()).isEqualTo(new AcquireResult.Busy(300, new RedisTicket(mine, true, 9)));
+        assertThat(result).isCompletedWithValue(new AcquireResult.Busy(300, new RedisTicket(mine, true, 9)));
     }
 
     @Test

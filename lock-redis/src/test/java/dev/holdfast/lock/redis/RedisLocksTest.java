@@ -11,7 +11,9 @@ import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.BackendDriver;
+import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.async.RedisAsyncCommands;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.List;
@@ -94,7 +96,7 @@ final class RedisLocksTest {
                 .isThrownBy(() -> RedisLocks.builder(connection, none()))
                 .withMessage("pubSub must not be null");
         assertThatNullPointerException()
-                .isThrownBy(() -> RedisLocks.builder((io.lettuce.core.RedisURI) none()))
+                .isThrownBy(() -> RedisLocks.builder((RedisURI) none()))
                 .withMessage("uri must not be null");
         assertThatIllegalStateException()
                 .isThrownBy(() -> RedisLocks.builder(connection).replicas(1, SECOND, ReplicaPolicy.REFUSE))
@@ -167,6 +169,27 @@ final class RedisLocksTest {
         assertThat(server.connectionCloses)
                 .as("one, and then the main one and that of the attempts")
                 .hasValue(3);
+    }
+
+    /** There is nothing to subscribe with. */
+    @Test
+    void connectionAlone_polls() {
+        StatefulRedisConnection<String, String> connection = Stubs.of(
+                StatefulRedisConnection.class,
+                (method, arguments) -> method.equals("async")
+                        ? Stubs.of(RedisAsyncCommands.class, (command, words) -> Stubs.unexpected(command))
+                        : Stubs.unexpected(method));
+        try (LockBackend backend = RedisLocks.builder(connection).backend()) {
+            assertThat(facts(backend.info())).containsExactly("redis", false, 50L, 1_000L, true, false);
+        }
+    }
+
+    @Test
+    void client_closesItsConnection() {
+        builder().build().close();
+        builder().options(LockClientOptions.defaults()).build().close();
+        assertThat(server.closes).hasValue(2);
+        RedisLocks.builder(RedisURI.create("redis://h")).replicas(1, SECOND, ReplicaPolicy.REFUSE);
     }
 
     /** Whose libraries do not fit together, say. */

@@ -45,6 +45,11 @@ final class RedisRenewalTest {
                 .toCompletableFuture();
     }
 
+    private static List<RenewResult> done(CompletableFuture<List<RenewResult>> renewed) {
+        assertThat(renewed).isCompleted();
+        return renewed.join();
+    }
+
     private static Grant grant(String name, Demand demand, @Nullable Object handle) {
         int slot = demand instanceof Demand.Permits ? 1 : 0;
         return new Grant(new AcquisitionId(name, OwnerId.random(), demand), 77, 30_000, slot, handle);
@@ -96,8 +101,8 @@ final class RedisRenewalTest {
         assertThat(renewed).as("while one is open").isNotDone();
         give(4, 0L);
 
-        assertThat(renewed.join().subList(0, 200)).containsOnly(new RenewResult.Renewed(30_000));
-        assertThat(renewed.join().get(200)).isInstanceOf(RenewResult.Lost.class);
+        assertThat(done(renewed).subList(0, 200)).containsOnly(new RenewResult.Renewed(30_000));
+        assertThat(done(renewed).get(200)).isInstanceOf(RenewResult.Lost.class);
     }
 
     @Test
@@ -114,7 +119,7 @@ final class RedisRenewalTest {
         assertThat(server.asked.get(0).args())
                 .containsExactly("60000", owner(one), "30000", "77", owner(handedOver), "50000", "77");
         give(0, 1L, 1L);
-        assertThat(renewed.join()).containsExactly(new RenewResult.Renewed(30_000), new RenewResult.Renewed(50_000));
+        assertThat(done(renewed)).containsExactly(new RenewResult.Renewed(30_000), new RenewResult.Renewed(50_000));
     }
 
     @Test
@@ -136,7 +141,7 @@ final class RedisRenewalTest {
         List<Grant> grants = List.of(lock("a"), lock("b"), lock("c"), lock("d"));
         CompletableFuture<List<RenewResult>> renewed = renew(grants);
         give(0, 0L, 2L, 3L, 1L);
-        assertThat(renewed.join())
+        assertThat(done(renewed))
                 .containsExactly(
                         lost("its key is gone: deleted, expired, evicted, or lost with the server's data"),
                         lost("its key belongs to another owner"),
@@ -153,8 +158,7 @@ final class RedisRenewalTest {
     void failure_leavesItOpen_forEachOfItsCommand_andSaysWhy() {
         server.answers(RedisScript.RENEW, "failed");
         server.answers(RedisDemandScripts.RENEW, "1");
-        List<RenewResult> results =
-                renew(List.of(lock("a"), share("b"), lock("c"))).join();
+        List<RenewResult> results = done(renew(List.of(lock("a"), share("b"), lock("c"))));
         assertThat(results.get(1)).isEqualTo(new RenewResult.Renewed(30_000));
         for (int i : new int[] {0, 2}) {
             assertThat(results.get(i)).isInstanceOfSatisfying(RenewResult.Unknown.class, unknown -> {
@@ -176,8 +180,8 @@ final class RedisRenewalTest {
         assertThat(renewed).isNotDone();
         refuse(1, "TRYAGAIN made up by the test");
         assertThat(server.asked).hasSize(3);
-        assertThat(renewed.join().get(0)).isInstanceOf(RenewResult.Unknown.class);
-        assertThat(renewed.join().get(1)).isEqualTo(new RenewResult.Renewed(30_000));
+        assertThat(done(renewed).get(0)).isInstanceOf(RenewResult.Unknown.class);
+        assertThat(done(renewed).get(1)).isEqualTo(new RenewResult.Renewed(30_000));
     }
 
     @Test
@@ -185,7 +189,7 @@ final class RedisRenewalTest {
         CompletableFuture<List<RenewResult>> renewed = renew(List.of(lock("a"), lock("b")));
         refuse(0, "OOM made up by the test");
         assertThat(server.asked).hasSize(1);
-        assertThat(renewed.join()).hasOnlyElementsOfType(RenewResult.Unknown.class);
+        assertThat(done(renewed)).hasOnlyElementsOfType(RenewResult.Unknown.class);
     }
 
     private void refuse(int asked, String why) {
@@ -204,7 +208,7 @@ final class RedisRenewalTest {
 
     @Test
     void nothing_isNoCommand() {
-        assertThat(renew(List.of()).join()).isEmpty();
+        assertThat(done(renew(List.of()))).isEmpty();
         assertThat(server.asked).isEmpty();
     }
 }

@@ -8,11 +8,22 @@ import dev.holdfast.lock.LockUnavailableException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 /** A master that cannot be reached, without a server. */
 final class RedlockMasterTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private static void pass(CountDownLatch latch) {
+        try {
+            latch.await();
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private static RedlockMaster master(ConnectionFactory factory) {
         return new RedlockMaster(factory, new RedisSettings("holdfast", 60_000, true, true, 50, 1_000, null));
     }
@@ -25,12 +36,19 @@ final class RedlockMasterTest {
     @Test
     void unreachable_isTriedAgainAndAgain_byAThreadOfItsOwn_andIsUsedFromThenOn() {
         ScriptedMaster factory = new ScriptedMaster();
+        CountDownLatch othersHaveAsked = new CountDownLatch(1);
         factory.onConnect = () -> {
+            if (factory.connectors.size() == 2) {
+                pass(othersHaveAsked);
+            }
             if (factory.connectors.size() < 3) {
                 throw new LockUnavailableException("made up by the test; expect it");
             }
         };
         RedlockMaster master = master(factory);
+        ScriptedMaster closedFactory = new ScriptedMaster();
+        RedlockMaster closed = master(closedFactory);
+        closed.close();
         long since = System.nanoTime();
         assertThatThrownBy(master::connect).isInstanceOf(LockUnavailableException.class);
         assertThat(call(master))
@@ -42,7 +60,14 @@ final class RedlockMasterTest {
                         "Redlock master: it could not be reached yet and is tried again; start it, or check its address");
         assertThat(master.connected()).isNull();
 
-        await().atMost(Duration.ofSeconds(60)).until(() -> !call(master).isCompletedExceptionally());
+        await().atMost(PATIENCE).until(() -> call(master).isCompletedExceptionally() && factory.connectors.size() == 2);
+        call(master);
+        call(master);
+        othersHaveAsked.countDown();
+        await().atMost(PATIENCE)
+                .until(() ->
+                        call(closed).isCompletedExceptionally() && !call(master).isCompletedExceptionally());
+        assertThat(closedFactory.connectors).as("nobody needs it after the end").isEmpty();
 
         assertThat(System.nanoTime() - since).as("the pauses of two tries").isGreaterThan(1_900_000_000L);
         assertThat(master.connected()).isNotNull();

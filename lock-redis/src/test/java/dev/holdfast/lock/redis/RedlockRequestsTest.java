@@ -64,6 +64,7 @@ final class RedlockRequestsTest extends ThreeMasters {
                 backend.renew(List.of(grant(), other), TIMEOUT_MILLIS).toCompletableFuture();
         assertThat(renewed).isNotDone();
         ScriptedMaster.give(masters.get(2).asked.get(0), "0 0");
+        assertThat(renewed).isCompleted();
         assertThat(renewed.join()).hasSize(2);
         assertThat(told(renewed.join().get(0))).isEqualTo("Renewed 9898");
         assertThat(told(renewed.join().get(1))).startsWith("Lost");
@@ -153,6 +154,21 @@ final class RedlockRequestsTest extends ThreeMasters {
                 ? holder.join().map(each -> Long.toString(each.token())).orElse("nobody")
                 : outcome(holder);
         assertThat(told).isEqualTo(result);
+    }
+
+    /** Attempts of what has ended have no grant behind them, so they take back what they are granted. */
+    @Test
+    void releaseAndAbandonment_endWhatIsKnownOfTheAttempts() {
+        List<Runnable> ends =
+                List.of(() -> backend.release(grant(), TIMEOUT_MILLIS), () -> backend.abandon(mine, TIMEOUT_MILLIS));
+        for (int i = 0; i < ends.size(); i++) {
+            answers(RedisScript.ATTEMPT, "1 70 0 0", "1 71 0 0", "1 72 0 0");
+            assertThat(outcome(attempt(0, null))).isEqualTo("granted 72");
+            ends.get(i).run();
+            answers(RedisScript.ATTEMPT, "1 70 0 0", "0 300 0 0", "0 300 0 0");
+            assertThat(outcome(attempt(0, null))).isEqualTo("busy 300");
+            assertThat(whoEnds("grant " + 2 * (i + 1))).isEqualTo("0");
+        }
     }
 
     /** No master answers, and nobody waits for longer than was asked for. */

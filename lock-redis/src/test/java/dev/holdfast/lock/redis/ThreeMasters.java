@@ -43,6 +43,13 @@ abstract class ThreeMasters {
                 .toCompletableFuture();
     }
 
+    /** The ticket of a waiter's attempt, which the test lets end at once. */
+    final @Nullable Ticket ticket() {
+        CompletableFuture<AcquireResult> busy = attempt(60_000, null);
+        assertThat(busy).isCompleted();
+        return ((AcquireResult.Busy) busy.join()).ticket();
+    }
+
     final Grant grant() {
         return new Grant(mine, 77, LEASE_MILLIS - DRIFT_MILLIS, LEASE_MILLIS);
     }
