@@ -148,7 +148,7 @@ final class ReplicaConnectionsTest extends ScriptedReplicas {
         for (int i = 1; i <= ReplicaAcquireSender.LANES + 2; i++) {
             sender.tryAcquire(other(), TIMEOUT_MILLIS);
             int tries = 2 + i;
-            awaiting().until(() -> server.connectors.size() == tries);
+            awaiting().atMost(SHORT_PATIENCE).until(() -> server.connectors.size() == tries);
             join(server.connectors.get(tries - 1));
         }
         assertThat(server.connectors.subList(2, server.connectors.size()))

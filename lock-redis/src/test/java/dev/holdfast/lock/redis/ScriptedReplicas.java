@@ -14,7 +14,7 @@ import org.awaitility.core.ConditionFactory;
 /** Attempts whose grants wait for replicas of a server that is made up. */
 abstract class ScriptedReplicas {
     static final Duration PATIENCE = Duration.ofSeconds(60);
-    static final Duration SHORT_PATIENCE = Duration.ofSeconds(15);
+    static final Duration SHORT_PATIENCE = Duration.ofSeconds(10);
     static final long TIMEOUT_MILLIS = 600_000;
     static final long WANTED_MILLIS = 60_000;
 
