@@ -47,6 +47,7 @@ final class ReplicaConnectionsTest extends ScriptedReplicas {
         assertThat(server.waited).hasSize(2);
         acknowledge(1, 2L);
         assertThat(List.of(one, two)).allMatch(CompletableFuture::isDone);
+        assertThat(server.asked).as("each is sent once").hasSize(3);
         sender.tryAcquire(other(), TIMEOUT_MILLIS);
         assertThat(server.waited).as("the connection is free again").hasSize(3);
         sender.close();
