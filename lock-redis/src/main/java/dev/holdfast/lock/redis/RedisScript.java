@@ -288,7 +288,7 @@ record RedisScript(String name, String body, String digest) {
             """ + RedisLine.RECORD + RedisLine.LINE + """
                 local r = read(KEYS[1])
                 if mine then r.kind = '-' end
-                along(r.kind, r.sum, nil, 'x', 0, 0, r.limit)
+                along(r.kind, r.sum, nil, 'x', 0, 0, r.kind == 'p' and r.limit or nil)
                 if redis.call('ZCARD', KEYS[2]) == 0 then waiting = '0' end
               elseif not held and waiting ~= '0' then
                 local head = first()

@@ -71,4 +71,78 @@ final class HandOverMessageTest {
         waiters.message("b2 1 77 2000");
         assertThat(waiters.knows("b2")).isFalse();
     }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"a1 2 9007199254740991 9999", "a1 2 1 1"})
+    void greatestAndLeastNumbers_handOver(String message) {
+        expect(2);
+        waiters.message(message);
+        assertThat(told).containsExactly("handed " + message.substring(5));
+    }
+
+    /** Between the answer that it waits and its listening. */
+    @Test
+    void callBeforeAnybodyListens_isKept_andDeliveredOnce() {
+        waiters.expect("a1");
+        waiters.message("a1");
+        waiters.message("a1");
+        waiters.expect("a1");
+        waiters.listen("a1", () -> told.add("called"));
+        waiters.listen("a1", () -> told.add("called again"));
+        assertThat(told).containsExactly("called");
+    }
+
+    @Test
+    void heard_isWhatHasComeSinceTheLastTime_aHandOverAsWell() {
+        assertThat(waiters.takeHeard("a1")).isFalse();
+        expect(1);
+        assertThat(waiters.takeHeard("a1")).isFalse();
+        waiters.message("a1");
+        assertThat(waiters.takeHeard("a1")).isTrue();
+        assertThat(waiters.takeHeard("a1")).isFalse();
+        waiters.message("a1 1 77 2000");
+        assertThat(waiters.takeHeard("a1")).isTrue();
+        waiters.callAll();
+        assertThat(waiters.takeHeard("a1")).isTrue();
+    }
+
+    @Test
+    void allAreCalled_orOne_orNobody() {
+        for (String owner : List.of("a1", "b2")) {
+            waiters.listen(owner, () -> told.add(owner));
+        }
+        waiters.callAll();
+        assertThat(told).containsExactlyInAnyOrder("a1", "b2");
+        waiters.call("b2");
+        waiters.call("c3");
+        assertThat(told).hasSize(3).endsWith("b2");
+    }
+
+    @Test
+    void forgotten_isNotCalled_unlessItListens() {
+        waiters.expect("a1");
+        waiters.listen("b2", () -> told.add("b2"));
+        waiters.forgetUnlessListened("a1");
+        waiters.forgetUnlessListened("b2");
+        waiters.forgetUnlessListened("c3");
+        assertThat(waiters.knows("a1")).isFalse();
+        assertThat(waiters.knows("b2")).isTrue();
+        assertThat(waiters.size()).isEqualTo(1);
+        waiters.forget("b2");
+        waiters.message("b2");
+        assertThat(told).isEmpty();
+    }
+
+    /** Its call is another acquisition's, or a later one's. */
+    @Test
+    void listenerThatCloses_isForgotten_withTheCallThatItDidNotHear() {
+        waiters.listen("a1", () -> told.add("called")).close();
+        assertThat(waiters.size()).isZero();
+        var first = waiters.listen("a1", () -> told.add("first"));
+        waiters.forget("a1");
+        waiters.listen("a1", () -> told.add("second"));
+        first.close();
+        waiters.message("a1");
+        assertThat(told).containsExactly("second");
+    }
 }
