@@ -32,4 +32,32 @@ final class BehindOneTest {
                 .isTrue();
         assertThat(ticket.isFreedBy(List.of(), 12)).as("has left").isTrue();
     }
+
+    @Test
+    void event_isOneThatDeletesIt_whateverElseTheWatchSays() {
+        EtcdAcquisition ahead = newPlace();
+        BehindOne ticket = new BehindOne(newPlace(), ahead.key(), 5, 10);
+
+        assertThat(ticket.isFreedBy(MadeUpWatch.deleted(ahead.key(), 12))).isTrue();
+        assertThat(ticket.isFreedBy(MadeUpWatch.begun(12))).isFalse();
+        assertThat(ticket.watched()).isEqualTo(ahead.key());
+        assertThat(ticket.readOption().isKeysOnly()).isTrue();
+        assertThat(ticket.watchOption().isNoPut()).isTrue();
+        assertThat(ticket.revision()).isEqualTo(10);
+    }
+
+    /** One watch serves both, so the engine keeps it from poll to poll. */
+    @Test
+    void sameKeyOfTheSameCreation_isTheSameTicket_howeverMuchLater() {
+        EtcdAcquisition place = newPlace();
+        EtcdAcquisition ahead = newPlace();
+        BehindOne ticket = new BehindOne(place, ahead.key(), 5, 10);
+
+        assertThat(ticket)
+                .isEqualTo(new BehindOne(place, ahead.key(), 5, 99))
+                .hasSameHashCodeAs(new BehindOne(place, ahead.key(), 5, 99))
+                .isNotEqualTo(new BehindOne(place, ahead.key(), 6, 10))
+                .isNotEqualTo(new BehindOne(place, newPlace().key(), 5, 10))
+                .isNotEqualTo(new BehindOne(newPlace(), ahead.key(), 5, 10));
+    }
 }

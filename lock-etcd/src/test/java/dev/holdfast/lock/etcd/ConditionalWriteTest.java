@@ -2,14 +2,17 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.BackendDriver;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What is not written at all: without a server. */
+/** What is not written at all, and what the answers to writes and removals say: without a server. */
 final class ConditionalWriteTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
@@ -17,10 +20,15 @@ final class ConditionalWriteTest {
     private final SharedLease lease = new SharedLease(7, 30, SentAt.now(), 0);
     private final ConditionalWrite writes =
             new ConditionalWrite(etcd.calls(), KEYS, new SharedLeases(etcd.calls(), (place, detail) -> {}));
+    private final ScriptedEtcd asked = new ScriptedEtcd();
+    private final EtcdCalls calls = asked.calls();
+    private final ConditionalWrite answered =
+            new ConditionalWrite(calls, KEYS, new SharedLeases(calls, (place, detail) -> {}));
 
     @AfterEach
     void close() {
         etcd.close();
+        asked.close();
     }
 
     /** A thread stood still before it. The tombstones that are being written keep out what was sent before, and this would come later. */
@@ -35,6 +43,96 @@ final class ConditionalWriteTest {
 
         assertThat(result.get()).isInstanceOf(ConditionalWrite.Result.Ended.class);
         assertThat(etcd.requests).hasValue(0);
+        assertThat(place.openCreations()).isEmpty();
+    }
+
+    private static EtcdAcquisition seen(Demand demand) {
+        EtcdAcquisition place = Places.place(Places.NAME, demand);
+        place.saw(new KeyState(10, 10, 10, 0, Places.lease(7)));
+        return place;
+    }
+
+    private void refused(EtcdAcquisition place, long created, long modified) {
+        asked.next("txn")
+                .answers(ScriptedEtcd.txn(
+                        false,
+                        20,
+                        ScriptedEtcd.read(ScriptedEtcd.entry(place.key(), place.value(2), created, modified, 7))));
+    }
+
+    private long expected() {
+        return asked.next("txn").txn().getCompare(0).getModRevision();
+    }
+
+    @Test
+    void removalOfAKeyThatIsNotThere_isDone_withoutARequest() {
+        assertThat(answered.removeAsSeen(Places.place())).isCompletedWithValue(true);
+        assertThat(asked.requests).isEmpty();
+    }
+
+    @Test
+    void removalOfAKeyAsItWasSeen_isDone() {
+        EtcdAcquisition place = seen(Demand.EXCLUSIVE);
+        var removed = answered.removeAsSeen(place);
+        assertThat(expected()).isEqualTo(10);
+        asked.next("txn").answers(ScriptedEtcd.txn(true, 20));
+
+        assertThat(removed).isCompletedWithValue(true);
+        assertThat(place.seen()).isEqualTo(KeyState.notThere(20));
+    }
+
+    /** Nobody else writes a lock's key: it is not known what has become of it. */
+    @Test
+    void removalOfALocksKeyThatIsOtherwise_isNotDone() {
+        EtcdAcquisition place = seen(Demand.EXCLUSIVE);
+        var removed = answered.removeAsSeen(place);
+        refused(place, 10, 12);
+
+        assertThat(removed).isCompletedWithValue(false);
+        assertThat(asked.requests).hasSize(1);
+    }
+
+    /** Somebody behind has written its slot; or it was made anew, by a late attempt. */
+    @Test
+    void removalOfAPermitsKeyThatIsOtherwise_isRepeated_unlessItWasMadeAnew() {
+        EtcdAcquisition place = seen(new Demand.Permits(1, 3));
+        var removed = answered.removeAsSeen(place);
+        refused(place, 10, 12);
+        assertThat(expected()).isEqualTo(12);
+        assertThat(place.seen().slot()).isEqualTo(2);
+        refused(place, 15, 15);
+
+        assertThat(removed).isCompletedWithValue(false);
+        assertThat(asked.requests).hasSize(2);
+    }
+
+    /** What was refused cannot be carried out later; of what has no answer nobody knows. */
+    @Test
+    void writeThatFails_staysOpen_unlessItWasRefused() {
+        for (Status status : List.of(Status.PERMISSION_DENIED, Status.UNAVAILABLE)) {
+            EtcdAcquisition place = Places.place();
+            var result = answered.send(place, lease, write -> List.of(place.put(write, null)));
+            asked.next("txn").fails(status);
+
+            assertThat(ScriptedEtcd.failure(result)).isInstanceOf(StatusRuntimeException.class);
+            assertThat(place.openCreations()).hasSize(status == Status.UNAVAILABLE ? 1 : 0);
+        }
+    }
+
+    /** It is on the lease on which it is, whichever this one was for; of a lease that is not this client's, nothing is certain. */
+    @Test
+    void keyThatIsFound_isKnownAsItIs() {
+        EtcdAcquisition place = Places.place();
+        var result = answered.send(place, lease, write -> List.of(place.put(write, null)));
+        asked.next("txn")
+                .answers(ScriptedEtcd.txn(
+                        false,
+                        20,
+                        ScriptedEtcd.read(),
+                        ScriptedEtcd.read(ScriptedEtcd.entry(place.key(), place.value(0), 15, 16, 99))));
+
+        assertThat(result).isCompletedWithValue(new ConditionalWrite.Result.Changed());
+        assertThat(place.seen()).isEqualTo(new KeyState(20, 15, 16, 0, null));
         assertThat(place.openCreations()).isEmpty();
     }
 }

@@ -11,9 +11,11 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.op.TxnImpl;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -95,5 +97,224 @@ final class EtcdAcquisitionTest {
                 .Then(op)
                 .commit();
         return sent.get();
+    }
+
+    /** Answers overtake each other. */
+    @Test
+    void olderNews_replaceNoNewerOnes() {
+        KeyState newer = new KeyState(20, 20, 20, 0, present);
+        assertThat(place.saw(newer)).isTrue();
+
+        assertThat(place.saw(new KeyState(19, 10, 10, 0, null))).isFalse();
+
+        assertThat(place.seen()).isSameAs(newer);
+        assertThat(place.saw(new KeyState(20, 20, 20, 0, present)))
+                .as("of the same revision")
+                .isTrue();
+    }
+
+    /** It expects a revision that does not come back; no key, though, comes back. */
+    @Test
+    void laterAnswer_settlesMoves_butNotCreations() {
+        SharedLease creations = lease(8);
+        SharedLease moves = lease(9);
+        place.sent(creations);
+        seenAt(CREATED);
+        place.sent(moves);
+        assertThat(place.mayBeOn()).containsExactly(present, moves);
+
+        place.saw(new KeyState(CREATED + 1, CREATED, CREATED, 0, present));
+        assertThat(place.mayBeOn()).as("the move expects what is there still").containsExactly(present, moves);
+        place.saw(new KeyState(CREATED + 2, CREATED, CREATED + 2, 0, present));
+
+        assertThat(place.mayBeOn()).containsExactly(present);
+        assertThat(moves.members()).isEmpty();
+        assertThat(place.openCreations()).containsExactly(creations);
+        assertThat(place.isNowhere()).isFalse();
+    }
+
+    @Test
+    void writeThatWasSentTwice_isSettledByTwoAnswers() {
+        EtcdAcquisition.Write write = place.sent(present);
+        assertThat(place.sent(present)).isEqualTo(write);
+
+        place.settled(write);
+        assertThat(place.openCreations()).containsExactly(present);
+        assertThat(place.isNowhere()).isFalse();
+        place.settled(write);
+
+        assertThat(place.openCreations()).isEmpty();
+        assertThat(place.isNowhere()).isTrue();
+        assertThat(present.members()).isEmpty();
+    }
+
+    /** etcd puts no key on it, so nothing can arrive. */
+    @Test
+    void creationOnALeaseThatIsGone_isNotOpen() {
+        place.sent(present);
+        place.sent(lease(8));
+        present.end();
+
+        assertThat(place.openCreations()).extracting(SharedLease::id).containsExactly(8L);
+        place.tombstoned();
+        assertThat(place.openCreations()).isEmpty();
+    }
+
+    @Test
+    void certain_isWhatTheLeaseHas_andNothingIfItIsGoneOrUnknown() {
+        assertThat(place.certainNanos(System.nanoTime())).as("no key").isZero();
+        seenAt(CREATED);
+        assertThat(place.certainNanos(System.nanoTime())).isPositive();
+        present.end();
+        assertThat(place.certainNanos(System.nanoTime())).isZero();
+    }
+
+    @Test
+    void end_leavesAllLeases_andAWriteThatComesLateJoinsNone() {
+        seenAt(CREATED);
+        place.sent(lease(8));
+        place.ended();
+        SharedLease late = lease(9);
+
+        place.sent(late);
+        seenAt(CREATED + 1);
+
+        assertThat(present.members()).isEmpty();
+        assertThat(late.members()).isEmpty();
+        assertThat(place.isEnding()).isTrue();
+    }
+
+    @Test
+    void call_countsOnce_andIsNotMadeAfterTheEnd() {
+        AtomicInteger calls = new AtomicInteger();
+        Runnable first = () -> calls.addAndGet(100);
+        Runnable second = calls::incrementAndGet;
+        assertThat(place.takeCall()).isFalse();
+        place.wake();
+        assertThat(place.takeCall()).as("nobody waits").isFalse();
+        place.onWake(first);
+        place.onWake(second);
+        place.offWake(first);
+
+        place.wake();
+
+        assertThat(calls).hasValue(1);
+        assertThat(place.takeCall()).isTrue();
+        assertThat(place.takeCall()).isFalse();
+        place.ending();
+        place.wake();
+        assertThat(calls).hasValue(1);
+        assertThat(place.isWaiting()).isFalse();
+    }
+
+    /** Another acquisition that gets the key would lose it to a deletion that comes late. */
+    @Test
+    void key_isGivenBackOnce_andNotWhileAnythingMayComeForIt() {
+        assertThat(place.mayDelete()).isTrue();
+        assertThat(place.mayDelete()).as("sent again").isTrue();
+        assertThat(place.giveBack()).isFalse();
+        place.deleted();
+        assertThat(place.giveBack()).as("one has no answer").isFalse();
+        place.deleted();
+        EtcdAcquisition.Write open = place.sent(present);
+        assertThat(place.giveBack()).as("a creation is open").isFalse();
+        place.settled(open);
+
+        assertThat(place.giveBack()).isTrue();
+
+        assertThat(place.giveBack()).isFalse();
+        assertThat(place.mayDelete()).as("it is somebody else's").isFalse();
+        assertThat(place.mayDelete()).isFalse();
+    }
+
+    @Test
+    void waits_unlessItHoldsOrHasEnded() {
+        assertThat(place.isWaiting()).isFalse();
+        seenAt(CREATED);
+        assertThat(place.waiting()).isNull();
+        assertThat(place.isWaiting()).isTrue();
+        Grant grant = new Grant(place.acquisition(), CREATED, LEASE, 0, place);
+        assertThat(place.held(grant, 2 * LEASE)).isTrue();
+        assertThat(place.requestedMillis()).isEqualTo(2 * LEASE);
+        assertThat(place.waiting()).as("its key is that of the grant").isNull();
+        assertThat(place.isHeld()).isTrue();
+
+        place.saw(new KeyState(20, 20, 20, 0, present));
+        assertThat(place.waiting()).as("what it has lost").isSameAs(grant);
+        assertThat(place.grant()).isNull();
+        assertThat(place.isWaiting()).isTrue();
+
+        place.ended();
+        assertThat(place.waiting()).isNull();
+        assertThat(place.isWaiting()).isFalse();
+        assertThat(place.held(new Grant(place.acquisition(), 20, LEASE, 0, place), LEASE))
+                .isTrue();
+        assertThat(place.isEnded()).as("still").isTrue();
+    }
+
+    /** A plan, and what is known, are of the key that it had. */
+    @Test
+    void move_forgetsWhatIsOfTheOtherKey() {
+        seenAt(CREATED);
+        place.plan(new SlotPlan(0, 1, List.of(), List.of()));
+        var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 3);
+        ByteSequence next = KEYS.place(place.acquisition(), slot);
+
+        place.move(slot, next);
+
+        assertThat(place.key()).isEqualTo(next);
+        assertThat(place.slot()).isEqualTo(slot);
+        assertThat(place.takePlan()).isNull();
+        assertThat(place.seen()).isEqualTo(KeyState.notThere(CREATED));
+    }
+
+    /** Right if this client alone has permits. With as many as there are, it is to wait. */
+    @Test
+    void firstGuessOfASlot_isTheFirstThatThisClientDoesNotUse() {
+        int[] guesses = new int[4];
+        for (int number = 0; number < 4; number++) {
+            var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), number);
+            var acquisition = new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3));
+            var one = new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY);
+            guesses[number] = one.sent(present).slot();
+        }
+        assertThat(guesses).containsExactly(1, 2, 3, 0);
+        assertThat(place.sent(present).slot()).as("of a lock").isZero();
+    }
+
+    @Test
+    void grantOfAnotherAcquisition_isNotThisPlaces() {
+        assertThat(EtcdAcquisition.of(new Grant(place.acquisition(), 5, LEASE, 0, place)))
+                .isSameAs(place);
+        assertThat(EtcdAcquisition.of(new Grant(BackendDriver.newAcquisition("n"), 5, LEASE, 0, place)))
+                .isNull();
+        assertThat(EtcdAcquisition.of(new Grant(place.acquisition(), 5, LEASE, 0, null)))
+                .isNull();
+    }
+
+    /** The line tells it anew with each answer. */
+    @Test
+    void news_areWhatIsAskedForAfterItWasWrittenOrTold() {
+        long before = System.nanoTime();
+        seenAt(CREATED);
+        assertThat(place.isNews(before)).isFalse();
+        assertThat(place.isNews(System.nanoTime() + 1)).isTrue();
+        long between = System.nanoTime();
+        place.told();
+        assertThat(place.isNews(between)).isFalse();
+    }
+
+    /** Of permits the slot changes: what the value begins with is its own, and nobody else's. */
+    @Test
+    void ownership_ofPermits_isTheOwnersWhateverTheSlot() {
+        EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        for (int slot = 0; slot < 4; slot++) {
+            String value = permits.value(slot).toString(StandardCharsets.UTF_8);
+            assertThat(value).contains(" 1/3/" + slot + " ");
+            String owner = permits.acquisition().owner().toString();
+            assertThat(value).isGreaterThan(owner + " ").isLessThan(owner + "!");
+        }
+        assertThat(permits.ownership()).hasSize(2);
+        assertThat(place.ownership()).hasSize(1);
     }
 }

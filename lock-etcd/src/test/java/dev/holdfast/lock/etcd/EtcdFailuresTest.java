@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import io.etcd.jetcd.common.exception.ErrorCode;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
@@ -161,5 +163,66 @@ final class EtcdFailuresTest {
         assertThat(told(status(Status.UNAVAILABLE, "no")))
                 .isInstanceOf(LockUnavailableException.class)
                 .hasMessageContaining("see whether the cluster has a leader");
+    }
+
+    private static Throwable jetcds(ErrorCode code, Throwable cause) {
+        return EtcdExceptionFactory.newEtcdException(code, "said", cause);
+    }
+
+    /** jetcd wraps some failures, and not others. */
+    @Test
+    void exceptionsOfJetcd_areThoseOfTheirCode() {
+        Throwable none = new IllegalStateException();
+        assertThat(EtcdFailures.isLeaseGone(jetcds(ErrorCode.NOT_FOUND, none))).isTrue();
+        assertThat(EtcdFailures.isTimeout(jetcds(ErrorCode.DEADLINE_EXCEEDED, none)))
+                .isTrue();
+        assertThat(EtcdFailures.isRefusal(jetcds(ErrorCode.PERMISSION_DENIED, none)))
+                .isTrue();
+        assertThat(EtcdFailures.isRefusal(jetcds(ErrorCode.UNAVAILABLE, none))).isFalse();
+        assertThat(EtcdFailures.isLoginRefused(jetcds(ErrorCode.UNAUTHENTICATED, none)))
+                .isTrue();
+        assertThat(EtcdFailures.isLoginRefused(jetcds(ErrorCode.UNAUTHENTICATED, jetcds(ErrorCode.UNAVAILABLE, none))))
+                .isFalse();
+        assertThat(told(jetcds(ErrorCode.PERMISSION_DENIED, none)))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessageStartingWith("etcd says 'said'; grant");
+    }
+
+    /** What no retry helps, what one may help, and what to look at. */
+    @Test
+    void translate_saysOfEachCode_whetherToTryAgain() {
+        for (Status lasting : List.of(
+                Status.UNAUTHENTICATED, Status.INVALID_ARGUMENT, Status.FAILED_PRECONDITION, Status.UNIMPLEMENTED)) {
+            assertThat(told(status(lasting, "no")))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessage(
+                            "etcd says '" + lasting.getCode() + ": no'; check user, password and the server's version");
+            assertThat(told(causedBy(lasting, Status.UNAVAILABLE.asRuntimeException())))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessageStartingWith("etcd is not available (");
+        }
+        for (Status passing : List.of(Status.UNAVAILABLE, Status.NOT_FOUND, Status.UNKNOWN, Status.DEADLINE_EXCEEDED)) {
+            assertThat(told(status(passing, "no")))
+                    .isInstanceOf(LockUnavailableException.class)
+                    .hasMessage("etcd is not available (" + passing.getCode()
+                            + ": no); see whether the cluster has a leader");
+        }
+        assertThat(told(status(Status.RESOURCE_EXHAUSTED, "too many")))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage(
+                        "etcd says 'RESOURCE_EXHAUSTED: too many'; see its limits for the size and number of requests");
+        assertThat(told(new RejectedExecutionException()))
+                .hasMessage("the etcd client was closed before the lock client; close the lock client first");
+    }
+
+    /** As an inner exception says it, and so may a proxy, with more behind it. */
+    @Test
+    void tokenRefused_isWhatEndsSo_andNotWhatMentionsIt() {
+        assertThat(EtcdFailures.isTokenRefused(status(Status.UNKNOWN, "etcdserver: invalid auth token, says a proxy")))
+                .isFalse();
+        assertThat(EtcdFailures.isRefusal(status(Status.UNKNOWN, "etcdserver: revision of auth store is old")))
+                .isTrue();
+        assertThat(EtcdFailures.isRefusal(Status.RESOURCE_EXHAUSTED.asRuntimeException()))
+                .isFalse();
     }
 }

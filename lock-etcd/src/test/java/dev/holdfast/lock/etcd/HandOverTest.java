@@ -164,6 +164,42 @@ final class HandOverTest {
         assertThat(place.isWaiting()).isTrue();
     }
 
+    /** More than a third is left, with which the engine can do. */
+    @Test
+    void askedAWhileAgo_isHandedTheLock_withWhatItAskedFor() {
+        place.asks(request(), System.nanoTime() - Duration.ofSeconds(15).toNanos());
+        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, lease(SentAt.now())));
+        place.waiting();
+        line.knows(place.key(), CREATED, List.of(ShortLineTest.entry(place.key(), CREATED)), CREATED);
+
+        assertThat(Objects.requireNonNull(handedTo()).leaseMillis()).isEqualTo(LEASE);
+        assertThat(place.requestedMillis()).isEqualTo(LEASE);
+        assertThat(place.asked())
+                .as("is not kept for as long as the lock is held")
+                .isNull();
+    }
+
+    /** An attempt of somebody who does not take it, such as an older engine's. */
+    @Test
+    void askedWithoutTakingIt_goesOnWaiting() {
+        waits(lease(SentAt.now()));
+        place.asks(
+                new AcquireRequest(acquisition, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY),
+                System.nanoTime());
+
+        assertThat(handOver.to(line)).isFalse();
+        assertThat(place.isWaiting()).isTrue();
+    }
+
+    /** It is to move to another first. */
+    @Test
+    void leaseThatIsToEnd_isNotHandedTheLock() {
+        SharedLease lease = lease(SentAt.now());
+        waits(lease);
+        lease.condemn();
+        assertThat(handedTo()).isNull();
+    }
+
     @Test
     void creationWithoutAnswer_isNotHandedTheLock() {
         SharedLease lease = lease(SentAt.now());

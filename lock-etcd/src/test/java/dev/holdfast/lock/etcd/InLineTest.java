@@ -69,4 +69,49 @@ final class InLineTest {
                 .isFalse();
         assertThat(line.isFreedBy(MadeUpWatch.deleted(second.key(), 16))).isTrue();
     }
+
+    /** Its key is deleted, and written by its other name: whoever asked with the old one is to learn of it. */
+    @Test
+    void changedLimit_callsAll() {
+        ByteSequence limit = KEYS.limits("n").get(0);
+
+        assertThat(line.isFreedBy(MadeUpWatch.deleted(limit, 9)))
+                .as("known already")
+                .isFalse();
+        assertThat(line.isFreedBy(MadeUpWatch.deleted(limit, 12))).isTrue();
+    }
+
+    @Test
+    void beginningOfTheWatch_isNoNews() {
+        assertThat(line.isFreedBy(MadeUpWatch.begun(12))).isFalse();
+        assertThat(line.revision()).isEqualTo(10);
+    }
+
+    /** It has lost its place, and is to queue up again. */
+    @Test
+    void ownKeyIsDeleted_isCalled() {
+        assertThat(line.isFreedBy(MadeUpWatch.deleted(place.key(), 12))).isTrue();
+    }
+
+    /** What it is to write is known by then, so that its turn is one transaction. */
+    @Test
+    void room_comesWithAPlan() {
+        line.isFreedBy(MadeUpWatch.deleted(first.key(), 12));
+        assertThat(place.takePlan()).as("no room yet").isNull();
+
+        line.isFreedBy(MadeUpWatch.deleted(second.key(), 13));
+
+        assertThat(place.takePlan()).isEqualTo(new SlotPlan(0, 1, List.of(), List.of()));
+    }
+
+    @Test
+    void watch_isOfAllKeysOfTheName_andSoIsTheRead() {
+        assertThat(line.watched()).isEqualTo(KEYS.queue("n"));
+        assertThat(line.watchOption().isPrefix()).isTrue();
+        assertThat(line.watchOption().isNoPut()).isTrue();
+        assertThat(line.readOption().isPrefix()).isTrue();
+        assertThat(line.readOption().isKeysOnly()).as("what they say counts").isFalse();
+        assertThat(line).isEqualTo(new InLine(place, KEYS, new PermitLine(all, 99)));
+        assertThat(line).isNotEqualTo(new InLine(first, KEYS, new PermitLine(all, 10)));
+    }
 }

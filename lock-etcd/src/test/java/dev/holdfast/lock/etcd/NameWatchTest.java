@@ -193,4 +193,44 @@ final class NameWatchTest {
         assertThat(etcd.listeners).hasSize(1);
         assertThat(etcd.closed).hasValue(1);
     }
+
+    /** Sixty-four: whoever was ahead has left before all the others. */
+    @Test
+    void deletionsThatAreRemembered_betweenItsAttemptAndItsListening_needNoRead() {
+        for (int others : new int[] {63, 64}) {
+            AtomicInteger told = new AtomicInteger();
+            NameWatch another = new NameWatch(calls, line);
+            another.isFreedBy(MadeUpWatch.begun(3));
+            ShortLine late = ShortLine.of(newPlace(), KEYS);
+            ByteSequence own = late.place().key();
+            late.knows(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
+            another.isFreedBy(MadeUpWatch.deleted(ahead, 11));
+            for (int i = 0; i < others; i++) {
+                another.isFreedBy(MadeUpWatch.deleted(newPlace().key(), 12 + i));
+            }
+
+            another.add(late, told::incrementAndGet);
+
+            assertThat(told).as("%d others", others).hasValue(others == 63 ? 1 : 0);
+            assertThat(etcd.requests).as("reads").hasValue(others == 63 ? 0 : 1);
+        }
+    }
+
+    /** A read serves all: none of them may have keys ahead that it leaves out, or have known more before. */
+    @Test
+    void read_isUpToTheLast_andWhatIsKnownIsWhatAllKnow() {
+        assertThat(watch.revision()).as("nobody listens").isEqualTo(Long.MAX_VALUE);
+        queuedUp(12);
+        ShortLine behind = ShortLine.of(newPlace(), KEYS);
+        ByteSequence own = behind.place().key();
+        behind.knows(own, 20, List.of(ShortLineTest.entry(own, 20), ShortLineTest.entry(ahead, 5)), 20);
+        Subscription first = listen();
+        watch.add(behind, news::incrementAndGet);
+
+        assertThat(watch.readOption().getMaxCreateRevision()).isEqualTo(20);
+        assertThat(watch.revision()).isEqualTo(12);
+
+        first.close();
+        assertThat(watch.revision()).isEqualTo(20);
+    }
 }

@@ -3,8 +3,12 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -13,11 +17,16 @@ final class NameWatchesTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
     private final MadeUpWatch etcd = new MadeUpWatch();
+    private final ScriptedEtcd planned = new ScriptedEtcd();
     private final NameWatches watches = new NameWatches(etcd.calls());
     private final ShortLine line = newLine();
 
     private static ShortLine newLine() {
-        var acquisition = BackendDriver.newAcquisition("n");
+        return newLine("n");
+    }
+
+    private static ShortLine newLine(String name) {
+        var acquisition = BackendDriver.newAcquisition(name);
         var slot = new QueueSlots.Slot(OwnerId.random(), UUID.randomUUID(), 0);
         return ShortLine.of(
                 new EtcdAcquisition(acquisition, slot, KEYS.place(acquisition, slot), BackendDriver.IDENTITY), KEYS);
@@ -27,6 +36,7 @@ final class NameWatchesTest {
     void close() {
         watches.close();
         etcd.close();
+        planned.close();
     }
 
     /** Its end was planned when it was idle before, so it comes too soon. */
@@ -49,5 +59,103 @@ final class NameWatchesTest {
         watches.close();
 
         assertThat(etcd.closed).hasValue(1);
+    }
+
+    @Test
+    void waitersOfAName_shareAWatch_andOtherNamesHaveTheirOwn() {
+        NameWatches ours = new NameWatches(planned.calls());
+        ours.add(line, () -> {});
+        ours.add(newLine("n"), () -> {});
+        assertThat(planned.listeners).hasSize(1);
+
+        ours.add(newLine("other"), () -> {});
+
+        assertThat(planned.listeners).hasSize(2);
+    }
+
+    /** Of two, one is closed twice: as often as there are waiters. */
+    @Test
+    void waiterThatLeavesTwice_isCountedOnce() {
+        NameWatches ours = new NameWatches(planned.calls());
+        Subscription twice = ours.add(line, () -> {});
+        ours.add(newLine("n"), () -> {});
+
+        twice.close();
+        twice.close();
+
+        assertThat(planned.planned).as("its end").isEmpty();
+    }
+
+    @Test
+    void lastWaiterLeaves_watchGoesOnForASecond() {
+        NameWatches ours = new NameWatches(planned.calls());
+        Subscription first = ours.add(line, () -> {});
+        Subscription second = ours.add(newLine("n"), () -> {});
+        first.close();
+        assertThat(planned.planned).as("its end").isEmpty();
+
+        second.close();
+
+        assertThat(planned.delays()).containsExactly(1_000L);
+        assertThat(planned.closedWatches).hasValue(0);
+    }
+
+    @Test
+    void endComes_whileSomebodyWaitsAgain_watchGoesOn_andEndsAfterThatOne() {
+        NameWatches ours = new NameWatches(planned.calls());
+        ours.add(line, () -> {}).close();
+        Subscription again = ours.add(newLine("n"), () -> {});
+
+        planned.pass();
+
+        assertThat(planned.planned).isEmpty();
+        assertThat(planned.closedWatches).hasValue(0);
+        again.close();
+        assertThat(planned.delays()).containsExactly(1_000L);
+    }
+
+    /** Nobody would end it any more. */
+    @Test
+    void waiterThatComesAfterTheEndOfTheClient_leavesNoWatch() {
+        NameWatches ours = new NameWatches(planned.calls());
+        ours.close();
+
+        ours.add(line, () -> {});
+
+        assertThat(planned.closedWatches.get()).isEqualTo(planned.listeners.size());
+    }
+
+    @Test
+    void lastWaiterLeaves_whenTheExecutorHasEnded_nothingIsThrown() {
+        NameWatches ours = new NameWatches(planned.calls());
+        Subscription only = ours.add(line, () -> {});
+        planned.executor.shutdownNow();
+
+        only.close();
+        ours.close();
+
+        assertThat(planned.closedWatches).hasValue(1);
+    }
+
+    /** What it calls for is over. */
+    @Test
+    void waiterThatHasLeft_isNotCalled() {
+        NameWatches ours = new NameWatches(planned.calls());
+        AtomicInteger left = new AtomicInteger();
+        AtomicInteger stays = new AtomicInteger();
+        ShortLine other = newLine("n");
+        ByteSequence ahead = newLine("n").place().key();
+        for (ShortLine one : List.of(line, other)) {
+            ByteSequence own = one.place().key();
+            one.knows(own, 10, List.of(ShortLineTest.entry(own, 10), ShortLineTest.entry(ahead, 5)), 10);
+        }
+        ours.add(line, left::incrementAndGet).close();
+        ours.add(other, stays::incrementAndGet);
+        planned.listeners.get(0).onNext(MadeUpWatch.begun(3));
+
+        planned.listeners.get(0).onNext(MadeUpWatch.deleted(ahead, 12));
+
+        assertThat(left).hasValue(0);
+        assertThat(stays).hasValue(1);
     }
 }

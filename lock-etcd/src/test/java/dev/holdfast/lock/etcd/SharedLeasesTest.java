@@ -13,7 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** Who looks after leases: without a server. */
+/** Who looks after leases that fail: without a server. See {@link LeaseLivesTest}. */
 final class SharedLeasesTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 

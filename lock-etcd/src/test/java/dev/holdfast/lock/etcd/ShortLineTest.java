@@ -113,4 +113,41 @@ final class ShortLineTest {
 
         assertThat(line.isFirst(10)).isFalse();
     }
+
+    /** Those behind are of no interest, and may be many. */
+    @Test
+    void read_isOfTheKeysUpToItsOwn_andTheWatchOfTheLine() {
+        assertThat(line.readOption().getMaxCreateRevision()).as("of no key yet").isZero();
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 12);
+
+        assertThat(line.readOption().getMaxCreateRevision()).isEqualTo(10);
+        assertThat(line.readOption().isKeysOnly()).isTrue();
+        assertThat(line.readOption().getEndKey()).contains(KEYS.queueEnd("n"));
+        assertThat(line.watchOption().getEndKey()).contains(KEYS.queueEnd("n"));
+        assertThat(line.watchOption().isNoPut()).isTrue();
+        assertThat(line.watched()).isEqualTo(KEYS.queue("n"));
+        assertThat(line.revision()).isEqualTo(12);
+        assertThat(line.created()).isEqualTo(10);
+    }
+
+    @Test
+    void ticket_isOneAndTheSame_ofOneAcquisition() {
+        assertThat(ShortLine.of(place, KEYS)).isSameAs(line);
+        assertThat(line).isNotEqualTo(ShortLine.of(newPlace(), KEYS));
+    }
+
+    /** It knows of it already, and is told again of nothing else. */
+    @Test
+    void news_areToldOnce_untilItHasLookedAgain() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+        assertThat(line.hears(deleted(other, 12))).isTrue();
+        assertThat(line.hears(deleted(newPlace().key(), 13))).isFalse();
+
+        assertThat(line.isFreedBy(List.of(entry(own, 10)), 14))
+                .as("after a look")
+                .isTrue();
+        assertThat(line.isFreedBy(List.of(entry(own, 10)), 13))
+                .as("a stale one")
+                .isFalse();
+    }
 }

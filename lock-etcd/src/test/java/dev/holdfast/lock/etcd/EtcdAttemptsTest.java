@@ -1,0 +1,399 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.testkit.BackendDriver;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.api.Compare;
+import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.TxnRequest;
+import io.grpc.Status;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What an attempt sends, and what each answer means for its acquisition: without a server. */
+final class EtcdAttemptsTest {
+    /** Long, as an attempt on a lease of which a twentieth has passed sends more. */
+    private static final long LEASE = 300_000;
+
+    private static final ByteSequence OTHER = Places.place().key();
+
+    private final ScriptedEtcd etcd = new ScriptedEtcd();
+    private final EtcdCalls calls = etcd.calls();
+    private final List<EtcdAcquisition> gone = new ArrayList<>();
+    private final SharedLeases leases = new SharedLeases(calls, (place, detail) -> gone.add(place));
+    private final List<EtcdAcquisition> forgotten = new ArrayList<>();
+    private final List<Grant> voided = new ArrayList<>();
+    private final EtcdAttempts attempts = new EtcdAttempts(
+            calls,
+            new QueueProtocol(Places.KEYS),
+            leases,
+            new ConditionalWrite(calls, Places.KEYS, leases),
+            new QueueSlots(),
+            forgotten::add,
+            voided::add);
+
+    @AfterEach
+    void close() {
+        etcd.close();
+    }
+
+    private CompletableFuture<AcquireResult> ask(EtcdAcquisition place, long waitMillis, @Nullable Ticket ticket) {
+        AcquireRequest request = new AcquireRequest(
+                place.acquisition(), LEASE, waitMillis, true, ticket, 60_000, BackendDriver.IDENTITY);
+        Deadline deadline = new Deadline(System.nanoTime(), 60_000);
+        place.asks(request, deadline.startNanos());
+        return attempts.tryAcquire(place, request, deadline, true);
+    }
+
+    private CompletableFuture<AcquireResult> ask(EtcdAcquisition place) {
+        return ask(place, 60_000, null);
+    }
+
+    private void leaseIs(long id) {
+        ScriptedEtcd.Request grant = etcd.next("grant");
+        assertThat(grant.arguments().get(0)).isEqualTo(300L);
+        grant.answers(ScriptedEtcd.granted(id, 300, 0));
+    }
+
+    private static KeyValue keyOf(EtcdAcquisition place, long created, long modified, long lease) {
+        return ScriptedEtcd.entry(place.key(), place.value(0), created, modified, lease);
+    }
+
+    /** The write was carried out at that revision, and these are the keys up to it. */
+    private void written(long revision, KeyValue... line) {
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, revision, ScriptedEtcd.read(line)));
+    }
+
+    private void refused(long revision, KeyValue... present) {
+        etcd.next("txn").answers(ScriptedEtcd.txn(false, revision, ScriptedEtcd.read(), ScriptedEtcd.read(present)));
+    }
+
+    private static KeyValue ahead(long created) {
+        return ScriptedEtcd.entry(OTHER, ByteSequence.EMPTY, created, created, 99);
+    }
+
+    private static long expected(TxnRequest txn) {
+        return txn.getCompareList().stream()
+                .filter(compare -> compare.getTarget() == Compare.CompareTarget.MOD)
+                .mapToLong(Compare::getModRevision)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void first_isGranted_forNoMoreThanItsLease() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        TxnRequest txn = etcd.next("txn").txn();
+        assertThat(expected(txn)).as("no key").isZero();
+        assertThat(txn.getSuccess(0).getRequestPut().getLease()).isEqualTo(7);
+        written(10, keyOf(place, 10, 10, 7));
+
+        AcquireResult.Granted granted = (AcquireResult.Granted) BackendDriver.answer(result);
+        assertThat(granted.grant().token()).isEqualTo(10);
+        assertThat(granted.grant().leaseMillis()).isBetween(200_000L, LEASE);
+        assertThat(granted.grant().handle()).isSameAs(place);
+        assertThat(place.requestedMillis()).isEqualTo(LEASE);
+        assertThat(etcd.requests).as("its lease is new, and needs no renewal").hasSize(2);
+    }
+
+    /** The keep-alive beside it makes nearly all of the lease certain; without it too little is. */
+    @Test
+    void leaseThatIsOld_isRenewedBesideTheWrite_andTheAnswerIsWaitedFor() {
+        SharedLease old = Places.lease(7, 300, Duration.ofSeconds(180));
+        EtcdAcquisition place = Places.seenOn(old, 10);
+        CompletableFuture<AcquireResult> result = ask(place);
+        assertThat(expected(etcd.next("txn").txn())).isEqualTo(10);
+        written(20, keyOf(place, 10, 20, 7));
+        assertThat(result).as("no more than two minutes are certain").isNotDone();
+
+        etcd.next("keepAliveOnce").answers(ScriptedEtcd.kept(0));
+        etcd.settle();
+
+        Grant grant = ((AcquireResult.Granted) BackendDriver.answer(result)).grant();
+        assertThat(grant.leaseMillis()).isGreaterThan(200_000);
+        assertThat(grant.token()).as("the key's creation").isEqualTo(10);
+    }
+
+    /** Where more than half of it is certain, it is told soon. */
+    @Test
+    void leaseThatIsNotVeryOld_isTold_alsoWithoutThatAnswer() {
+        EtcdAcquisition place = Places.seenOn(Places.lease(7, 300, Duration.ofSeconds(40)), 10);
+        CompletableFuture<AcquireResult> result = ask(place);
+        written(20, keyOf(place, 10, 20, 7));
+
+        Grant grant = ((AcquireResult.Granted) BackendDriver.answer(result)).grant();
+
+        assertThat(grant.leaseMillis()).isBetween(100_000L, 260_000L);
+        assertThat(etcd.count("keepAliveOnce")).isEqualTo(1);
+    }
+
+    @Test
+    void leaseThatIsNearlyOver_isNotGranted() {
+        EtcdAcquisition place = Places.placeOf(Places.heldOn(Places.lease(7, 300, Duration.ofSeconds(400)), 10, LEASE));
+        CompletableFuture<AcquireResult> result = ask(place);
+        etcd.next("keepAliveOnce").fails(Status.NOT_FOUND);
+        etcd.settle();
+        written(20, keyOf(place, 10, 20, 7));
+
+        assertThat(ScriptedEtcd.failure(result))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("etcd lease 7 could not be renewed in time; see whether the cluster has a leader");
+    }
+
+    /** etcd does not know the lease any more: once on another one, not again and again. */
+    @Test
+    void leaseThatIsGone_isFollowedByAnother_once() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        etcd.next("txn").fails(Status.NOT_FOUND);
+        assertThat(leases.byId(7)).isEmpty();
+        assertThat(result).isNotDone();
+
+        leaseIs(8);
+        assertThat(etcd.next("txn").txn().getSuccess(0).getRequestPut().getLease())
+                .isEqualTo(8);
+        etcd.next("txn").fails(Status.NOT_FOUND);
+
+        assertThat(EtcdFailures.isLeaseGone(ScriptedEtcd.failure(result))).isTrue();
+        assertThat(etcd.requests).hasSize(4);
+        assertThat(place.openCreations()).as("both were refused").isEmpty();
+    }
+
+    @Test
+    void failureOtherwise_isTold_andTheWriteStaysOpen() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        etcd.next("txn").fails(Status.UNAVAILABLE);
+
+        assertThat(ScriptedEtcd.failure(result)).hasMessageContaining("UNAVAILABLE");
+        assertThat(place.openCreations()).extracting(SharedLease::id).containsExactly(7L);
+        assertThat(etcd.requests).hasSize(2);
+    }
+
+    @Test
+    void busy_andDoesNotWait_leavesTheLine() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place, 0, null);
+        leaseIs(7);
+        written(10, keyOf(place, 10, 10, 7), ahead(5));
+        TxnRequest removal = etcd.next("txn").txn();
+        assertThat(expected(removal)).isEqualTo(10);
+        assertThat(removal.getSuccess(0).getRequestDeleteRange().getKey().toStringUtf8())
+                .isEqualTo(place.key().toString());
+        assertThat(forgotten).isEmpty();
+
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 11));
+
+        assertThat(BackendDriver.answer(result)).isEqualTo(new AcquireResult.Busy(-1, null));
+        assertThat(forgotten).containsExactly(place);
+        assertThat(place.isWaiting()).isFalse();
+        assertThat(etcd.planned).as("its lease is not looked after").isEmpty();
+    }
+
+    /** It would be kept alive with its lease, and nobody could have the lock. */
+    @Test
+    void busy_andCannotLeaveTheLine_fails_soThatItIsAbandoned() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place, 0, null);
+        leaseIs(7);
+        written(10, keyOf(place, 10, 10, 7), ahead(5));
+        etcd.next("txn").answers(ScriptedEtcd.txn(false, 11, ScriptedEtcd.read()));
+
+        assertThat(ScriptedEtcd.failure(result))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("its place in the queue changed while it was left");
+        assertThat(forgotten).isEmpty();
+    }
+
+    @Test
+    void busy_andWaits_hasATicket_andItsLeaseIsLookedAfter() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        written(10, keyOf(place, 10, 10, 7), ahead(5));
+
+        AcquireResult.Busy busy = (AcquireResult.Busy) BackendDriver.answer(result);
+        assertThat(busy.remainingMillis()).isEqualTo(-1);
+        assertThat(busy.ticket()).isInstanceOf(ShortLine.class);
+        assertThat(place.isWaiting()).isTrue();
+        assertThat(etcd.delays())
+                .as("when a third of the lease is over")
+                .singleElement()
+                .satisfies(delay -> assertThat(delay).isBetween(80_000L, 100_000L));
+        assertThat(forgotten).isEmpty();
+    }
+
+    private EtcdAcquisition waiting(long id) {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(id);
+        written(10, keyOf(place, 10, 10, id), ahead(5));
+        assertThat(result).isCompleted();
+        return place;
+    }
+
+    private static Ticket ticketOf(EtcdAcquisition place) {
+        return ShortLine.of(place, Places.KEYS);
+    }
+
+    /** It may ask every few seconds for hours. */
+    @Test
+    void poll_reads_andWritesOnlyIfSomethingHasChanged() {
+        EtcdAcquisition place = waiting(7);
+        Ticket ticket = ticketOf(place);
+        CompletableFuture<AcquireResult> same = ask(place, 60_000, ticket);
+        TxnRequest look = etcd.next("txn").txn();
+        assertThat(look.getCompareCount()).isZero();
+        assertThat(look.getSuccessList()).hasSize(2).allMatch(op -> op.hasRequestRange());
+        etcd.next("txn")
+                .answers(ScriptedEtcd.txn(
+                        true,
+                        12,
+                        ScriptedEtcd.read(keyOf(place, 10, 10, 7)),
+                        ScriptedEtcd.read(keyOf(place, 10, 10, 7), ahead(5))));
+        assertThat(BackendDriver.answer(same)).isEqualTo(new AcquireResult.Busy(-1, ticket));
+
+        CompletableFuture<AcquireResult> changed = ask(place, 60_000, ticket);
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 13, ScriptedEtcd.read(), ScriptedEtcd.read(ahead(5))));
+        assertThat(expected(etcd.next("txn").txn())).as("a write").isEqualTo(10);
+        assertThat(changed).isNotDone();
+    }
+
+    @Test
+    void poll_afterACall_orOnALeaseThatIsToEnd_writes() {
+        EtcdAcquisition called = waiting(7);
+        called.called();
+        ask(called, 60_000, ticketOf(called));
+        assertThat(expected(etcd.next("txn").txn())).isEqualTo(10);
+        etcd.next("txn").fails(Status.UNAVAILABLE);
+        ask(called, 60_000, ticketOf(called));
+        assertThat(etcd.next("txn").txn().getCompareCount())
+                .as("a call counts once")
+                .isZero();
+        etcd.next("txn").fails(Status.UNAVAILABLE);
+
+        leases.byId(7).orElseThrow().condemn();
+        ask(called, 60_000, ticketOf(called));
+        leaseIs(8);
+        assertThat(etcd.next("txn").txn().getSuccess(0).getRequestPut().getLease())
+                .isEqualTo(8);
+    }
+
+    @Test
+    void attemptOfAnAcquisitionThatWasAbandoned_fails() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        place.ending();
+        written(10, keyOf(place, 10, 10, 7), ahead(5));
+
+        assertThat(ScriptedEtcd.failure(result))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("the acquisition was abandoned before this attempt");
+    }
+
+    @Test
+    void attemptThatMeetsATombstone_fails() {
+        EtcdAcquisition place = Places.place();
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        etcd.next("txn")
+                .answers(ScriptedEtcd.txn(
+                        false,
+                        10,
+                        ScriptedEtcd.read(ScriptedEtcd.entry(OTHER, ByteSequence.EMPTY, 9, 9, 7)),
+                        ScriptedEtcd.read()));
+
+        assertThat(ScriptedEtcd.failure(result)).hasMessage("the acquisition was abandoned before this attempt");
+        assertThat(etcd.requests).hasSize(2);
+    }
+
+    /** Its key is not as expected: known by now, so it asks again at once. */
+    @Test
+    void attemptThatFindsItsKeyOtherwise_isRepeated() {
+        EtcdAcquisition place = Places.place();
+        ask(place);
+        leaseIs(7);
+        refused(20, keyOf(place, 15, 16, 7));
+
+        assertThat(expected(etcd.next("txn").txn())).isEqualTo(16);
+        assertThat(place.seen().created()).isEqualTo(15);
+    }
+
+    /** A late write of an ended acquisition has made it; that may not be deleted if it is another one by then. */
+    @Test
+    void keyThatIsAnotherAcquisitions_isDeletedAsItIs_andAnotherOneIsUsed() {
+        EtcdAcquisition place = Places.place();
+        String before = place.key().toString();
+        ask(place);
+        leaseIs(7);
+        refused(20, ScriptedEtcd.entry(place.key(), Places.place().value(0), 15, 16, 7));
+
+        TxnRequest deletion = etcd.next("txn").txn();
+        assertThat(deletion.getCompareList()).singleElement().satisfies(compare -> {
+            assertThat(compare.getTarget()).isEqualTo(Compare.CompareTarget.CREATE);
+            assertThat(compare.getCreateRevision()).isEqualTo(15);
+            assertThat(compare.getKey().toStringUtf8()).isEqualTo(before);
+        });
+        assertThat(deletion.getSuccess(0).getRequestDeleteRange().getKey().toStringUtf8())
+                .isEqualTo(before);
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 21));
+        TxnRequest next = etcd.next("txn").txn();
+        assertThat(next.getSuccess(0).getRequestPut().getKey().toStringUtf8()).isNotEqualTo(before);
+        assertThat(expected(next)).isZero();
+    }
+
+    @Test
+    void permitsOfAnotherLimit_leaveTheLine_andTellIt() {
+        EtcdAcquisition place = Places.place(Places.NAME, new Demand.Permits(1, 3));
+        CompletableFuture<AcquireResult> result = ask(place);
+        leaseIs(7);
+        ByteSequence limit = Places.KEYS.limits(Places.NAME).get(0);
+        written(
+                10,
+                ScriptedEtcd.entry(place.key(), place.value(1), 10, 10, 7),
+                ScriptedEtcd.entry(limit, EtcdKeys.bytes("5"), 4, 4, 0));
+        assertThat(result).isNotDone();
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 11));
+
+        assertThat(BackendDriver.answer(result)).isEqualTo(new AcquireResult.OtherLimit(5));
+        assertThat(forgotten).containsExactly(place);
+    }
+
+    /** Whoever was handed the lock for a key that is gone has lost it. */
+    @Test
+    void keyThatWasMadeAnew_voidsWhatWasHandedOver() {
+        for (boolean waits : List.of(true, false)) {
+            voided.clear();
+            Grant handed = Places.heldOn(Places.lease(7), 10, LEASE);
+            EtcdAcquisition place = Places.placeOf(handed);
+            CompletableFuture<AcquireResult> result = ask(place);
+            refused(20);
+            KeyValue own = keyOf(place, 21, 21, 7);
+            if (waits) { // the next one finds that lease
+                leaseIs(8);
+            }
+            written(21, waits ? new KeyValue[] {own, ahead(5)} : new KeyValue[] {own});
+
+            assertThat(BackendDriver.answer(result))
+                    .isInstanceOf(waits ? AcquireResult.Busy.class : AcquireResult.Granted.class);
+            assertThat(voided).as("waits: %s", waits).containsExactly(handed);
+        }
+    }
+}

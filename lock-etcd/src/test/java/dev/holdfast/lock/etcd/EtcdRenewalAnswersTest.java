@@ -1,0 +1,254 @@
+package dev.holdfast.lock.etcd;
+
+import static dev.holdfast.lock.etcd.ScriptedRenewal.CREATED;
+import static dev.holdfast.lock.etcd.ScriptedRenewal.KEEP_ALIVE;
+import static dev.holdfast.lock.etcd.ScriptedRenewal.LEASE;
+import static dev.holdfast.lock.etcd.ScriptedRenewal.LOOK;
+import static dev.holdfast.lock.etcd.ScriptedRenewal.isRenewed;
+import static dev.holdfast.lock.etcd.ScriptedRenewal.only;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.RenewResult;
+import io.etcd.jetcd.api.Compare;
+import io.etcd.jetcd.options.LeaseOption;
+import io.grpc.Status;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What each answer means for what is held: without a server. See {@link EtcdRenewalLooksTest}. */
+final class EtcdRenewalAnswersTest {
+    private final ScriptedRenewal renewals = new ScriptedRenewal();
+    private final ScriptedEtcd etcd = renewals.etcd;
+    private final SharedLease lease = Places.lease(7);
+    private final Grant grant = Places.heldOn(lease, CREATED, LEASE);
+    private final EtcdAcquisition place = Places.placeOf(grant);
+
+    @AfterEach
+    void close() {
+        renewals.close();
+    }
+
+    private void isLost(RenewResult result, String detail, EtcdAcquisition... told) {
+        assertThat(result).isEqualTo(new RenewResult.Lost(LossReason.REVOKED, detail));
+        assertThat(renewals.lost).containsExactlyElementsOf(List.of(told));
+    }
+
+    @Test
+    void confirmedAndThere_isRenewed_byOneKeepAliveAndOneLook() {
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+
+        assertThat(((LeaseOption) etcd.next(LOOK).arguments().get(1)).isAttachedKeys())
+                .isTrue();
+        assertThat(etcd.next(KEEP_ALIVE).lease()).isEqualTo(7);
+        renewals.keysAre(EtcdKeys.bytes("namespace/").concat(place.key()));
+        assertThat(result).as("not before the keep-alive's answer").isNotDone();
+        renewals.confirmed();
+
+        isRenewed(only(result));
+        assertThat(etcd.requests).hasSize(2);
+        assertThat(renewals.lost).isEmpty();
+    }
+
+    /** No more than the lease certainly has. */
+    @Test
+    void leaseThatIsShorterThanWasAskedFor_boundsWhatIsPromised() {
+        Grant longer = Places.heldOn(lease, CREATED, 300_000);
+        CompletableFuture<List<RenewResult>> result = renewals.renew(longer);
+        renewals.keysAre(Places.placeOf(longer).key());
+        renewals.confirmed();
+
+        assertThat(((RenewResult.Renewed) only(result)).leaseMillis()).isBetween(20_000L, 30_000L);
+    }
+
+    @Test
+    void grantOfAnotherBackend_isLost_withoutARequest() {
+        isLost(
+                only(renewals.renew(new Grant(grant.acquisition(), CREATED, LEASE, 0, "somebody's"))),
+                "held by another acquisition");
+        assertThat(etcd.requests).isEmpty();
+    }
+
+    @Test
+    void acquisitionThatHasEnded_isLost_withoutARequest() {
+        lease.end();
+        isLost(only(renewals.renew(grant)), "[etcd lease 7] has ended on the server", place);
+        assertThat(etcd.requests).isEmpty();
+    }
+
+    /** That is known when the answer comes. */
+    @Test
+    void leaseThatEndsMeanwhile_isLost() {
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre(place.key());
+        etcd.next(KEEP_ALIVE).fails(Status.NOT_FOUND);
+        etcd.settle();
+
+        isLost(only(result), "[etcd lease 7] has ended on the server", place);
+    }
+
+    @Test
+    void keepAliveWithoutAnswer_isUnknown() {
+        CompletableFuture<List<RenewResult>> result = renewals.renewWithin(20, grant);
+        renewals.keysAre(place.key());
+
+        assertThat(only(result)).isInstanceOfSatisfying(RenewResult.Unknown.class, unknown -> {
+            assertThat(unknown.detail()).isEqualTo("[etcd lease 7] was not renewed in time");
+            assertThat(unknown.cause()).isInstanceOf(TimeoutException.class);
+        });
+        assertThat(renewals.lost).isEmpty();
+    }
+
+    /** A stale node may not list it. A write is never stale: it finds the key, which is on that lease, or finds none. */
+    @Test
+    void keyThatIsNotListed_isWrittenAgain_andRenewedIfItIsThere() {
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre(Places.place().key());
+        renewals.confirmed();
+        ScriptedEtcd.Request write = etcd.next("txn");
+        assertThat(write.txn().getCompareList())
+                .filteredOn(compare -> compare.getTarget() == Compare.CompareTarget.MOD)
+                .singleElement()
+                .satisfies(compare -> assertThat(compare.getModRevision()).isEqualTo(CREATED));
+        assertThat(write.txn().getSuccess(0).getRequestPut().getLease()).isEqualTo(7);
+
+        write.answers(ScriptedEtcd.txn(true, 20));
+
+        isRenewed(only(result));
+        assertThat(place.seen().modified()).isEqualTo(20);
+    }
+
+    @Test
+    void keyThatIsNotThere_isLost() {
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre();
+        renewals.confirmed();
+        etcd.next("txn").answers(ScriptedEtcd.txn(false, 20, ScriptedEtcd.read(), ScriptedEtcd.read()));
+
+        isLost(only(result), "its key was deleted", place);
+    }
+
+    @Test
+    void keyThatIsNotListed_andCannotBeWritten_isUnknown() {
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre();
+        renewals.confirmed();
+        etcd.next("txn").fails(Status.UNAVAILABLE);
+
+        assertThat(only(result))
+                .isInstanceOfSatisfying(
+                        RenewResult.Unknown.class,
+                        unknown -> assertThat(unknown.detail()).isEqualTo("its key may have been deleted"));
+        assertThat(renewals.lost).isEmpty();
+    }
+
+    /** An attempt that was under way has found no key, and made another. That one is not this grant's. */
+    @Test
+    void keyThatWasMadeAgain_isLost_andTheAcquisitionGoesOnIfItIsGrantedAgain() {
+        place.saw(new KeyState(20, 20, 20, 0, lease));
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre(place.key());
+        renewals.confirmed();
+        isLost(only(result), "its key was deleted", place);
+
+        renewals.lost.clear();
+        place.held(new Grant(grant.acquisition(), 20, LEASE, 0, place), LEASE);
+        CompletableFuture<List<RenewResult>> again = renewals.renew(grant);
+        renewals.keysAre(place.key());
+        renewals.confirmed();
+        isLost(only(again), "its key was deleted");
+    }
+
+    /** The write finds that somebody has written it since, and is repeated once. */
+    @Test
+    void keyThatIsOtherThanExpected_isWrittenOnceMore() {
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre();
+        renewals.confirmed();
+        for (int modified = 11; modified < 13; modified++) {
+            etcd.next("txn")
+                    .answers(ScriptedEtcd.txn(
+                            false,
+                            20,
+                            ScriptedEtcd.read(),
+                            ScriptedEtcd.read(ScriptedEtcd.entry(place.key(), place.value(0), CREATED, modified, 99))));
+        }
+
+        assertThat(only(result))
+                .as("its lease is one that this client does not know")
+                .isInstanceOf(RenewResult.Unknown.class);
+        assertThat(etcd.count("txn")).isEqualTo(2);
+    }
+
+    /** {@link SharedLeases} tells why. */
+    @Test
+    void leaseOfAnOlderLeader_isLeft_onceTheNewOneIsAsFresh() {
+        renewals.calls.seen(ScriptedEtcd.kept(5));
+        CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+        renewals.keysAre(place.key());
+        renewals.confirmed();
+        ScriptedEtcd.Request grants = etcd.next("grant");
+        assertThat(grants.arguments().get(0)).as("seconds").isEqualTo(20L);
+        grants.answers(ScriptedEtcd.granted(8, 20, 5));
+        assertThat(etcd.count("txn"))
+                .as("it ends before the present one, as far as is known")
+                .isZero();
+        renewals.confirmed();
+        assertThat(etcd.next("txn").txn().getSuccess(0).getRequestPut().getLease())
+                .isEqualTo(8);
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 20));
+
+        RenewResult.Renewed renewed = (RenewResult.Renewed) only(result);
+        assertThat(renewed.leaseMillis()).isBetween(10_000L, LEASE);
+        assertThat(place.mayBeOn()).extracting(SharedLease::id).containsExactly(8L);
+        assertThat(lease.members()).isEmpty();
+    }
+
+    /** It is on the present one still, which was renewed. */
+    @Test
+    void leaseOfAnOlderLeader_thatCannotBeLeftNow_isRenewed() {
+        renewals.calls.seen(ScriptedEtcd.kept(5));
+        for (String fails : List.of("grant", "txn")) {
+            CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+            renewals.keysAre(place.key());
+            renewals.confirmed();
+            if (fails.equals("txn")) {
+                etcd.next("grant").answers(ScriptedEtcd.granted(8, 60, 5));
+            }
+            etcd.next(fails).fails(Status.UNAVAILABLE);
+
+            isRenewed(only(result));
+            assertThat(place.lease()).isSameAs(lease);
+        }
+    }
+
+    /** It may be on either of the two until that is answered: both are renewed, and listed on one it is there. */
+    @Test
+    void moveWithoutAnswer_hasBothLeasesRenewed_andTheirKeysCountTogether() {
+        SharedLease other = Places.lease(8);
+        place.sent(other);
+        for (boolean settled : List.of(false, true)) {
+            CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
+            etcd.requests.stream()
+                    .filter(request -> request.method().equals(LOOK))
+                    .forEach(request -> request.answers(
+                            request.lease() == 8 ? ScriptedEtcd.lives(30, place.key()) : ScriptedEtcd.lives(30)));
+            renewals.confirmed();
+            assertThat(etcd.count("txn")).isEqualTo(settled ? 1 : 0);
+            renewals.confirmed();
+            if (settled) {
+                etcd.next("txn").answers(ScriptedEtcd.txn(true, 20));
+            } else {
+                etcd.next("txn").fails(Status.UNAVAILABLE);
+            }
+
+            isRenewed(only(result));
+            assertThat(other.members()).hasSize(settled ? 0 : 1);
+        }
+        assertThat(place.mayBeOn()).as("the write has settled it").containsExactly(lease);
+    }
+}

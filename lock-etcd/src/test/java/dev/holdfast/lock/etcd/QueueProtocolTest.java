@@ -1,0 +1,181 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.Demand;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.op.Op;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What an attempt in a queue reads beside its write, and what that says: without a server. */
+final class QueueProtocolTest {
+    private static final long CREATED = 100;
+
+    private final ScriptedEtcd etcd = new ScriptedEtcd();
+    private final QueueProtocol queue = new QueueProtocol(Places.KEYS);
+    private final SharedLease lease = Places.lease(7);
+
+    @AfterEach
+    void close() {
+        etcd.close();
+    }
+
+    private static EtcdAcquisition place(Demand demand) {
+        return Places.place(Places.NAME, demand);
+    }
+
+    private TxnRequest attempt(EtcdAcquisition place) {
+        etcd.calls()
+                .txn()
+                .Then(queue.attempt(place, place.sent(lease)).toArray(new Op[0]))
+                .commit();
+        return etcd.requests.get(etcd.requests.size() - 1).txn();
+    }
+
+    private static void seen(EtcdAcquisition place) {
+        place.saw(new KeyState(CREATED, CREATED, CREATED, 0, Places.lease(7)));
+    }
+
+    private Outcome outcome(EtcdAcquisition place, int ahead) {
+        List<KeyValue> read = new ArrayList<>();
+        if (!(place.acquisition().demand() instanceof Demand.Shared)) {
+            read.add(ScriptedEtcd.entry(place.key(), ByteSequence.EMPTY, CREATED, CREATED, 7));
+        }
+        for (int i = 0; i < ahead; i++) {
+            read.add(ScriptedEtcd.entry(Places.place().key(), ByteSequence.EMPTY, CREATED - 1 - i, CREATED - 1 - i, 8));
+        }
+        TxnResponse reply = ScriptedEtcd.txn(true, CREATED + 5, ScriptedEtcd.read(read.toArray(new KeyValue[0])));
+        return queue.outcome(place, new ConditionalWrite.Result.Written(CREATED, reply));
+    }
+
+    /** The last ones that are not behind it: its own, those that it is to know, and one more if there are more. */
+    @Test
+    void lock_readsTheLastTenUpToItsOwn() {
+        EtcdAcquisition place = place(Demand.EXCLUSIVE);
+        for (boolean known : List.of(false, true)) {
+            if (known) {
+                seen(place);
+            }
+            TxnRequest txn = attempt(place);
+            assertThat(txn.getSuccessList()).hasSize(2);
+            assertThat(txn.getSuccess(0).getRequestPut().getKey().toStringUtf8())
+                    .isEqualTo(place.key().toString());
+            RangeRequest read = txn.getSuccess(1).getRequestRange();
+            assertThat(read.getKey().toStringUtf8()).isEqualTo("b/~queue/n/");
+            assertThat(read.getRangeEnd().toStringUtf8()).isEqualTo("b/~queue/n/~");
+            assertThat(read.getLimit()).isEqualTo(10);
+            assertThat(read.getKeysOnly()).isTrue();
+            assertThat(read.getSortTarget()).isEqualTo(RangeRequest.SortTarget.CREATE);
+            assertThat(read.getSortOrder()).isEqualTo(RangeRequest.SortOrder.DESCEND);
+            assertThat(read.getMaxCreateRevision()).isEqualTo(known ? CREATED : 0);
+        }
+    }
+
+    /** Shares beside it are no matter. */
+    @Test
+    void share_readsTheLastLockOrPermitAhead() {
+        RangeRequest read = attempt(place(Demand.SHARED)).getSuccess(1).getRequestRange();
+
+        assertThat(read.getRangeEnd().toStringUtf8()).isEqualTo("b/~queue/n/r");
+        assertThat(read.getLimit()).isEqualTo(1);
+    }
+
+    /** The slots of others first, then its own, then the limit if there is none; the line is read as it is after that. */
+    @Test
+    void permits_writeTheirPlan_once_andReadTheWholeLine() {
+        EtcdAcquisition place = place(new Demand.Permits(2, 3));
+        Op others = Op.put(EtcdKeys.bytes("other"), ByteSequence.EMPTY, io.etcd.jetcd.options.PutOption.DEFAULT);
+        place.plan(new SlotPlan(1, 2, List.of(), List.of(others)));
+
+        TxnRequest txn = attempt(place);
+
+        assertThat(txn.getSuccessList()).hasSize(4);
+        assertThat(txn.getSuccess(0).getRequestPut().getKey().toStringUtf8()).isEqualTo("other");
+        assertThat(txn.getSuccess(1).getRequestPut().getValue().toStringUtf8())
+                .as("in its place the slot of the plan")
+                .isEqualTo(place.value(2).toString());
+        assertThat(txn.getSuccess(2)
+                        .getRequestTxn()
+                        .getSuccess(0)
+                        .getRequestPut()
+                        .getValue()
+                        .toStringUtf8())
+                .as("the limit")
+                .isEqualTo("3");
+        RangeRequest read = txn.getSuccess(3).getRequestRange();
+        assertThat(read.getKey().toStringUtf8()).isEqualTo("b/~queue/n/");
+        assertThat(read.getKeysOnly()).isFalse();
+        assertThat(read.getLimit()).isZero();
+        assertThat(attempt(place).getSuccessList()).as("the plan is used up").hasSize(3);
+    }
+
+    @Test
+    void nobodyAhead_isHeld() {
+        assertThat(outcome(place(Demand.EXCLUSIVE), 0)).isEqualTo(new Outcome.Held(CREATED, 0));
+        assertThat(outcome(place(Demand.SHARED), 0)).isEqualTo(new Outcome.Held(CREATED, 0));
+    }
+
+    /** Eight are few enough to be known all, and to be handed the lock. */
+    @Test
+    void someAhead_areKnownAll_orItWaitsForTheLastOne() {
+        for (int ahead = 1; ahead < 10; ahead++) {
+            EtcdAcquisition place = place(Demand.EXCLUSIVE);
+            EtcdTicket ticket = ((Outcome.Queued) outcome(place, ahead)).ticket();
+            assertThat(ticket.place()).isSameAs(place);
+            assertThat(ticket).as("%d ahead", ahead).isInstanceOf(ahead <= 8 ? ShortLine.class : BehindOne.class);
+            assertThat(ticket.revision()).isEqualTo(CREATED + 5);
+            if (ticket instanceof BehindOne behind) {
+                assertThat(behind.created()).as("the one before it").isEqualTo(CREATED - 1);
+            }
+        }
+        assertThat(((Outcome.Queued) outcome(place(Demand.SHARED), 1)).ticket())
+                .isInstanceOfSatisfying(
+                        BehindOne.class, behind -> assertThat(behind.created()).isEqualTo(CREATED - 1));
+    }
+
+    /** The watch has told of it while the answer was on its way: it is first by now, so it asks again. */
+    @Test
+    void lastAheadHasLeftMeanwhile_isAskedForAgain() {
+        EtcdAcquisition place = place(Demand.EXCLUSIVE);
+        Outcome.Queued before = (Outcome.Queued) outcome(place, 1);
+        ShortLine line = (ShortLine) before.ticket();
+        List<KeyValue> read = List.of(
+                ScriptedEtcd.entry(place.key(), ByteSequence.EMPTY, CREATED, CREATED, 7),
+                ScriptedEtcd.entry(EtcdKeys.bytes("b/~queue/n/0-0"), ByteSequence.EMPTY, 50, 50, 8));
+        line.isFreedBy(MadeUpWatch.deleted(EtcdKeys.bytes("b/~queue/n/0-0"), CREATED + 20));
+
+        Outcome after = queue.outcome(
+                place,
+                new ConditionalWrite.Result.Written(
+                        CREATED,
+                        ScriptedEtcd.txn(true, CREATED + 10, ScriptedEtcd.read(read.toArray(new KeyValue[0])))));
+
+        assertThat(after).isInstanceOf(Outcome.Changed.class);
+    }
+
+    @Test
+    void otherResults_areWhatTheySay() {
+        EtcdAcquisition place = place(Demand.EXCLUSIVE);
+        var present = ScriptedEtcd.asRead(ScriptedEtcd.entry(place.key(), ByteSequence.EMPTY, 1, 1, 7));
+        assertThat(queue.outcome(place, new ConditionalWrite.Result.Foreign(present, 5)))
+                .isEqualTo(new Outcome.Taken(present));
+        assertThat(queue.outcome(place, new ConditionalWrite.Result.Ended())).isInstanceOf(Outcome.Ended.class);
+        assertThat(queue.outcome(place, new ConditionalWrite.Result.Changed())).isInstanceOf(Outcome.Changed.class);
+
+        SingleKeyProtocol single = new SingleKeyProtocol(Places.KEYS);
+        Outcome foreign = single.outcome(place, new ConditionalWrite.Result.Foreign(present, 5));
+        assertThat(((Outcome.Queued) foreign).ticket()).isEqualTo(new BehindOne(place, place.key(), 1, 5));
+        assertThat(((Outcome.Queued) foreign).ticket().revision()).isEqualTo(5);
+        assertThat(single.outcome(place, new ConditionalWrite.Result.Ended())).isInstanceOf(Outcome.Ended.class);
+        assertThat(single.outcome(place, new ConditionalWrite.Result.Changed())).isInstanceOf(Outcome.Changed.class);
+        assertThat(single.queues()).isFalse();
+        assertThat(queue.queues()).isTrue();
+    }
+}

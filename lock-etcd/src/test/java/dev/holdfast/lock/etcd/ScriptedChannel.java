@@ -1,0 +1,81 @@
+package dev.holdfast.lock.etcd;
+
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/** A gRPC channel whose calls wait for what a test has the server say. */
+final class ScriptedChannel extends Channel {
+    final List<Call<?, ?>> calls = new CopyOnWriteArrayList<>();
+    /** What making a call throws, if anything. */
+    @Nullable RuntimeException broken;
+
+    /** One call. */
+    static final class Call<Q, A> extends ClientCall<Q, A> {
+        final MethodDescriptor<Q, A> method;
+        final CallOptions options;
+        final List<Q> messages = new CopyOnWriteArrayList<>();
+        /** What it was cancelled with. */
+        final CompletableFuture<String> cancelled = new CompletableFuture<>();
+
+        private @Nullable Listener<A> listener;
+
+        Call(MethodDescriptor<Q, A> method, CallOptions options) {
+            this.method = method;
+            this.options = options;
+        }
+
+        void answers(A message) {
+            Objects.requireNonNull(listener).onMessage(message);
+            closes(Status.OK);
+        }
+
+        void closes(Status status) {
+            Objects.requireNonNull(listener).onClose(status, new Metadata());
+        }
+
+        @Override
+        public void start(Listener<A> listener, Metadata headers) {
+            this.listener = listener;
+        }
+
+        @Override
+        public void request(int messages) {}
+
+        @Override
+        public void cancel(@Nullable String message, @Nullable Throwable cause) {
+            cancelled.complete(String.valueOf(message));
+        }
+
+        @Override
+        public void halfClose() {}
+
+        @Override
+        public void sendMessage(Q message) {
+            messages.add(message);
+        }
+    }
+
+    @Override
+    public <Q, A> ClientCall<Q, A> newCall(MethodDescriptor<Q, A> method, CallOptions options) {
+        if (broken != null) {
+            throw broken;
+        }
+        Call<Q, A> call = new Call<>(method, options);
+        calls.add(call);
+        return call;
+    }
+
+    @Override
+    public String authority() {
+        return "etcd";
+    }
+}

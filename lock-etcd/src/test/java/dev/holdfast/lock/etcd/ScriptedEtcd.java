@@ -1,0 +1,290 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.holdfast.lock.spi.FailureTranslator;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.Cluster;
+import io.etcd.jetcd.KV;
+import io.etcd.jetcd.Lease;
+import io.etcd.jetcd.Maintenance;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.api.KeyValue;
+import io.etcd.jetcd.api.RangeResponse;
+import io.etcd.jetcd.api.ResponseHeader;
+import io.etcd.jetcd.api.ResponseOp;
+import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.kv.DeleteResponse;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.lease.LeaseGrantResponse;
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.op.TxnImpl;
+import io.etcd.jetcd.options.WatchOption;
+import io.grpc.Context;
+import io.grpc.Status;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+
+/** jetcd whose requests wait until a test answers them. What is planned runs only when the test says so. */
+final class ScriptedEtcd implements AutoCloseable {
+
+    /**
+     * A request.
+     *
+     * @param context gRPC's, in which it was made
+     */
+    record Request(String method, List<Object> arguments, Context context, CompletableFuture<Object> answer) {
+        long lease() {
+            return (Long) arguments.get(0);
+        }
+
+        TxnRequest txn() {
+            return (TxnRequest) arguments.get(0);
+        }
+
+        String key() {
+            return ((ByteSequence) arguments.get(0)).toString(StandardCharsets.UTF_8);
+        }
+
+        void answers(Object reply) {
+            answer.complete(reply);
+        }
+
+        void fails(Status status) {
+            answer.completeExceptionally(status.asRuntimeException());
+        }
+    }
+
+    /** What is to run later. */
+    record Planned(Runnable task, long delayMillis) {}
+
+    final List<Request> requests = new CopyOnWriteArrayList<>();
+    final List<Planned> planned = new CopyOnWriteArrayList<>();
+    final List<Watch.Listener> listeners = new CopyOnWriteArrayList<>();
+    final List<WatchOption> watchOptions = new CopyOnWriteArrayList<>();
+    /** How many watches were ended. */
+    final AtomicInteger closedWatches = new AtomicInteger();
+    /** How often the client was closed. */
+    final AtomicInteger closed = new AtomicInteger();
+
+    /** What is done with each request as soon as it is sent. */
+    Consumer<Request> whenSent = request -> {};
+
+    final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1) {
+        @Override
+        public ScheduledFuture<?> schedule(Runnable task, long delay, TimeUnit unit) {
+            ScheduledFuture<?> never = super.schedule(() -> {}, 1, TimeUnit.DAYS); // refused once it is shut down
+            planned.add(new Planned(task, unit.toMillis(delay)));
+            return never;
+        }
+    };
+
+    EtcdCalls calls() {
+        return new EtcdCalls(client(), executor);
+    }
+
+    Client client() {
+        KV kv = proxy(
+                KV.class,
+                (self, method, arguments) -> method.getName().equals("txn")
+                        ? TxnImpl.newTxn(txn -> this.<TxnResponse>send("txn", txn), ByteSequence.EMPTY)
+                        : send(method.getName(), arguments));
+        InvocationHandler sends = (self, method, arguments) -> send(method.getName(), arguments);
+        Watch watch = proxy(Watch.class, (self, method, arguments) -> {
+            watchOptions.add((WatchOption) arguments[1]);
+            listeners.add((Watch.Listener) arguments[2]);
+            return proxy(Watch.Watcher.class, (watcher, called, none) -> closedWatches.incrementAndGet());
+        });
+        return proxy(Client.class, (self, method, arguments) -> switch (method.getName()) {
+            case "getKVClient" -> kv;
+            case "getLeaseClient" -> proxy(Lease.class, sends);
+            case "getClusterClient" -> proxy(Cluster.class, sends);
+            case "getMaintenanceClient" -> proxy(Maintenance.class, sends);
+            case "getWatchClient" -> watch;
+            case "close" -> {
+                closed.incrementAndGet();
+                yield null;
+            }
+            default -> throw new UnsupportedOperationException(method.getName());
+        });
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+
+    @SuppressWarnings("unchecked")
+    private <T> CompletableFuture<T> send(String method, Object... arguments) {
+        CompletableFuture<Object> answer = new CompletableFuture<>();
+        List<Object> all = arguments == null ? List.of() : List.of(arguments);
+        Request request = new Request(method, all, Context.current(), answer);
+        requests.add(request);
+        whenSent.accept(request);
+        return (CompletableFuture<T>) answer;
+    }
+
+    /** The first request of that kind which has no answer yet. */
+    Request next(String method) {
+        return requests.stream()
+                .filter(request ->
+                        request.method().equals(method) && !request.answer().isDone())
+                .findFirst()
+                .orElseThrow(() -> new AssertionError("no " + method + " without an answer in " + requests));
+    }
+
+    /** How many requests of that kind there were. */
+    int count(String method) {
+        return (int) requests.stream()
+                .filter(request -> request.method().equals(method))
+                .count();
+    }
+
+    /** In how many milliseconds what is planned is to run, in the order in which it was planned. */
+    List<Long> delays() {
+        return planned.stream().map(Planned::delayMillis).toList();
+    }
+
+    /** Runs what is to run at once, until nothing is. */
+    void settle() {
+        while (planned.stream().anyMatch(task -> task.delayMillis() == 0)) {
+            List<Planned> now =
+                    planned.stream().filter(task -> task.delayMillis() == 0).toList();
+            planned.removeAll(now);
+            now.forEach(task -> task.task().run());
+        }
+    }
+
+    /** Runs all that is planned by now, whenever it is to run, and what is to run at once then. */
+    void pass() {
+        List<Planned> now = List.copyOf(planned);
+        planned.removeAll(now);
+        now.forEach(task -> task.task().run());
+        settle();
+    }
+
+    // ---- answers
+
+    static ResponseHeader header(long revision, long term) {
+        return ResponseHeader.newBuilder()
+                .setRevision(revision)
+                .setRaftTerm(term)
+                .build();
+    }
+
+    static LeaseGrantResponse granted(long id, long ttlSeconds, long term) {
+        return new LeaseGrantResponse(io.etcd.jetcd.api.LeaseGrantResponse.newBuilder()
+                .setHeader(header(0, term))
+                .setID(id)
+                .setTTL(ttlSeconds)
+                .build());
+    }
+
+    static LeaseKeepAliveResponse kept(long term) {
+        return new LeaseKeepAliveResponse(io.etcd.jetcd.api.LeaseKeepAliveResponse.newBuilder()
+                .setHeader(header(0, term))
+                .build());
+    }
+
+    static LeaseTimeToLiveResponse lives(long ttlSeconds, ByteSequence... keys) {
+        var reply = io.etcd.jetcd.api.LeaseTimeToLiveResponse.newBuilder().setTTL(ttlSeconds);
+        for (ByteSequence key : keys) {
+            reply.addKeys(bytes(key));
+        }
+        return new LeaseTimeToLiveResponse(reply.build());
+    }
+
+    static GetResponse found(long revision, boolean more, KeyValue... keys) {
+        return new GetResponse(
+                RangeResponse.newBuilder()
+                        .setHeader(header(revision, 0))
+                        .setMore(more)
+                        .addAllKvs(List.of(keys))
+                        .build(),
+                ByteSequence.EMPTY);
+    }
+
+    static DeleteResponse deleted(KeyValue... keys) {
+        return new DeleteResponse(
+                io.etcd.jetcd.api.DeleteRangeResponse.newBuilder()
+                        .addAllPrevKvs(List.of(keys))
+                        .build(),
+                ByteSequence.EMPTY);
+    }
+
+    /** A transaction that was carried out, or not, and what it has read. */
+    static TxnResponse txn(boolean succeeded, long revision, ResponseOp... read) {
+        return new TxnResponse(
+                io.etcd.jetcd.api.TxnResponse.newBuilder()
+                        .setHeader(header(revision, 0))
+                        .setSucceeded(succeeded)
+                        .addAllResponses(List.of(read))
+                        .build(),
+                ByteSequence.EMPTY);
+    }
+
+    static ResponseOp read(KeyValue... keys) {
+        return ResponseOp.newBuilder()
+                .setResponseRange(
+                        RangeResponse.newBuilder().setCount(keys.length).addAllKvs(List.of(keys)))
+                .build();
+    }
+
+    static KeyValue entry(ByteSequence key, ByteSequence value, long created, long modified, long lease) {
+        return KeyValue.newBuilder()
+                .setKey(bytes(key))
+                .setValue(bytes(value))
+                .setCreateRevision(created)
+                .setModRevision(modified)
+                .setLease(lease)
+                .build();
+    }
+
+    static io.etcd.jetcd.KeyValue asRead(KeyValue entry) {
+        return new io.etcd.jetcd.KeyValue(entry, ByteSequence.EMPTY);
+    }
+
+    private static ByteString bytes(ByteSequence bytes) {
+        return ByteString.copyFrom(bytes.getBytes());
+    }
+
+    /** What a request has come to by now. */
+    static <T> T now(CompletableFuture<T> request) {
+        assertThat(request).isCompleted();
+        return request.join();
+    }
+
+    /** What a request failed with. */
+    static Throwable failure(CompletableFuture<?> request) {
+        assertThat(request).isCompletedExceptionally();
+        return FailureTranslator.unwrap(Objects.requireNonNull(
+                request.<Throwable>handle((value, failure) -> failure).join()));
+    }
+
+    /** Lets so much time pass. */
+    static void spend(long millis) {
+        long startNanos = System.nanoTime();
+        while (System.nanoTime() - startNanos < TimeUnit.MILLISECONDS.toNanos(millis)) {
+            Thread.onSpinWait();
+        }
+        assertThat(millis).as("keeps tests quick").isLessThan(100);
+    }
+
+    @Override
+    public void close() {
+        executor.shutdownNow();
+    }
+}

@@ -1,0 +1,314 @@
+package dev.holdfast.lock.etcd;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import io.etcd.jetcd.api.RequestOp;
+import io.etcd.jetcd.api.TxnRequest;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** What is sent to end an acquisition, and when it is sent again: without a server. See {@link EtcdWithdrawalTest}. */
+final class WithdrawalsTest {
+    private static final long CREATED = 10;
+
+    private final ScriptedEtcd etcd = new ScriptedEtcd();
+    private final EtcdCalls calls = etcd.calls();
+    private final List<EtcdAcquisition> gone = new ArrayList<>();
+    private final SharedLeases leases = new SharedLeases(calls, (place, detail) -> gone.add(place));
+    private final List<EtcdAcquisition> forgotten = new ArrayList<>();
+    private final Withdrawals withdrawals = new Withdrawals(
+            calls, new EtcdRemoval(calls, new QueueProtocol(Places.KEYS), Places.KEYS, leases), place -> {
+                place.ended();
+                forgotten.add(place);
+            });
+    private final SharedLease lease = Places.lease(7);
+
+    @AfterEach
+    void close() {
+        etcd.close();
+    }
+
+    private static Deadline deadline() {
+        return new Deadline(System.nanoTime(), 60_000);
+    }
+
+    private CompletableFuture<Boolean> abandon(EtcdAcquisition place) {
+        CompletableFuture<Boolean> done = withdrawals.withdraw(place, 0, deadline());
+        etcd.settle();
+        return done;
+    }
+
+    private void fails(Status status) {
+        etcd.next("txn").fails(status);
+        etcd.settle();
+    }
+
+    private void isCarriedOut() {
+        etcd.next("txn").answers(ScriptedEtcd.txn(true, 20));
+        etcd.settle();
+    }
+
+    /** In how long the next one is to be tried; lets it come. */
+    private long nextTry() {
+        List<Long> delays = etcd.delays();
+        assertThat(delays).as("one task").hasSize(1);
+        etcd.pass();
+        return delays.get(0);
+    }
+
+    @Test
+    void release_deletesTheKey_andTellsWhetherItWasThatOfTheGrant() {
+        for (long found : new long[] {CREATED, CREATED + 1, 0}) {
+            Grant grant = Places.heldOn(lease, CREATED, 30_000);
+            EtcdAcquisition place = Places.placeOf(grant);
+
+            CompletableFuture<Boolean> done = withdrawals.withdraw(place, CREATED, deadline());
+
+            assertThat(place.isEnding()).isTrue();
+            assertThat(etcd.next("delete").key()).isEqualTo(place.key().toString());
+            etcd.next("delete")
+                    .answers(
+                            found == 0
+                                    ? ScriptedEtcd.deleted()
+                                    : ScriptedEtcd.deleted(
+                                            ScriptedEtcd.entry(place.key(), place.value(0), found, found, 7)));
+            assertThat(ScriptedEtcd.now(done)).as("found %d", found).isEqualTo(found == CREATED);
+            assertThat(forgotten).contains(place);
+        }
+        assertThat(etcd.planned).isEmpty();
+    }
+
+    @Test
+    void acquisitionThatIsNowhere_needsNoRequest() {
+        EtcdAcquisition place = Places.place();
+
+        assertThat(ScriptedEtcd.now(abandon(place))).isFalse();
+
+        assertThat(etcd.requests).isEmpty();
+        assertThat(forgotten).containsExactly(place);
+    }
+
+    /** A creation is open on two leases: each gets a tombstone, whether or not the key is there. */
+    @Test
+    void acquisitionWithOpenCreations_leavesATombstoneOnEachLease() {
+        EtcdAcquisition place = Places.place();
+        place.sent(lease);
+        place.sent(Places.lease(8));
+        List<SharedLease> open = place.openCreations();
+        assertThat(open).hasSize(2);
+
+        CompletableFuture<Boolean> done = abandon(place);
+
+        for (SharedLease on : open) {
+            TxnRequest txn = etcd.next("txn").txn();
+            String tombstone = "b/~gone/" + place.acquisition().owner() + "/~" + Long.toHexString(on.id());
+            assertThat(puts(txn.getSuccessList())).containsExactly(tombstone + " on " + on.id());
+            assertThat(puts(txn.getFailureList())).containsExactly(tombstone + " on " + on.id());
+            assertThat(txn.getSuccessList()).anyMatch(RequestOp::hasRequestDeleteRange);
+            assertThat(txn.getFailureList()).noneMatch(RequestOp::hasRequestDeleteRange);
+            assertThat(done).isNotDone();
+            isCarriedOut();
+        }
+        assertThat(ScriptedEtcd.now(done)).isFalse();
+        assertThat(place.openCreations()).isEmpty();
+        assertThat(etcd.requests).hasSize(2);
+    }
+
+    private static List<String> puts(List<RequestOp> ops) {
+        return ops.stream()
+                .filter(RequestOp::hasRequestPut)
+                .map(op -> op.getRequestPut().getKey().toStringUtf8() + " on "
+                        + op.getRequestPut().getLease())
+                .toList();
+    }
+
+    /** Nothing can arrive on it any more; the key may be on another one. */
+    @Test
+    void leaseOfATombstoneIsGone_theNextOneIsDone_andTheKeyDeleted() {
+        EtcdAcquisition place = Places.place();
+        place.sent(lease);
+
+        CompletableFuture<Boolean> done = abandon(place);
+        fails(Status.NOT_FOUND);
+
+        assertThat(lease.isGone()).isTrue();
+        TxnRequest last = etcd.next("txn").txn();
+        assertThat(puts(last.getSuccessList())).isEmpty();
+        assertThat(last.getSuccessList())
+                .singleElement()
+                .satisfies(op -> assertThat(op.hasRequestDeleteRange()).isTrue());
+        isCarriedOut();
+        assertThat(done).isCompletedWithValue(false);
+        assertThat(forgotten).containsExactly(place);
+    }
+
+    @Test
+    void removalThatFails_isRepeated_withPausesThatDouble() {
+        EtcdAcquisition place = Places.seenOn(lease, CREATED);
+        CompletableFuture<Boolean> done = abandon(place);
+        fails(Status.UNAVAILABLE);
+
+        assertThat(ScriptedEtcd.failure(done)).isInstanceOf(StatusRuntimeException.class);
+        assertThat(forgotten).isEmpty();
+        List<Long> pauses = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            pauses.add(nextTry());
+            fails(Status.UNAVAILABLE);
+        }
+        assertThat(pauses).containsExactly(500L, 1_000L, 2_000L, 4_000L, 5_000L, 5_000L);
+        assertThat(etcd.count("txn")).isEqualTo(7);
+
+        nextTry();
+        isCarriedOut();
+
+        assertThat(forgotten).containsExactly(place);
+        assertThat(etcd.planned).isEmpty();
+        EtcdAcquisition next = Places.seenOn(lease, CREATED);
+        abandon(next);
+        fails(Status.UNAVAILABLE);
+        assertThat(etcd.delays()).as("as if nothing had failed before").containsExactly(500L);
+    }
+
+    /** The server is not to be flooded as soon as it is back. */
+    @Test
+    void removalsThatFail_areRepeatedOneByOne_theOldestFirst() {
+        EtcdAcquisition first = Places.seenOn(lease, CREATED);
+        EtcdAcquisition second = Places.seenOn(lease, CREATED + 1);
+        for (EtcdAcquisition place : List.of(first, second)) {
+            abandon(place);
+            fails(Status.UNAVAILABLE);
+        }
+        assertThat(nextTry()).isEqualTo(500);
+        assertThat(keyOf(etcd.next("txn"))).isEqualTo(first.key().toString());
+        assertThat(etcd.count("txn")).isEqualTo(3);
+        fails(Status.UNAVAILABLE);
+
+        assertThat(nextTry()).isEqualTo(1_000);
+        assertThat(keyOf(etcd.next("txn"))).isEqualTo(second.key().toString());
+        isCarriedOut(); // and so does the next one follow at once
+        assertThat(forgotten).containsExactly(second);
+        assertThat(keyOf(etcd.next("txn"))).isEqualTo(first.key().toString());
+        isCarriedOut();
+        assertThat(forgotten).containsExactly(second, first);
+        assertThat(etcd.planned).isEmpty();
+    }
+
+    private static String keyOf(ScriptedEtcd.Request request) {
+        return request.txn().getCompare(0).getKey().toStringUtf8();
+    }
+
+    /** The engine repeats it as well. */
+    @Test
+    void removalThatSomebodyElseHasDone_isNotRepeated() {
+        EtcdAcquisition place = Places.seenOn(lease, CREATED);
+        abandon(place);
+        fails(Status.UNAVAILABLE);
+        abandon(place);
+        fails(Status.UNAVAILABLE);
+        assertThat(etcd.delays()).as("once").containsExactly(500L);
+        abandon(place);
+        isCarriedOut();
+
+        etcd.pass();
+
+        assertThat(etcd.count("txn")).isEqualTo(3);
+        assertThat(etcd.planned).isEmpty();
+    }
+
+    /** Right credentials make it pass, so the engine is to ask again: it does not after a LockConfigurationException. */
+    @Test
+    void loginThatIsRefused_mayPass() {
+        CompletableFuture<Boolean> done = abandon(Places.seenOn(lease, CREATED));
+        fails(Status.UNAUTHENTICATED.withDescription("no such user"));
+
+        assertThat(ScriptedEtcd.failure(done))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessage("etcd says 'UNAUTHENTICATED: no such user'; check user and password")
+                .hasCauseInstanceOf(StatusRuntimeException.class);
+    }
+
+    @Test
+    void permissionThatIsMissing_isTold() {
+        CompletableFuture<Boolean> done = abandon(Places.seenOn(lease, CREATED));
+        fails(Status.PERMISSION_DENIED);
+
+        assertThat(ScriptedEtcd.failure(done)).isInstanceOf(StatusRuntimeException.class);
+        assertThat(etcd.delays()).containsExactly(500L);
+    }
+
+    /** That its time is over by our clock proves nothing; etcd's answer does. */
+    @Test
+    void leaseThatIsGoneByEtcdsAnswer_endsTheRepeating() {
+        SharedLease lapsed = Places.lease(7, 2, Duration.ofSeconds(30));
+        EtcdAcquisition place = Places.seenOn(lapsed, CREATED);
+        abandon(place);
+        fails(Status.UNAVAILABLE);
+        nextTry();
+        fails(Status.UNAVAILABLE);
+        etcd.next("timeToLive").answers(ScriptedEtcd.lives(1));
+        etcd.settle();
+        assertThat(forgotten).as("etcd has it still").isEmpty();
+
+        assertThat(nextTry()).isEqualTo(1_000);
+        fails(Status.UNAVAILABLE);
+        etcd.next("timeToLive").answers(ScriptedEtcd.lives(-1));
+        etcd.settle();
+
+        assertThat(lapsed.isGone()).isTrue();
+        assertThat(gone).containsExactly(place);
+        assertThat(forgotten).containsExactly(place);
+        assertThat(etcd.planned).isEmpty();
+    }
+
+    /** Whoever renews others on that lease would be asked about it again and again. */
+    @Test
+    void leaseThatMayBeThere_isNotAskedFor() {
+        SharedLease young = Places.lease(7, 30, Duration.ofSeconds(50));
+        abandon(Places.seenOn(young, CREATED));
+        fails(Status.UNAVAILABLE);
+        nextTry();
+        fails(Status.UNAVAILABLE);
+
+        assertThat(etcd.count("timeToLive")).isZero();
+        assertThat(etcd.delays()).containsExactly(1_000L);
+    }
+
+    @Test
+    void clientIsClosed_failsAsEtcdDid() {
+        etcd.executor.shutdownNow();
+        CompletableFuture<Boolean> done = withdrawals.withdraw(Places.seenOn(lease, CREATED), 0, deadline());
+        etcd.next("txn").fails(Status.UNAVAILABLE);
+
+        assertThat(EtcdFailures.isRefusal(ScriptedEtcd.failure(done))).isFalse();
+        assertThat(ScriptedEtcd.failure(done)).hasMessageContaining("UNAVAILABLE");
+    }
+
+    /** In that mode it may be another acquisition's by then, with the same key. */
+    @Test
+    void singleKey_isDeletedIfItIsTheOwnersStill() {
+        SingleKeyProtocol single = new SingleKeyProtocol(Places.KEYS);
+        EtcdAcquisition place = Places.place();
+        for (boolean there : List.of(true, false)) {
+            CompletableFuture<Boolean> removed = single.remove(calls, place, CREATED, List.of());
+            TxnRequest txn = etcd.next("txn").txn();
+            assertThat(txn.getCompareList())
+                    .singleElement()
+                    .satisfies(compare -> assertThat(compare.getValue().toStringUtf8())
+                            .isEqualTo(place.value(0).toString()));
+            assertThat(txn.getSuccessList())
+                    .singleElement()
+                    .satisfies(op -> assertThat(op.hasRequestDeleteRange()).isTrue());
+            assertThat(txn.getFailureCount()).isZero();
+            etcd.next("txn").answers(ScriptedEtcd.txn(there, 20));
+            assertThat(removed).isCompletedWithValue(there);
+        }
+    }
+}
