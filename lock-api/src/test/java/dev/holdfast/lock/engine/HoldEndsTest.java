@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -207,5 +208,65 @@ class HoldEndsTest {
         virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** Nobody holds it any more, so that nobody is told; but it stays taken, for longer than its lease. */
+    @Test
+    void releasedLock_thatStaysTaken_isRenewedSilently() {
+        Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
+        ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
+        List<String> told = new ArrayList<>();
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void renewed(String name, long token) {
+                told.add("renewed");
+            }
+
+            @Override
+            public void suspect(String name, long token, String detail) {
+                told.add("suspect");
+            }
+
+            @Override
+            public void lost(String name, long token, Duration held, LossReason reason) {
+                told.add("lost");
+            }
+
+            @Override
+            public void released(String name, long token, Duration held) {
+                told.add("released");
+            }
+        });
+        Hold held = virtual.hold(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(20)).build());
+        virtual.end(held);
+        assertThat(virtual.client.held()).isEmpty();
+        backend.renewResults.add(new RenewResult.Unknown("on purpose", null));
+        virtual.pass(19 * Virtual.SECOND);
+        assertThat(backend.renewals)
+                .as("at 5 s, again at once, at 10 s and 15 s")
+                .isEqualTo(4);
+        assertThat(backend.isHeld("n")).isTrue();
+        virtual.pass(2 * Virtual.SECOND);
+        assertThat(backend.isHeld("n")).isFalse();
+        assertThat(told).containsExactly("released");
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    /** Whoever is told may take its time: neither the thread that notices nor the next loss waits for that. */
+    @Test
+    void loss_isToldOnAThreadForCallbacks() {
+        Virtual virtual = new Virtual();
+        List<LossReason> told = new ArrayList<>();
+        for (String name : List.of("a", "b")) {
+            Hold hold = virtual.hold(name, LockOptions.defaults());
+            hold.lock.lossOf(hold).thenAccept(told::add);
+            virtual.client.entries().lost(hold.heldGrant.grant, LossReason.REVOKED, "on purpose");
+            assertThat(hold.state).isEqualTo(Hold.State.LOST);
+            assertThat(told).isEmpty();
+            virtual.pass(0);
+            assertThat(told).containsExactly(LossReason.REVOKED);
+            told.clear();
+        }
     }
 }
