@@ -238,6 +238,7 @@ class AttemptTurnsTest {
 
         assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
         assertThat(backend.requests).hasSize(1);
+        assertThat(backend.abandoned).as("nor is anything given up").isEmpty();
         assertThat(backend.isHeld("n")).isFalse();
     }
 

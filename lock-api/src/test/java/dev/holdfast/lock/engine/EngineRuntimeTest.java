@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.spi.Subscription;
-import java.lang.ref.WeakReference;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -100,22 +99,6 @@ class EngineRuntimeTest {
 
         last.join().join();
         assertThat(told).containsExactly("before", "after");
-    }
-
-    /** Each timed wait has a timer, which is cancelled when the wait ends: perhaps an hour before its time. */
-    @Test
-    void timer_thatIsCancelled_keepsNothingInMemory() {
-        WeakReference<Object> needed = cancelled(runtime.timer());
-        for (int i = 0; i < 20 && !needed.refersTo(null); i++) {
-            System.gc();
-        }
-        assertThat(needed.refersTo(null)).as("its task is gone").isTrue();
-    }
-
-    private static WeakReference<Object> cancelled(Timer timer) {
-        Object needed = new Object();
-        timer.after(TimeUnit.HOURS.toNanos(1), needed::hashCode).close();
-        return new WeakReference<>(needed);
     }
 
     /** Each thread that a pool starts has a task to begin with; what comes on top waits. */

@@ -45,6 +45,8 @@ class GivenBackTest {
         /** Whom the client listens to. */
         final Map<Ticket, Runnable> listeners = new LinkedHashMap<>();
 
+        int subscriptions;
+
         @Nullable Ticket place = new Place(1);
 
         @Nullable Runnable whileSubscribing;
@@ -77,6 +79,7 @@ class GivenBackTest {
         @Override
         public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
             listeners.put(ticket, onMaybeFree);
+            subscriptions++;
             Runnable meanwhile = whileSubscribing;
             if (meanwhile != null) {
                 meanwhile.run();
@@ -244,5 +247,13 @@ class GivenBackTest {
         virtual.pass(30 * Virtual.SECOND);
         assertThat(virtual.client.isIdle()).isTrue();
         assertThat(virtual.openTimers()).isZero();
+    }
+
+    @Test
+    void placeThatIsToldAgainAndAgain_isListenedToOnce() {
+        submit(HOUR);
+        virtual.pass(40 * Virtual.SECOND);
+        assertThat(backend.attemptsAt).hasSizeGreaterThan(4);
+        assertThat(backend.subscriptions).isEqualTo(1);
     }
 }

@@ -10,11 +10,13 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -268,5 +270,50 @@ class HoldEndsTest {
             assertThat(told).containsExactly(LossReason.REVOKED);
             told.clear();
         }
+    }
+
+    /** The lock was taken from it meanwhile, and another one of this client has it: late news of the first are not for that one. */
+    @Test
+    void endOfAGrantThatIsGone_leavesTheNextOneAlone() {
+        Virtual virtual = new Virtual();
+        Hold first = virtual.hold(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(5)).build());
+        virtual.end(first);
+        AsyncWaiter next = virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER);
+        virtual.backend.remove("n");
+        virtual.client.entries().lost(first.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        Hold second = Objects.requireNonNull(next.hold);
+        first.heldGrant.listener.ended(first.heldGrant, LossReason.REVOKED, "late");
+        virtual.pass(6 * Virtual.SECOND); // the end of the minHold that the first one had
+        assertThat(second.state).isEqualTo(Hold.State.HELD);
+        assertThat(virtual.client.held()).hasSize(1);
+        assertThat(virtual.backend.removals).isZero();
+        virtual.end(second);
+        assertThat(virtual.backend.isHeld("n")).isFalse();
+    }
+
+    /** On an ordered store the next one may release as well before that: the lock is not free then. */
+    @Test
+    void answerToARelease_isNotThatOfALaterOne() {
+        InlineBackend backend = new InlineBackend(true);
+        EngineClient client = InlineBackend.client(
+                backend, LockClientOptions.builder().handOffLimit(0).build());
+        List<CompletableFuture<ReleaseResult>> answers = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            AsyncWaiter waiter = InlineBackend.waiter(Waiter.FOREVER);
+            client.entries().submit("n", waiter);
+            CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+            answers.add(answer);
+            backend.releaseAnswer = answer;
+            Hold hold = Objects.requireNonNull(waiter.hold);
+            hold.lock.end(hold);
+        }
+        answers.get(0).complete(ReleaseResult.RELEASED);
+        AsyncWaiter once = InlineBackend.waiter(0);
+        client.entries().submit("n", once);
+        assertThat(once.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(backend.attempted).hasSize(2);
+        answers.get(1).complete(ReleaseResult.RELEASED);
+        assertThat(client.isIdle()).isTrue();
     }
 }

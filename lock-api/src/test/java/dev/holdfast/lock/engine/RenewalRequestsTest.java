@@ -168,8 +168,9 @@ class RenewalRequestsTest {
     // ---- threads
 
     /** The client's threads for renewals are apart from all others; none can be started once. */
-    @Test
-    void blockingRenewal_thatFindsNoThread_hasFailed_andIsTriedAgain() {
+    @ParameterizedTest
+    @ValueSource(ints = {1, LARGEST_BATCH + 1})
+    void blockingRenewals_thatFindNoThread_haveFailed_andAreTriedAgain(int locks) {
         SimWorld world = new SimWorld(1);
         SimWorld.Machine machine = world.new Machine(1);
         EngineRuntime plain = machine.runtime();
@@ -205,12 +206,13 @@ class RenewalRequestsTest {
                 told.add("renewed");
             }
         });
-        assertThat(client.lock("n").tryLock()).isTrue();
+        for (int i = 0; i < locks; i++) {
+            assertThat(client.lock("n" + i).tryLock()).isTrue();
+        }
         world.runUntil(world.now() + 6 * Virtual.SECOND);
-        assertThat(told)
-                .containsExactly(
-                        "suspect: java.lang.OutOfMemoryError: unable to create native thread, on purpose", "renewed");
-        assertThat(asked).hasSize(2);
-        client.lock("n").unlock();
+        assertThat(told).hasSize(2 * locks);
+        assertThat(told.subList(0, locks))
+                .containsOnly("suspect: java.lang.OutOfMemoryError: unable to create native thread, on purpose");
+        assertThat(told.subList(locks, 2 * locks)).containsOnly("renewed");
     }
 }
