@@ -13,14 +13,18 @@ import org.slf4j.LoggerFactory;
 
 /** Tells the listeners, in order, on the thread for events. Without listeners it costs one read. */
 final class Events {
-    private static final Logger LOG = LoggerFactory.getLogger(Events.class);
-
+    private final Logger log;
     private final List<LockListener> listeners = new CopyOnWriteArrayList<>();
     private final Executor executor;
     private final AtomicBoolean dropping = new AtomicBoolean();
     private final LongAdder dropped = new LongAdder();
 
     Events(Executor executor) {
+        this(LoggerFactory.getLogger(Events.class), executor);
+    }
+
+    Events(Logger log, Executor executor) {
+        this.log = log;
         this.executor = executor;
     }
 
@@ -52,16 +56,16 @@ final class Events {
         } catch (RejectedExecutionException | OutOfMemoryError full) { // or no thread
             dropped.increment();
             if (!dropping.getAndSet(true)) {
-                LOG.warn("lock events are dropped: the listeners are too slow");
+                log.warn("lock events are dropped: the listeners are too slow");
             }
         }
     }
 
-    private static void call(LockListener listener, Consumer<LockListener> event) {
+    private void call(LockListener listener, Consumer<LockListener> event) {
         try {
             event.accept(listener);
         } catch (Throwable e) { // one listener's Error must not hide the event from the next
-            LOG.warn(
+            log.warn(
                     "lock listener {} failed; the event is lost to it",
                     listener.getClass().getName(),
                     e);

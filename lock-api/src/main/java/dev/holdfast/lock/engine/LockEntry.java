@@ -312,9 +312,10 @@ final class LockEntry implements EntryCallbacks {
     /** The client closes: waiters fail, what is held is lost and released. */
     void close() {
         mutex.run(() -> {
+            boolean undoneAttempt = false;
             for (Waiter waiter = queue().head(); waiter != null; waiter = queue().head()) {
                 queue().remove(waiter);
-                waiter.takeTask();
+                undoneAttempt |= waiter.takeTask() != null;
                 queue().fail(waiter, Failures.closed(name()));
             }
             for (Waiter waiter : absent) {
@@ -323,7 +324,7 @@ final class LockEntry implements EntryCallbacks {
             }
             absent.clear();
             if (pending != null) {
-                pending.giveUp();
+                pending.giveUp(undoneAttempt);
             }
             heldLock.close();
         });

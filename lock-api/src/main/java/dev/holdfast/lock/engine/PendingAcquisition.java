@@ -348,8 +348,16 @@ final class PendingAcquisition {
         earlyDoubt = true;
     }
 
+    /** Ends it, as nobody waits any more; an attempt that one of them was to make has not begun. */
+    void giveUp(boolean undoneAttempt) {
+        if (undoneAttempt) {
+            undo(latest());
+        }
+        giveUp();
+    }
+
     /** Ends it, and removes whatever it has on the server. */
-    void giveUp() {
+    private void giveUp() {
         boolean mayBeOnServer = acquisition.mayBeThere() || state == State.ASKING;
         end();
         if (mayBeOnServer) {

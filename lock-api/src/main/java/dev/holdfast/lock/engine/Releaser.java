@@ -19,8 +19,7 @@ import org.slf4j.LoggerFactory;
  * try is made at once; what fails joins the {@link Backlog}.
  */
 final class Releaser {
-    private static final Logger LOG = LoggerFactory.getLogger(Releaser.class);
-
+    private final Logger log;
     private final LockBackend backend;
     private final EngineRuntime runtime;
     private final InFlightRequests requests;
@@ -31,6 +30,11 @@ final class Releaser {
     private volatile boolean closing;
 
     Releaser(LockBackend backend, EngineRuntime runtime, InFlightRequests requests, long timeoutNanos) {
+        this(LoggerFactory.getLogger(Releaser.class), backend, runtime, requests, timeoutNanos);
+    }
+
+    Releaser(Logger log, LockBackend backend, EngineRuntime runtime, InFlightRequests requests, long timeoutNanos) {
+        this.log = log;
         this.backend = backend;
         this.runtime = runtime;
         this.requests = requests;
@@ -40,7 +44,7 @@ final class Releaser {
     }
 
     private void sumUp(long count, String names, String latest) {
-        LOG.warn(
+        log.warn(
                 "lock client of {}: within {} the store did not confirm {} more releases and abandonments, first those"
                         + " of {}; {} are retried; the latest: {}",
                 backend.info().name(),
@@ -154,11 +158,11 @@ final class Releaser {
         String what = removal.kind.word;
         if (removal.kind == Removal.Kind.ABANDON_REFUSED
                 || !warnings.isFirst(removal.name(), failure.getMessage() + ": " + what)) {
-            LOG.debug("{}: {} failed", failure.getMessage(), what);
+            log.debug("{}: {} failed", failure.getMessage(), what);
         } else if (again) {
-            LOG.warn("{}: {} is retried in the background until the store confirms it", failure.getMessage(), what);
+            log.warn("{}: {} is retried in the background until the store confirms it", failure.getMessage(), what);
         } else {
-            LOG.warn("{}: {} is given up; what is left ends with its lease", failure.getMessage(), what);
+            log.warn("{}: {} is given up; what is left ends with its lease", failure.getMessage(), what);
         }
     }
 
@@ -166,14 +170,14 @@ final class Releaser {
         if (closing) {
             unreachable.incrementAndGet();
         } else {
-            LOG.warn("{}; what is still there ends with its lease", failure.getMessage());
+            log.warn("{}; what is still there ends with its lease", failure.getMessage());
         }
     }
 
     private void retry(Removal<?> removal, Consumer<@Nullable LockException> answered) {
         elsewhere(removal, failure -> {
             if (failure != null) {
-                LOG.debug("{}: {} failed again", failure.getMessage(), removal.kind.word);
+                log.debug("{}: {} failed again", failure.getMessage(), removal.kind.word);
             }
             answered.accept(failure);
         });

@@ -68,4 +68,54 @@ class BacklogTest {
                 requests,
                 SECOND);
     }
+
+    /** A driver that does not return has one thread for each removal at most, however often that is tried. */
+    @Test
+    void removal_thatIsTriedAgainBeforeItsThreadComes_takesNoSecondOne_andIsSentOnce() {
+        List<Runnable> threads = new ArrayList<>();
+        List<String> told = new ArrayList<>();
+        int[] sent = {0};
+        Removal<Void> removal = counted(sent);
+        removal.send(threads::add, failure -> told.add("first " + (failure == null)));
+        removal.send(threads::add, failure -> told.add("second " + (failure == null)));
+        assertThat(threads).hasSize(1);
+        threads.get(0).run();
+        assertThat(sent[0]).isEqualTo(1);
+        assertThat(told).containsExactly("second true");
+        requests.stallAll();
+        assertThat(told).as("nobody waits for ever").containsExactly("second true", "first false");
+        assertThat(requests.isIdle()).isTrue();
+    }
+
+    @Test
+    void removal_thatFailed_hasAThreadForItsNextTry_unlessItIsDoneByThen() {
+        List<Runnable> threads = new ArrayList<>();
+        int[] sent = {0};
+        Removal<Void> removal = counted(sent);
+        removal.send(
+                task -> {
+                    throw new OutOfMemoryError("on purpose");
+                },
+                failure -> {});
+        removal.send(threads::add, failure -> {});
+        assertThat(threads).hasSize(1);
+        removal.giveUp();
+        threads.get(0).run();
+        assertThat(sent[0]).isZero();
+        removal.send(threads::add, failure -> {});
+        assertThat(threads).as("the one before has come back").hasSize(2);
+    }
+
+    private Removal<Void> counted(int[] sent) {
+        return new Removal<>(
+                Removal.Kind.RELEASE,
+                new AcquisitionId("n", OwnerId.random()),
+                () -> {
+                    sent[0]++;
+                    return CompletableFuture.completedFuture(null);
+                },
+                ignored -> {},
+                requests,
+                SECOND);
+    }
 }

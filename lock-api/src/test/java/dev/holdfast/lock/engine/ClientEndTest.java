@@ -3,20 +3,28 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.OwnerId;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,11 +38,19 @@ class ClientEndTest {
     private final Closing backend = new Closing(world::now);
     private final EngineClient client = client();
 
+    ClientEndTest() {
+        backend.shutdowns = shutdowns::get;
+    }
+
     private static final class Closing extends OutageBackend {
         @Nullable GrantListener listener;
 
         int closed;
         boolean failsToClose;
+        /** What was so when it was closed. */
+        final List<String> atClose = new ArrayList<>();
+
+        IntSupplier shutdowns = () -> 0;
 
         Closing(LongSupplier clock) {
             super(false, false, clock);
@@ -48,6 +64,7 @@ class ClientEndTest {
         @Override
         public void close() {
             closed++;
+            atClose.add(shutdowns.getAsInt() + (Thread.currentThread().isInterrupted() ? " interrupted" : ""));
             if (failsToClose) {
                 throw new IllegalStateException("on purpose");
             }
@@ -81,6 +98,9 @@ class ClientEndTest {
         client.close();
         client.close();
         assertThat(backend.closed).isEqualTo(1);
+        assertThat(backend.atClose)
+                .as("threads that had ended before the backend")
+                .containsExactly("0");
         assertThat(shutdowns).hasValue(1);
         assertThat(Thread.interrupted()).isFalse();
     }
@@ -98,6 +118,7 @@ class ClientEndTest {
         client.close();
         assertThat(Thread.interrupted()).isTrue();
         assertThat(backend.closed).isEqualTo(1);
+        assertThat(backend.atClose).as("the backend is closed without the flag").containsExactly("0");
     }
 
     @Test
@@ -163,5 +184,41 @@ class ClientEndTest {
                 .withMessageContaining("a lease of 15000 ms can be relied upon for");
         assertThatIllegalArgumentException().isThrownBy(() -> lease.ensure(Duration.ofNanos(-1)));
         assertThat(store.renewals).isEqualTo(1);
+    }
+
+    @Test
+    void clientThatCannotBeMade_closesItsBackend() {
+        LockClientOptions fair = LockClientOptions.builder()
+                .lockOptions(LockOptions.builder().fair(true).build())
+                .build();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockEngine.client(backend, fair))
+                .withMessageContaining("outage has none");
+        assertThat(backend.closed).isEqualTo(1);
+    }
+
+    @Test
+    void grant_ofALeaseOfAnotherKind_isRefused() {
+        Hold hold = new Virtual().hold("n", LockOptions.defaults());
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockEngine.grant(new Simulation.SimLease(hold)))
+                .withMessageContaining("lock 'n': " + Simulation.SimLease.class.getName())
+                .withMessageContaining("pass the lease that the lock gave");
+    }
+
+    /** What it has lost by the close it is told when it unlocks. */
+    @Test
+    void lock_byTheThreadThatHeldItAtTheClose_isToldOfTheClose() {
+        DistributedLock lock = client.lock("n");
+        lock.lock();
+        client.beginClose();
+        for (ThrowingCallable again :
+                List.<ThrowingCallable>of(lock::lock, lock::tryLock, () -> lock.tryLock(1, TimeUnit.SECONDS))) {
+            assertThatThrownBy(again).isInstanceOf(LockClosedException.class).hasMessageContaining("'n'");
+        }
+        assertThatThrownBy(lock::unlock)
+                .isInstanceOfSatisfying(
+                        LeaseLostException.class, e -> assertThat(e.reason()).isEqualTo(LossReason.CLIENT_CLOSED));
+        assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
     }
 }

@@ -9,10 +9,13 @@ import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.ReleaseResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
@@ -208,5 +211,30 @@ class ClientWarningsTest {
         backend.failure = null;
         virtual.pass(10 * Virtual.SECOND);
         assertThat(client.isIdle()).isTrue();
+    }
+
+    /** It waits for the store, but no longer than a request may take: by the clock of the machine. */
+    @ParameterizedTest
+    @CsvSource({"true, 0", "false, 1"})
+    void close_waitsForTheAnswers_andTellsWhatHadNone(boolean answers, int warnings) {
+        InlineBackend inline = new InlineBackend(false);
+        CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+        inline.releaseAnswer = answer;
+        EngineClient its = InlineBackend.client(
+                inline,
+                LockClientOptions.builder()
+                        .requestTimeout(Duration.ofMillis(answers ? 10_000 : 30))
+                        .build());
+        its.lock("n").lock();
+        long start = System.nanoTime();
+        if (answers) {
+            CompletableFuture.delayedExecutor(30, TimeUnit.MILLISECONDS)
+                    .execute(() -> answer.complete(ReleaseResult.RELEASED));
+        }
+        String log = LogText.of(its::close);
+        assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(30_000_000);
+        assertThat(count(log, "closed before the store had answered everything"))
+                .isEqualTo(warnings);
+        assertThat(its.engine().requests().isIdle()).isTrue();
     }
 }

@@ -1,15 +1,23 @@
 package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.spi.Subscription;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -91,5 +99,55 @@ class EngineRuntimeTest {
 
         last.join().join();
         assertThat(told).containsExactly("before", "after");
+    }
+
+    /** Each thread that a pool starts has a task to begin with; what comes on top waits. */
+    @Test
+    void threads_areSoManyOfEachRole_andNoMore() {
+        Map<String, Executor> executors = Map.of(
+                "holdfast-io-", runtime.io(),
+                "holdfast-renewal-", runtime.renewals(),
+                "holdfast-callback-", runtime.callbacks(),
+                "holdfast-events-", runtime.events());
+        Map<String, Integer> threads = new HashMap<>();
+        executors.forEach((role, executor) -> {
+            List<CompletableFuture<String>> names = IntStream.range(0, 8)
+                    .mapToObj(i -> CompletableFuture.supplyAsync(
+                            () -> Thread.currentThread().getName(), executor))
+                    .toList();
+            Set<String> distinct = names.stream().map(CompletableFuture::join).collect(Collectors.toSet());
+            assertThat(distinct).allMatch(name -> name.startsWith(role));
+            threads.put(role, distinct.size());
+        });
+        assertThat(threads)
+                .containsExactlyInAnyOrderEntriesOf(Map.of(
+                        "holdfast-io-", 2, "holdfast-renewal-", 2, "holdfast-callback-", 4, "holdfast-events-", 1));
+    }
+
+    /** As where no thread comes back from the driver: the next attempt fails at once. */
+    @Test
+    void callsThatWaitForAThread_areBounded_untilTheShutdown() {
+        CountDownLatch busy = new CountDownLatch(1);
+        AtomicInteger done = new AtomicInteger();
+        for (int i = 0; i < 2; i++) {
+            runtime.io().execute(() -> {
+                try {
+                    busy.await();
+                } catch (InterruptedException e) {
+                    throw new AssertionError(e);
+                }
+            });
+        }
+        for (int i = 0; i < 100_000; i++) {
+            runtime.io().execute(done::incrementAndGet);
+        }
+        assertThatThrownBy(() -> runtime.io().execute(done::incrementAndGet))
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessage("more than 100000 calls wait for a thread");
+        assertThat(done).hasValue(0);
+        runtime.shutdown().run();
+        runtime.io().execute(done::incrementAndGet);
+        assertThat(done).as("what comes after the shutdown runs where it is").hasValue(1);
+        busy.countDown();
     }
 }

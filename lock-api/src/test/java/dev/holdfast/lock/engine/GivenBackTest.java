@@ -2,6 +2,7 @@ package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -11,16 +12,19 @@ import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What a wait has asked of the store and of the timer is given back when it ends; until then it looks at the right times. */
@@ -40,6 +44,8 @@ class GivenBackTest {
         final List<Long> attemptsAt = new ArrayList<>();
         /** Whom the client listens to. */
         final Map<Ticket, Runnable> listeners = new LinkedHashMap<>();
+
+        int subscriptions;
 
         @Nullable Ticket place = new Place(1);
 
@@ -73,6 +79,7 @@ class GivenBackTest {
         @Override
         public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
             listeners.put(ticket, onMaybeFree);
+            subscriptions++;
             Runnable meanwhile = whileSubscribing;
             if (meanwhile != null) {
                 meanwhile.run();
@@ -226,5 +233,27 @@ class GivenBackTest {
             long most = 20 * MILLI << i;
             assertThat(gap(i)).as("try %d", i + 2).isBetween(most / 2, most + MILLI);
         }
+    }
+
+    /** One for the attempt, which has no answer; and one for the caller's time, if that ends. */
+    @ParameterizedTest
+    @CsvSource({"0, 1", "3600, 2", "9223372036854775807, 1"})
+    void acquireAsync_hasATimerOfItsOwn_ifItsTimeEnds_andGivesThatBack(long seconds, int timers) {
+        backend.silent = true;
+        CompletableFuture<Lease> future = virtual.client.lock("n").acquireAsync(Duration.ofSeconds(seconds));
+        assertThat(virtual.openTimers()).isEqualTo(timers);
+        future.cancel(false);
+        backend.silent = false;
+        virtual.pass(30 * Virtual.SECOND);
+        assertThat(virtual.client.isIdle()).isTrue();
+        assertThat(virtual.openTimers()).isZero();
+    }
+
+    @Test
+    void placeThatIsToldAgainAndAgain_isListenedToOnce() {
+        submit(HOUR);
+        virtual.pass(40 * Virtual.SECOND);
+        assertThat(backend.attemptsAt).hasSizeGreaterThan(4);
+        assertThat(backend.subscriptions).isEqualTo(1);
     }
 }

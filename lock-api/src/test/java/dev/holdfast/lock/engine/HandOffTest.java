@@ -3,9 +3,11 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.time.Duration;
@@ -226,5 +228,26 @@ class HandOffTest {
 
         answer.complete(ReleaseResult.RELEASED);
         assertThat(second.state).isEqualTo(Waiter.State.GRANTED);
+    }
+
+    /** Each hold has the terms, the owner and the token of its own. */
+    @Test
+    void handOff_isOfTheNextOnesTerms_andLeavesThoseOfTheFirst() {
+        Virtual virtual = virtual(patient());
+        Hold held = virtual.hold("n", PLAIN);
+        Lease first = new EngineLease(virtual.client.engine(), virtual.client.calls(), held, true);
+        ThreadWaiter next = new ThreadWaiter(
+                LockOptions.builder().interruptOnLoss(true).build(), false, Waiter.FOREVER, virtual.machine.nanos());
+        virtual.client.entries().submit("n", next);
+
+        first.close();
+
+        Hold own = Objects.requireNonNull(next.hold);
+        assertThat(own.token).isEqualTo(1025);
+        assertThat(own.isOfThread()).isTrue();
+        assertThat(first.token()).isEqualTo(1024);
+        assertThat(first).hasToString("Lease[n, token 1024, RELEASED]");
+        virtual.client.entries().lost(own.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        assertThat(Thread.interrupted()).as("as it asked for").isTrue();
     }
 }

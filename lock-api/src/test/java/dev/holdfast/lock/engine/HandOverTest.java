@@ -11,10 +11,12 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A release makes a waiting acquisition the holder: what counts is when its latest attempt was sent. */
@@ -220,5 +222,40 @@ class HandOverTest {
 
     private static Hold held(AsyncWaiter waiter) {
         return Objects.requireNonNull(waiter.hold);
+    }
+
+    static List<LockOptions> optionsThatTakeNoShortLease() {
+        return List.of(
+                LockOptions.builder().renewal(Renewal.NONE).build(),
+                LockOptions.builder().minHold(Duration.ofSeconds(5)).build());
+    }
+
+    @ParameterizedTest
+    @MethodSource("optionsThatTakeNoShortLease")
+    void message_toOneThatHasLeft_isAskedAbout_ifTheNextTakesNoShortLease(LockOptions options) {
+        AsyncWaiter leaves = waiting(LockOptions.defaults());
+        AsyncWaiter next = virtual.submit("n", options, Waiter.FOREVER);
+        Objects.requireNonNull(virtual.client.entries().find("n")).cancel(leaves);
+        CompletableFuture<AcquireResult> answer = backend.answerLate();
+        handOver(0);
+        assertThat(next.state).isEqualTo(Waiter.State.WAITING);
+        assertThat(backend.requests).hasSize(2);
+        answer.complete(new AcquireResult.Granted(backend.grant(7)));
+        assertThat(virtual.remainingMillis(held(next))).isGreaterThan(14_000);
+    }
+
+    /** It would have to be renewed while nobody holds it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void shortFirstLease_isHandedOff_unlessTheNextLetsTheLockStayTaken(boolean stays) {
+        AsyncWaiter first = waiting(LockOptions.defaults());
+        handOver(0);
+        LockOptions options =
+                stays ? LockOptions.builder().minHold(Duration.ofSeconds(5)).build() : LockOptions.defaults();
+        AsyncWaiter next = virtual.submit("n", options, Waiter.FOREVER);
+        backend.answerLate();
+        virtual.end(held(first));
+        assertThat(next.state).isEqualTo(stays ? Waiter.State.WAITING : Waiter.State.GRANTED);
+        assertThat(backend.requests).hasSize(stays ? 2 : 1);
     }
 }

@@ -220,4 +220,26 @@ class HeldGrantTest {
         late.lose(LossReason.EXPIRED, "on purpose");
         assertThat(late.lost()).isCompletedWithValue(LossReason.EXPIRED);
     }
+
+    /** Times are milliseconds after the request was sent, 20 before it was granted. */
+    @ParameterizedTest
+    @CsvSource({
+        "15000, 119, nothing, true",
+        "15000, 121, nothing, false",
+        "15000, 30, doubted, false",
+        "15000, 30, a renewal failed, false",
+        "15000, 30, nobody is left, false",
+        "100, 55, nothing, true", // of 89 ms
+        "100, 56, nothing, false" // a third of the lease
+    })
+    void grant_mayBeJoined_soonAndWhileItIsSound(long leaseMillis, long millis, String happened, boolean joined) {
+        HeldGrant heldGrant = granted(leaseMillis, LockOptions.defaults());
+        switch (happened) {
+            case "doubted" -> heldGrant.doubt(25 * MILLI);
+            case "a renewal failed" -> heldGrant.failedRenewals.set(1);
+            case "nobody is left" -> heldGrant.abandonedBecause = LossReason.OWNER_DIED;
+            default -> {}
+        }
+        assertThat(heldGrant.mayBeJoined(new At(millis))).isEqualTo(joined);
+    }
 }

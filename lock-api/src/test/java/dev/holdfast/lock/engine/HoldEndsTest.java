@@ -10,10 +10,13 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -207,5 +210,110 @@ class HoldEndsTest {
         virtual.client.entries().lost(virtual.grantHere("n"), LossReason.REVOKED, "on purpose");
         assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).isTrue();
+    }
+
+    /** Nobody holds it any more, so that nobody is told; but it stays taken, for longer than its lease. */
+    @Test
+    void releasedLock_thatStaysTaken_isRenewedSilently() {
+        Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
+        ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
+        List<String> told = new ArrayList<>();
+        virtual.client.addListener(new LockListener() {
+            @Override
+            public void renewed(String name, long token) {
+                told.add("renewed");
+            }
+
+            @Override
+            public void suspect(String name, long token, String detail) {
+                told.add("suspect");
+            }
+
+            @Override
+            public void lost(String name, long token, Duration held, LossReason reason) {
+                told.add("lost");
+            }
+
+            @Override
+            public void released(String name, long token, Duration held) {
+                told.add("released");
+            }
+        });
+        Hold held = virtual.hold(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(20)).build());
+        virtual.end(held);
+        assertThat(virtual.client.held()).isEmpty();
+        backend.renewResults.add(new RenewResult.Unknown("on purpose", null));
+        virtual.pass(19 * Virtual.SECOND);
+        assertThat(backend.renewals)
+                .as("at 5 s, again at once, at 10 s and 15 s")
+                .isEqualTo(4);
+        assertThat(backend.isHeld("n")).isTrue();
+        virtual.pass(2 * Virtual.SECOND);
+        assertThat(backend.isHeld("n")).isFalse();
+        assertThat(told).containsExactly("released");
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
+
+    /** Whoever is told may take its time: neither the thread that notices nor the next loss waits for that. */
+    @Test
+    void loss_isToldOnAThreadForCallbacks() {
+        Virtual virtual = new Virtual();
+        List<LossReason> told = new ArrayList<>();
+        for (String name : List.of("a", "b")) {
+            Hold hold = virtual.hold(name, LockOptions.defaults());
+            hold.lock.lossOf(hold).thenAccept(told::add);
+            virtual.client.entries().lost(hold.heldGrant.grant, LossReason.REVOKED, "on purpose");
+            assertThat(hold.state).isEqualTo(Hold.State.LOST);
+            assertThat(told).isEmpty();
+            virtual.pass(0);
+            assertThat(told).containsExactly(LossReason.REVOKED);
+            told.clear();
+        }
+    }
+
+    /** The lock was taken from it meanwhile, and another one of this client has it: late news of the first are not for that one. */
+    @Test
+    void endOfAGrantThatIsGone_leavesTheNextOneAlone() {
+        Virtual virtual = new Virtual();
+        Hold first = virtual.hold(
+                "n", LockOptions.builder().minHold(Duration.ofSeconds(5)).build());
+        virtual.end(first);
+        AsyncWaiter next = virtual.submit("n", LockOptions.defaults(), Waiter.FOREVER);
+        virtual.backend.remove("n");
+        virtual.client.entries().lost(first.heldGrant.grant, LossReason.REVOKED, "on purpose");
+        Hold second = Objects.requireNonNull(next.hold);
+        first.heldGrant.listener.ended(first.heldGrant, LossReason.REVOKED, "late");
+        virtual.pass(6 * Virtual.SECOND); // the end of the minHold that the first one had
+        assertThat(second.state).isEqualTo(Hold.State.HELD);
+        assertThat(virtual.client.held()).hasSize(1);
+        assertThat(virtual.backend.removals).isZero();
+        virtual.end(second);
+        assertThat(virtual.backend.isHeld("n")).isFalse();
+    }
+
+    /** On an ordered store the next one may release as well before that: the lock is not free then. */
+    @Test
+    void answerToARelease_isNotThatOfALaterOne() {
+        InlineBackend backend = new InlineBackend(true);
+        EngineClient client = InlineBackend.client(
+                backend, LockClientOptions.builder().handOffLimit(0).build());
+        List<CompletableFuture<ReleaseResult>> answers = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            AsyncWaiter waiter = InlineBackend.waiter(Waiter.FOREVER);
+            client.entries().submit("n", waiter);
+            CompletableFuture<ReleaseResult> answer = new CompletableFuture<>();
+            answers.add(answer);
+            backend.releaseAnswer = answer;
+            Hold hold = Objects.requireNonNull(waiter.hold);
+            hold.lock.end(hold);
+        }
+        answers.get(0).complete(ReleaseResult.RELEASED);
+        AsyncWaiter once = InlineBackend.waiter(0);
+        client.entries().submit("n", once);
+        assertThat(once.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(backend.attempted).hasSize(2);
+        answers.get(1).complete(ReleaseResult.RELEASED);
+        assertThat(client.isIdle()).isTrue();
     }
 }

@@ -5,7 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.spi.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongUnaryOperator;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class HousekeeperTest {
     private static final long SECOND = 1_000_000_000L;
@@ -50,5 +53,57 @@ class HousekeeperTest {
         housekeeper.needWithin(5 * SECOND);
         pass(20 * SECOND);
         assertThat(beats).hasSize(1);
+    }
+
+    private Housekeeper of(Timer timer, LongUnaryOperator beat) {
+        return new Housekeeper(runtime.ticker(), timer, now -> {
+            beats.add(world.now());
+            return beat.applyAsLong(now);
+        });
+    }
+
+    @Test
+    void beat_thatFails_isTold_andComesAgainInASecond() {
+        Housekeeper failing = of(runtime.timer(), now -> {
+            if (beats.size() == 1) {
+                throw new IllegalStateException("on purpose");
+            }
+            return Housekeeper.NEVER;
+        });
+        long start = world.now();
+        String log = LogText.of(() -> {
+            failing.needWithin(3 * SECOND);
+            pass(20 * SECOND);
+        });
+        assertThat(beats).containsExactly(start + 3 * SECOND, start + 4 * SECOND);
+        assertThat(log)
+                .containsOnlyOnce("ERROR")
+                .contains("the lock engine's periodic task failed; trying again in a second")
+                .contains("IllegalStateException: on purpose");
+    }
+
+    @Test
+    void beat_saysWhenTheNextOneComes() {
+        Housekeeper thrice = of(runtime.timer(), now -> beats.size() < 3 ? 2 * SECOND : Housekeeper.NEVER);
+        long start = world.now();
+        thrice.needWithin(SECOND);
+        pass(20 * SECOND);
+        assertThat(beats).containsExactly(start + SECOND, start + 3 * SECOND, start + 5 * SECOND);
+    }
+
+    /** The later one is not needed any more, even if its timer had begun when it was closed. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void earlierNeed_bringsTheBeatForward(boolean runsAlthoughClosed) {
+        Timer timer = (delay, task) -> {
+            Subscription begun = runtime.timer().after(delay, task);
+            return runsAlthoughClosed ? Subscription.NONE : begun;
+        };
+        Housekeeper brought = of(timer, now -> Housekeeper.NEVER);
+        long start = world.now();
+        brought.needWithin(5 * SECOND);
+        brought.needWithin(SECOND);
+        pass(20 * SECOND);
+        assertThat(beats).containsExactly(start + SECOND);
     }
 }

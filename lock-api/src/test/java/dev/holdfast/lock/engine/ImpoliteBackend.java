@@ -27,6 +27,9 @@ final class ImpoliteBackend extends OutageBackend {
     /** The ticket that this store gives. */
     static final Ticket PLACE = new Place();
 
+    /** Whether it is asked on threads that may block; to be set before its client is made. */
+    boolean blocking;
+
     /** The longest lease that it grants. */
     long longestMillis = Long.MAX_VALUE;
 
@@ -54,6 +57,7 @@ final class ImpoliteBackend extends OutageBackend {
     @Override
     public BackendInfo info() {
         return BackendInfo.named("impolite")
+                .blocking(blocking)
                 .fifo(true)
                 .handsOver(true)
                 .minLeaseMillis(1)

@@ -3,6 +3,7 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -149,6 +150,47 @@ class LateThreadTest {
         endHeldUp();
         assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
         assertThat(backend.attempts).isEqualTo(1);
+        assertThat(client.engine().requests().isIdle()).isTrue();
+    }
+
+    /** The loss is noticed on the timer's thread, which must not be held up by the store. */
+    @Test
+    void lockThatIsLost_isReleasedByAThreadThatMayBlock() {
+        LockOptions brief = LockOptions.builder().maxHold(Duration.ofSeconds(2)).build();
+        assertThat(client.lock("x", brief).tryLock()).isTrue();
+        pass(3 * SECOND);
+        assertThat(client.held()).isEmpty();
+        assertThat(backend.removals).isZero();
+        endHeldUp();
+        assertThat(backend.removals).isEqualTo(1);
+        assertThat(backend.isHeld("x")).isFalse();
+    }
+
+    /** Nothing was sent, so that there is nothing to wait for, nor anything to remove. */
+    @Test
+    void close_beforeAnAttemptBegan_waitsForNothing_andRemovesNothing() {
+        AsyncWaiter waiter = submit("x", Waiter.FOREVER);
+        assertThat(client.beginClose()).isCompleted();
+        assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
+        endHeldUp();
+        assertThat(backend.attempts).isZero();
+        assertThat(backend.removals).isZero();
+    }
+
+    /** An attempt before it had no answer: what that may have left is removed. */
+    @Test
+    void close_beforeALaterAttemptBegan_removesWhatTheFirstMayHaveLeft() {
+        backend.failure = OutageBackend::unreachable;
+        AsyncWaiter waiter = submit("x", Waiter.FOREVER);
+        heldUp.remove(0).run();
+        backend.failure = null;
+        pass(SECOND / 10);
+        assertThat(heldUp).as("it is to ask again").hasSize(1);
+        client.beginClose();
+        assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
+        endHeldUp();
+        assertThat(backend.attempts).isEqualTo(1);
+        assertThat(backend.removals).isEqualTo(1);
         assertThat(client.engine().requests().isIdle()).isTrue();
     }
 }

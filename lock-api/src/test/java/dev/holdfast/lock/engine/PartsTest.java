@@ -76,6 +76,8 @@ class PartsTest {
         assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 200)).isTrue();
         round(pace, PASSING, REFUSED);
         assertThat(pace.isDead()).as("it answers").isFalse();
+        round(pace, PASSING);
+        assertThat(pace.isDead()).as("not any more").isTrue();
         round(pace, (LockException) null);
         assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
     }
@@ -120,6 +122,24 @@ class PartsTest {
         assertThat(availability.wasAnsweredSince(start + 1)).isFalse();
         assertThat(availability.unavailability(start, PASSING, true, MILLI)).isNull();
         assertThat(availability.unavailability(start + 1, PASSING, true, MILLI)).isSameAs(PASSING);
+    }
+
+    // ---- how long a caller waits
+
+    @Test
+    void waiter_hasItsTime_andThatOfOneAnswerIfItIsToAwaitThat() {
+        long start = virtual.machine.nanos();
+        ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), true, 10 * MILLI, start);
+        assertThat(waiter.remainingNanos(start + 4 * MILLI)).isEqualTo(6 * MILLI);
+        assertThat(waiter.remainingNanos(start + 11 * MILLI)).isZero();
+        assertThat(waiter.takesNextAnswer()).isFalse();
+        waiter.awaitOneAnswer(3_000 * MILLI);
+        assertThat(waiter.remainingNanos(start + 11 * MILLI)).isEqualTo(2_989 * MILLI);
+        assertThat(waiter.remainingNanos(start + 3_001 * MILLI)).isZero();
+        assertThat(waiter.takesNextAnswer()).isTrue();
+        assertThat(waiter.triesOnce()).as("it waits, and has waited").isFalse();
+        ThreadWaiter forEver = new ThreadWaiter(LockOptions.defaults(), true, Waiter.FOREVER, start);
+        assertThat(forEver.remainingNanos(start + 3_600 * Virtual.SECOND)).isEqualTo(Waiter.FOREVER);
     }
 
     // ---- an attempt

@@ -3,8 +3,10 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.DistributedReadWriteLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Subscription;
 import java.time.Duration;
 import java.util.Queue;
@@ -17,6 +19,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A thread that waits for its own lease is named, once, and nobody else is. */
 class SelfWaitTest {
@@ -135,6 +139,57 @@ class SelfWaitTest {
         }
     }
 
+    /** What its thread has is of another form than what it asks for, in another lock entry of the name. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void acquireAsync_toReadBehindTheOwnLease_orToWriteBehindTheOwnShare_isNamed(boolean toRead)
+            throws InterruptedException {
+        DistributedReadWriteLock both = client(new InlineDemands(), false).readWriteLock("own/43");
+        DistributedLock has = toRead ? both.writeLock() : both.readLock();
+        DistributedLock asks = toRead ? both.readLock() : both.writeLock();
+        try (Lease open = has.acquire()) {
+            asks.acquireAsync(Duration.ofMinutes(1));
+            assertThat(LogText.of(this::runTimers))
+                    .containsOnlyOnce("WARN")
+                    .contains("own/43")
+                    .contains("token " + open.token())
+                    .contains("close it first");
+        }
+    }
+
+    /** It waits for another one by then, to whom its lease was of no use any more. */
+    @Test
+    void acquireAsync_behindAnother_whenTheOwnLeaseHasBeenClosed_isNotNamed() throws Exception {
+        ExecutorService pool = Executors.newSingleThreadExecutor();
+        try {
+            Lease own = lock.acquire();
+            Lease[] got = new Lease[1];
+            pool.submit(() -> lock.acquireAsync(Duration.ofMinutes(1)).thenAccept(lease -> got[0] = lease))
+                    .get(10, TimeUnit.SECONDS);
+            CompletableFuture<Lease> waits = lock.acquireAsync(Duration.ofMinutes(1));
+            assertThat(timers).hasSize(1);
+            own.close();
+            assertThat(got[0]).as("the other one's").isNotNull();
+            assertThat(LogText.of(this::runTimers)).isEmpty();
+            assertThat(waits).isNotDone();
+            got[0].close();
+        } finally {
+            pool.shutdownNow();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void ownLease_isNamedWithWhereItWasAcquired_ifThatIsTraced(boolean tracing) throws InterruptedException {
+        DistributedLock traced = client(new InlineBackend(false), tracing).lock("own/44");
+        try (Lease open = traced.acquire()) {
+            assertThat(open.isValid()).isTrue();
+            traced.acquireAsync(Duration.ofMinutes(1));
+            assertThat(LogText.of(this::runTimers).contains("the lease was acquired here"))
+                    .isEqualTo(tracing);
+        }
+    }
+
     private void awaitTimers(int count) {
         org.awaitility.Awaitility.await()
                 .atMost(Duration.ofSeconds(10))
@@ -150,6 +205,10 @@ class SelfWaitTest {
 
     /** Timers of five seconds are kept, so that the test runs them; those of the housekeeper, of another length, are not. */
     private EngineClient client() {
+        return client(new InlineBackend(false), false);
+    }
+
+    private EngineClient client(LockBackend backend, boolean tracing) {
         Timer timer = (delay, task) -> {
             if (delay == TimeUnit.SECONDS.toNanos(5)) {
                 timers.add(task);
@@ -166,8 +225,11 @@ class SelfWaitTest {
                 Runnable::run,
                 () -> {});
         return new EngineClient(
-                        new InlineBackend(false),
-                        LockClientOptions.builder().handOffLimit(0).build(),
+                        backend,
+                        LockClientOptions.builder()
+                                .handOffLimit(0)
+                                .leakTracing(tracing)
+                                .build(),
                         runtime)
                 .start();
     }

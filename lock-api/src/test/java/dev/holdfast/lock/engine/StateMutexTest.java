@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What fails in one transition must not keep the next ones from being made. */
@@ -68,5 +70,50 @@ class StateMutexTest {
             mutex.afterUnlock(() -> done.add("next"));
         });
         assertThat(done).containsExactly("next");
+    }
+
+    @Test
+    void effect_thatFails_isTold() {
+        StateMutex mutex = new StateMutex(() -> {});
+        String log = LogText.of(() -> mutex.run(() -> mutex.afterUnlock(() -> {
+            throw new IllegalStateException("on purpose");
+        })));
+        assertThat(log)
+                .containsOnlyOnce("ERROR")
+                .contains("the lock engine failed to do what it had decided; please report this")
+                .contains("IllegalStateException: on purpose");
+    }
+
+    @Test
+    void effects_areRunInTheirOrder_afterTheTransitionAndItsEnd_withTheMutexFree() {
+        StateMutex mutex = new StateMutex(() -> done.add("end"));
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                done.add("first");
+                CompletableFuture.runAsync(() -> mutex.run(() -> done.add("another thread's")))
+                        .orTimeout(10, TimeUnit.SECONDS)
+                        .join();
+            });
+            mutex.afterUnlock(() -> done.add("second"));
+            done.add("transition");
+        });
+        assertThat(done).containsExactly("transition", "end", "first", "another thread's", "end", "second");
+    }
+
+    /** Its own transition comes at once, and what that notes when the effect is done. */
+    @Test
+    void transition_ofAnEffect_isMadeWithinIt_andItsEffectsBehindTheOthers() {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                mutex.run(() -> {
+                    done.add("inner");
+                    mutex.afterUnlock(() -> done.add("of the inner"));
+                });
+                done.add("first");
+            });
+            mutex.afterUnlock(() -> done.add("second"));
+        });
+        assertThat(done).containsExactly("inner", "first", "second", "of the inner");
     }
 }
