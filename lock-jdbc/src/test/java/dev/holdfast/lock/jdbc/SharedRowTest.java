@@ -118,7 +118,9 @@ final class SharedRowTest {
     @ParameterizedTest
     @ValueSource(strings = {"x", "3", "3;;a,b", "3;a;b", "3;;a,0,0,0,1,x,2,AA"})
     void text_thatIsNotOurs_isRefused(String text) {
-        assertThatThrownBy(() -> SharedRow.of(text)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> SharedRow.of(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("the row's column 'shares' holds what is not ours");
     }
 
     @Test
