@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.jdbc.RecordedDb.Answer;
@@ -285,6 +286,31 @@ final class ExpiringRowBackendTest {
             await().atMost(PATIENCE)
                     .pollInterval(Duration.ofMillis(5))
                     .until(() -> !db.calls("FOR UPDATE NOWAIT").isEmpty());
+        }
+    }
+
+    /** Neither one that was granted nor one that was refused can get anything any more: nothing is sent for it. */
+    @Test
+    void end_behindAttemptsThatWereAnswered_looksForNothing() {
+        try (LockBackend backend = backend(JdbcStrategy.VERSION, false)) {
+            BackendDriver answered = BackendDriver.of(backend, "answered");
+            BackendDriver unanswered = BackendDriver.of(backend, "unanswered");
+            db.on(FREE, call -> Answer.row((Object) null));
+            for (String state : new String[] {"42501", "08006"}) {
+                BackendDriver driver = state.equals("08006") ? unanswered : answered;
+                db.on(TAKE, call -> {
+                    throw new SQLException("refused", state);
+                });
+                assertThatThrownBy(driver::acquire).isInstanceOf(LockException.class);
+                db.on(TAKE, call -> granted(5));
+                release(backend, driver.acquire());
+            }
+
+            await().atMost(PATIENCE)
+                    .pollInterval(Duration.ofMillis(5))
+                    .until(() -> !db.calls("FOR UPDATE NOWAIT").isEmpty());
+            assertThat(db.calls("FOR UPDATE NOWAIT"))
+                    .allSatisfy(call -> assertThat(call.parameters().get(0)).isEqualTo("unanswered"));
         }
     }
 

@@ -180,6 +180,9 @@ final class ExpiryStatementsTest {
         statements.abandonUnlessLocked(connection, acquisition);
         assertThat(db.calls()).as("no such row").hasSize(1);
         assertThat(db.calls().get(0).sql()).contains(LOOK);
+        assertThat(db.calls().get(0).sql().contains("owner"))
+                .as("a row of one's own")
+                .isEqualTo(kind.equals("exclusive"));
         assertThat(db.calls().get(0).parameters())
                 .isEqualTo(kind.equals("exclusive") ? List.of(NAME, OWNER.toString()) : List.of(NAME));
 

@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
@@ -71,11 +72,21 @@ final class RowSessionTest {
         db.autoCommit = autoCommit;
         db.networkTimeoutMillis = 99_999;
         List<Integer> restored = new ArrayList<>();
+        db.before = (connection, method) -> {
+            long untilNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(2);
+            while (!method.equals("setNetworkTimeout") && System.nanoTime() - untilNanos < 0) {
+                Thread.onSpinWait();
+            }
+        };
 
         RowSession session = open(db, dialect);
 
         assertThat(db.events()).isEqualTo(taken);
-        assertThat(db.timeouts()).as("each step has a time-out").allMatch(millis -> millis <= 4_000);
+        assertThat(db.timeouts())
+                .as("each step has what is left")
+                .allMatch(millis -> millis <= 4_000)
+                .isSortedAccordingTo(Comparator.reverseOrder())
+                .doesNotHaveDuplicates();
         db.forget();
         session.giveBack(in(3_000));
 
@@ -87,7 +98,10 @@ final class RowSessionTest {
         assertThat(restored.remove(restored.size() - 1))
                 .as("the pool's own time-out at the end")
                 .isEqualTo(99_999);
-        assertThat(restored).allMatch(millis -> millis <= 3_000);
+        assertThat(restored)
+                .allMatch(millis -> millis <= 3_000)
+                .isSortedAccordingTo(Comparator.reverseOrder())
+                .doesNotHaveDuplicates();
     }
 
     @Test

@@ -93,6 +93,15 @@ final class SharedRowTest {
     }
 
     @Test
+    void shares_areInTheOrderOfTheirTokens() {
+        Share early = share("b", Demand.SHARED, 0, 6);
+        Share late = share("a", Demand.SHARED, 0, 7);
+        assertThat(new SharedRow(0, null, List.of(late, early)).shares()).containsExactly(early, late);
+        assertThat(SharedRow.NOTHING.with(late).with(early).with(late.until(9)).shares())
+                .containsExactly(early, late.until(9));
+    }
+
+    @Test
     void freeSlot_isTheLowest() {
         SharedRow row = new SharedRow(5, null, List.of(share("a", permits(1), 2, 1), share("b", permits(1), 1, 2)));
 
