@@ -3,6 +3,8 @@ package dev.holdfast.lock.jdbc;
 import static dev.holdfast.lock.testkit.BackendDriver.LEASE_MILLIS;
 import static dev.holdfast.lock.testkit.BackendDriver.WAIT_MILLIS;
 import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,6 +13,8 @@ import dev.holdfast.lock.jdbc.RecordedDb.Answer;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.BackendDriver;
@@ -78,12 +82,15 @@ final class LockedRowBackendTest extends RecordedRowLocks {
     void attempt_tokenIsNotTheOneThatWasSeen_countsAnother_andAsksWhetherItHasTheRow(boolean seen) {
         db.on(TRY, call -> Answer.row(11L, seen ? 4L : null, true)).on(COUNT, call -> Answer.row(9L));
 
-        assertThat(acquire(backend, NAME).token()).isEqualTo(9);
+        Grant grant = acquire(backend, NAME);
 
+        assertThat(grant.token()).isEqualTo(9);
         assertThat(kinds())
                 .containsExactlyElementsOf(
                         seen ? List.of("try", "next", "count", "beat") : List.of("try", "count", "beat"));
         assertThat(db.calls(COUNT).get(0).parameters()).containsExactly(11L, "4711 host-1 driver", NAME);
+        assertThat(renew(backend, grant)).isEqualTo(new RenewResult.Renewed(LEASE_MILLIS));
+        assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
     }
 
     @Test
