@@ -27,12 +27,20 @@ final class RowSessions {
     private final RowStatements sql;
     private final Executor executor;
     private final int limit;
+    private final long keepNanos;
     private final Semaphore permits;
     private final ConcurrentLinkedDeque<RowSession> ready = new ConcurrentLinkedDeque<>();
     private final AtomicBoolean sweeping = new AtomicBoolean();
     private volatile boolean closed;
 
     RowSessions(Connections connections, Dialect dialect, RowStatements sql, int limit, Executor executor) {
+        this(connections, dialect, sql, limit, executor, KEEP_NANOS);
+    }
+
+    /** With another time for which a connection is kept that is free again. */
+    RowSessions(
+            Connections connections, Dialect dialect, RowStatements sql, int limit, Executor executor, long keepNanos) {
+        this.keepNanos = keepNanos;
         this.connections = connections;
         this.dialect = dialect;
         this.sql = sql;
@@ -139,10 +147,10 @@ final class RowSessions {
 
     private void sweepLater() {
         if (!closed && sweeping.compareAndSet(false, true)) {
-            CompletableFuture.delayedExecutor(KEEP_NANOS, TimeUnit.NANOSECONDS, executor)
+            CompletableFuture.delayedExecutor(keepNanos, TimeUnit.NANOSECONDS, executor)
                     .execute(() -> {
                         sweeping.set(false);
-                        sweep(KEEP_NANOS, System.nanoTime() + KEEP_NANOS);
+                        sweep(keepNanos, System.nanoTime() + KEEP_NANOS);
                         if (!ready.isEmpty()) {
                             sweepLater();
                         }
@@ -150,10 +158,10 @@ final class RowSessions {
         }
     }
 
-    private void sweep(long keepNanos, long deadlineNanos) {
+    private void sweep(long idleNanos, long deadlineNanos) {
         RowSession oldest = ready.pollLast();
         while (oldest != null) {
-            if (System.nanoTime() - oldest.usedNanos() < keepNanos) {
+            if (System.nanoTime() - oldest.usedNanos() < idleNanos) {
                 ready.addLast(oldest);
                 return;
             }

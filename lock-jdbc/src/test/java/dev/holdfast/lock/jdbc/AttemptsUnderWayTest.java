@@ -59,4 +59,45 @@ final class AttemptsUnderWayTest {
         underWay.releasing(owner);
         assertThat(underWay.isEnded(owner)).isTrue();
     }
+
+    @Test
+    void nothingUnderWay_nothingIsKnown() {
+        underWay.releasing(owner);
+        assertThat(underWay.isEnded(owner)).isFalse();
+        assertThat(underWay.end(owner, true)).isFalse();
+        assertThat(underWay.ended(owner)).isFalse();
+        underWay.begin(owner);
+        underWay.end(owner, true);
+        assertThat(underWay.ended(owner)).as("answered, and so over").isFalse();
+        assertThat(underWay.isEnded(owner)).isFalse();
+    }
+
+    /** The engine sends another one when an answer is late: each of them undoes what it did. */
+    @Test
+    void twoAttempts_abandonedBetween_bothLearnOfIt() {
+        underWay.begin(owner);
+        underWay.begin(owner);
+        assertThat(underWay.end(owner, true)).isFalse();
+        assertThat(underWay.ended(owner)).as("the other one may be answered").isFalse();
+        assertThat(underWay.isEnded(owner)).isTrue();
+        assertThat(underWay.end(owner, false)).isTrue();
+        assertThat(underWay.isEnded(owner)).as("forgotten with the last").isFalse();
+    }
+
+    /** Of very many, those are forgotten that have had no answer for long: not those of now, nor one that is under way. */
+    @Test
+    void manyWithoutAnAnswer_theLatestAreKept() {
+        OwnerId active = OwnerId.random();
+        underWay.begin(active);
+        underWay.begin(owner);
+        underWay.end(owner, false);
+        for (int i = 0; i < 1_100; i++) {
+            OwnerId other = OwnerId.random();
+            underWay.begin(other);
+            underWay.end(other, false);
+        }
+        assertThat(underWay.ended(owner)).as("removed behind the abandonment").isTrue();
+        underWay.ended(active);
+        assertThat(underWay.isEnded(active)).isTrue();
+    }
 }

@@ -12,6 +12,7 @@ import java.sql.Connection;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A stale holder's write changes nothing. */
 final class GuardedUpdateTest {
@@ -65,5 +66,49 @@ final class GuardedUpdateTest {
         assertThatThrownBy(() -> GuardedUpdate.of("UPDATE t SET a = :token"))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("<= :token");
+    }
+
+    @Test
+    void execute_bindsValuesAndTokenInTheOrderOfTheText() throws Exception {
+        RecordedDb db = new RecordedDb(Dialect.H2);
+        db.on("UPDATE", call -> RecordedDb.Answer.count(3));
+        GuardedUpdate write =
+                GuardedUpdate.of("UPDATE t SET a = ?, k = :token, b = ?\n where id = ? AND k\n<= :token AND c <> ?");
+
+        assertThat(write.execute(db.connection(), 7, "a", null, 42, 'c')).isEqualTo(3);
+
+        assertThat(db.calls().get(0).parameters()).containsExactly("a", 7L, null, 42, 7L, 'c');
+        assertThat(db.calls().get(0).sql())
+                .isEqualTo("UPDATE t SET a = ?, k = ?, b = ?\n where id = ? AND k\n<= ? AND c <> ?");
+        assertThatThrownBy(() -> write.execute(db.connection(), 7, "a", "b", 42, "c", "one too many"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("guarded statement takes 4 values, got 5: UPDATE t");
+        assertThat(db.calls()).hasSize(1);
+    }
+
+    /** Each of them would let a stale token write, or be no condition at all. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "UPDATE t SET a = b <= :token WHERE id = 1",
+                "UPDATE t SET a = 1 WHERE k <= :tokens",
+                "UPDATE t SET a = 1 WHERE k < :token",
+                "UPDATE t SET a = 1 WHERE k = :token",
+                "UPDATE t SET a = 1 WHEREVER k <= :token",
+                "UPDATE t SET a = 1 WHERE k <= ?"
+            })
+    void of_whatIsNoSuchCondition_refused(String sql) {
+        assertThatThrownBy(() -> GuardedUpdate.of(sql))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(
+                        "guarded statement has no condition '<= :token' after WHERE; add it, so that a stale token is"
+                                + " refused: " + sql);
+    }
+
+    @Test
+    void of_nothing_namesTheParameter() {
+        assertThatThrownBy(() -> GuardedUpdate.of(null))
+                .isInstanceOf(NullPointerException.class)
+                .hasMessage("sql");
     }
 }

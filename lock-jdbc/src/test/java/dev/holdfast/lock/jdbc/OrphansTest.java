@@ -21,9 +21,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLNonTransientConnectionException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -147,5 +152,62 @@ final class OrphansTest {
                 throw e.getCause() instanceof SQLException cause ? cause : e.getCause();
             }
         });
+    }
+
+    /** Whatever a driver or a pool throws: the next round comes all the same. */
+    @Test
+    void round_fails_theNextOneTriesAgain() {
+        RecordedDb db = new RecordedDb(Dialect.H2);
+        TableName table = JdbcStrategy.VERSION.defaultTable();
+        List<RuntimeException> unchecked =
+                List.of(new LockUnavailableException("no"), new IllegalStateException("a driver's fault"));
+        Set<Thread> threads = ConcurrentHashMap.newKeySet();
+        List<AcquisitionId> acquisitions = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            acquisitions.add(BackendDriver.newAcquisition("late/" + i));
+        }
+        try (Database database = db.open(JdbcStrategy.VERSION);
+                Orphans orphans = new Orphans(
+                        database, new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null))) {
+            db.on("SET owner = NULL", call -> {
+                threads.add(Thread.currentThread());
+                int number = acquisitions.stream()
+                        .map(AcquisitionId::name)
+                        .toList()
+                        .indexOf(call.parameters().get(0));
+                if (db.calls().stream()
+                                .filter(each -> each.parameters().equals(call.parameters()))
+                                .count()
+                        > 1) {
+                    return null;
+                }
+                if (number == 2) {
+                    throw new SQLException("broken", "08006");
+                }
+                throw unchecked.get(number);
+            });
+
+            acquisitions.forEach(orphans::remove);
+
+            await().atMost(PATIENCE)
+                    .pollInterval(Duration.ofMillis(5))
+                    .until(() -> acquisitions.stream().allMatch(each -> rounds(db, each) > 1));
+            assertThat(db.calls()).allMatch(call -> call.networkTimeoutMillis() <= 3_000);
+            assertThat(threads)
+                    .as("one at a time, whatever the name")
+                    .singleElement()
+                    .satisfies(thread -> {
+                        assertThat(thread.getName()).startsWith("holdfast-jdbc-orphans-");
+                        assertThat(thread.isDaemon()).isTrue();
+                    });
+        }
+    }
+
+    private static long rounds(RecordedDb db, AcquisitionId acquisition) {
+        List<Object> parameters =
+                List.of(acquisition.name(), acquisition.owner().toString());
+        return db.calls().stream()
+                .filter(call -> call.parameters().equals(parameters))
+                .count();
     }
 }

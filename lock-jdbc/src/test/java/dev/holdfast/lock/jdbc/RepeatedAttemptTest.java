@@ -10,6 +10,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
+import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -83,6 +84,47 @@ final class RepeatedAttemptTest {
             assertThat(second.token()).as("one grant").isEqualTo(first.token());
             assertThat(release(backend, second)).isEqualTo(ReleaseResult.RELEASED);
         }
+    }
+
+    /** Since when it is held, and for how long a renewal keeps it, are the grant's and the latest attempt's. */
+    @ParameterizedTest
+    @MethodSource("databases")
+    void attempt_ownRow_isHeldSinceItsGrant_andRenewedForTheLatestLease(
+            SharedDb shared, Consumer<HikariConfig> settings) throws Exception {
+        Dialect dialect = shared.db().dialect;
+        String table = SharedDb.newTable();
+        try (HikariDataSource pool = shared.db().pool(settings);
+                LockBackend backend = backend(pool, table)) {
+            BackendDriver driver = BackendDriver.of(backend, "again");
+            Grant first = driver.acquire();
+            shared.db().execute("UPDATE " + table + " SET since = " + dialect.nowPlusMillis("(-7200000)"));
+            long anHourAgo = nowMillis(shared.db()) - 3_600_000;
+
+            Grant again =
+                    BackendDriver.of(backend, driver.acquisition(), 30_000).acquire();
+
+            assertThat(sinceMillis(backend)).as("since the first grant").isLessThan(anHourAgo);
+            assertThat(again.leaseMillis()).isEqualTo(30_000);
+            for (int i = 0; i < 2; i++) {
+                long leftMillis = shared.db().number("SELECT " + dialect.millisUntil("expires") + " FROM " + table);
+                assertThat(leftMillis).as("of the latest lease").isBetween(1L, 30_000L);
+                assertThat(BackendDriver.renew(backend, again)).isInstanceOf(RenewResult.Renewed.class);
+            }
+            assertThat(sinceMillis(backend)).isLessThan(anHourAgo);
+            release(backend, again);
+            assertThat(acquire(backend, "again").token()).isGreaterThan(first.token());
+            assertThat(sinceMillis(backend)).as("the next one's").isGreaterThan(anHourAgo);
+
+            shared.db().execute("UPDATE " + table + " SET expires = " + dialect.nowPlusMillis("(-1000)"));
+            assertThat(BackendDriver.holders(backend, "again"))
+                    .as("its time is over")
+                    .isEmpty();
+            assertThat(BackendDriver.answer(backend.list("", 9, 5_000)).locks()).isEmpty();
+        }
+    }
+
+    private static long sinceMillis(LockBackend backend) {
+        return BackendDriver.holder(backend, "again").orElseThrow().since().toEpochMilli();
     }
 
     private static long nowMillis(Db db) throws SQLException {

@@ -93,6 +93,15 @@ final class SharedRowTest {
     }
 
     @Test
+    void shares_areInTheOrderOfTheirTokens() {
+        Share early = share("b", Demand.SHARED, 0, 6);
+        Share late = share("a", Demand.SHARED, 0, 7);
+        assertThat(new SharedRow(0, null, List.of(late, early)).shares()).containsExactly(early, late);
+        assertThat(SharedRow.NOTHING.with(late).with(early).with(late.until(9)).shares())
+                .containsExactly(early, late.until(9));
+    }
+
+    @Test
     void freeSlot_isTheLowest() {
         SharedRow row = new SharedRow(5, null, List.of(share("a", permits(1), 2, 1), share("b", permits(1), 1, 2)));
 
@@ -118,7 +127,9 @@ final class SharedRowTest {
     @ParameterizedTest
     @ValueSource(strings = {"x", "3", "3;;a,b", "3;a;b", "3;;a,0,0,0,1,x,2,AA"})
     void text_thatIsNotOurs_isRefused(String text) {
-        assertThatThrownBy(() -> SharedRow.of(text)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> SharedRow.of(text))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("the row's column 'shares' holds what is not ours");
     }
 
     @Test

@@ -9,6 +9,7 @@ import static org.awaitility.Awaitility.await;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.jdbc.RecordedDb.Answer;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -224,6 +225,60 @@ final class SweeperTest {
                             .backend(LockClientOptions.defaults()))
                     .isInstanceOf(LockConfigurationException.class)
                     .hasMessageContaining("57");
+        }
+    }
+
+    /** What is looked for by the index of times is deleted by its name, if it is still over: the same moment counts. */
+    @ParameterizedTest
+    @EnumSource(names = {"POSTGRESQL", "MARIADB", "H2"})
+    void sweep_deletesByName_underTheConditionOfTheLook(Dialect dialect) throws Exception {
+        RecordedDb db = new RecordedDb(dialect);
+        boolean postgres = dialect == Dialect.POSTGRESQL;
+        try (Database database = db.open(JdbcStrategy.UNIQUE_INDEX)) {
+            db.on("ORDER BY expires", call -> Answer.row("a").and("b")).on("DELETE", call -> Answer.count(1));
+
+            assertThat(new Sweeper(database).sweep(Duration.ofMinutes(10))).isEqualTo(1);
+
+            String before = dialect.nowPlusMillis("(-600000)");
+            String older = " " + dialect.operator("<") + " ";
+            assertThat(db.calls().stream().map(RecordedDb.Call::sql).toList())
+                    .isEqualTo(List.of(
+                            "SELECT name FROM holdfast_held WHERE expires" + older
+                                    + (postgres ? "(SELECT " + before + ")" : before) + " ORDER BY expires LIMIT 500",
+                            "/*client prepare*/DELETE FROM holdfast_held WHERE name "
+                                    + (postgres ? dialect.operator("=") + " ANY (?)" : "IN (?, ?)") + " AND expires"
+                                    + (dialect.mysqlFamily() ? " + INTERVAL 0 SECOND" : "") + older + before));
+            assertThat(db.calls())
+                    .allMatch(call -> call.networkTimeoutMillis() > 2_000 && call.networkTimeoutMillis() <= 10_000);
+            List<Object> names = List.of("a", "b");
+            assertThat(db.calls().get(1).parameters()).isEqualTo(postgres ? List.of(names) : names);
+        }
+    }
+
+    /** An idle client costs nothing, and a busy one a look a minute. */
+    @Test
+    void released_withinAMinute_looksForNothing() throws Exception {
+        RecordedDb db = new RecordedDb(Dialect.H2);
+        AtomicInteger looks = new AtomicInteger();
+        Answer many = Answer.row("a");
+        for (int i = 1; i < 500; i++) {
+            many = many.and("a" + i);
+        }
+        Answer first = many;
+        try (Database database = db.open(JdbcStrategy.UNIQUE_INDEX)) {
+            db.on("ORDER BY expires", call -> looks.incrementAndGet() == 1 ? first : null)
+                    .on("DELETE", call -> Answer.count(500));
+            Sweeper sweeper = new Sweeper(database, -1);
+            sweeper.released();
+            sweeper.released();
+
+            assertThat(sweeper.sweep(Duration.ofMinutes(10)))
+                    .as("the first look")
+                    .isEqualTo(500);
+            sweeper.released(); // goes on with it, as there is more
+            await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(() -> looks.get() == 2);
+            sweeper.released();
+            assertThat(looks).hasValue(2);
         }
     }
 }
