@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -21,6 +22,7 @@ final class FakeAgent implements AutoCloseable {
     private final Answers answers;
     private final AtomicInteger goneClients = new AtomicInteger();
     private final AtomicInteger requests = new AtomicInteger();
+    private final List<String> heads = new CopyOnWriteArrayList<>();
     private final ServerSocket socket;
     private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
         Thread thread = new Thread(task, "fake-consul-agent");
@@ -55,7 +57,9 @@ final class FakeAgent implements AutoCloseable {
                     new BufferedReader(new InputStreamReader(connection.getInputStream(), StandardCharsets.US_ASCII));
             for (String request = in.readLine(); request != null; request = in.readLine()) {
                 int length = 0;
+                StringBuilder head = new StringBuilder(request).append('\n');
                 for (String header = in.readLine(); !header.isEmpty(); header = in.readLine()) {
+                    head.append(header).append('\n');
                     if (header.toLowerCase(Locale.ROOT).startsWith("content-length:")) {
                         length = Integer.parseInt(header.substring(15).strip());
                     }
@@ -64,6 +68,7 @@ final class FakeAgent implements AutoCloseable {
                 for (int read = 0; read < length; ) {
                     read += in.read(body, read, length - read);
                 }
+                heads.add(head.toString());
                 requests.incrementAndGet();
                 String answer = answers.to(request.split(" ")[1], new String(body));
                 boolean stalls = answer.equals("stall");
@@ -91,6 +96,11 @@ final class FakeAgent implements AutoCloseable {
     /** How many connections clients have closed. */
     int goneClients() {
         return goneClients.get();
+    }
+
+    /** The first line and the headers of each request, a line each. */
+    List<String> heads() {
+        return heads;
     }
 
     /** How many requests have come. */

@@ -95,7 +95,10 @@ final class KeyWatchTest {
     }
 
     private void awaitAsked(String... queries) {
-        await().atMost(PATIENCE).untilAsserted(() -> assertThat(asked).containsExactly(queries));
+        await().atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(5))
+                .untilAsserted(() -> assertThat(asked).containsExactly(queries));
     }
 
     @Test
@@ -198,5 +201,45 @@ final class KeyWatchTest {
             assertThat(asked).filteredOn(query -> query.startsWith("index")).hasSize(64);
             assertThat(asked).filteredOn(String::isEmpty).hasSizeGreaterThan(67);
         });
+    }
+
+    /** One who has closed its subscription twice must not close another's. */
+    @Test
+    void callback_thatIsGivenTwice_isTwoWaiters() {
+        Runnable twice = calls::incrementAndGet;
+        Subscription one = watches.subscribe("a", twice);
+        watches.subscribe("a", twice);
+        one.close();
+        one.close();
+        assertThat(watches.size()).isEqualTo(1);
+        answers.add("404 8");
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
+    }
+
+    /** The query of a watch that has ended says nothing to the one that comes after it. */
+    @Test
+    void watch_thatHasEnded_isFollowedByAFreshOne() {
+        watches.subscribe("a", calls::incrementAndGet).close();
+        assertThat(watches.size()).isZero();
+        watches.subscribe("a", calls::incrementAndGet);
+        assertThat(watches.size()).isEqualTo(1);
+        answers.add("200 7");
+        answers.add("200 7");
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(asked).contains("index=7&wait=60s"));
+        assertThat(calls).hasValue(0);
+    }
+
+    @Test
+    void waiter_thatComesWhenTheKeyIsThereAgain_isNotCalled() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("404 8");
+        answers.add("200 9");
+        awaitAsked("", "index=8&wait=60s", "index=9&wait=60s");
+        AtomicInteger late = new AtomicInteger();
+        watches.subscribe("a", late::incrementAndGet);
+        assertThat(late).hasValue(0);
+        assertThat(calls).hasValue(1);
+        answers.add("404 10");
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(late).hasValue(1));
     }
 }

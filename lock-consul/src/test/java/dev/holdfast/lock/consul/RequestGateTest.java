@@ -81,4 +81,26 @@ final class RequestGateTest {
         assertThat(gate.tryEnter()).isTrue();
         assertThat(gate.tryEnter()).isFalse();
     }
+
+    /** Its own fault must not keep a place for ever. */
+    @Test
+    void requestThatThrows_isOutAgain() {
+        RequestGate gate = new RequestGate(1);
+        List<String> begun = new ArrayList<>();
+        gate.enter(false, () -> {
+            throw new IllegalStateException("a fault");
+        });
+        gate.enter(false, () -> begun.add("next"));
+        assertThat(begun).containsExactly("next");
+        gate.leave();
+        gate.enter(true, () -> {
+            throw new IllegalStateException("a fault");
+        });
+        assertThat(gate.tryEnter()).isTrue();
+        assertThat(gate.tryEnter()).isFalse();
+        gate.enter(false, () -> begun.add("waits"));
+        assertThat(begun).containsExactly("next");
+        gate.leave();
+        assertThat(begun).containsExactly("next", "waits");
+    }
 }

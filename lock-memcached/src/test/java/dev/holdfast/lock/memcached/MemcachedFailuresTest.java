@@ -9,8 +9,11 @@ import com.spotify.folsom.guava.HostAndPort;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.testkit.LogCapture;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 /** What is said of failures of the memcached client, with what its connection has told before. */
@@ -65,6 +68,56 @@ final class MemcachedFailuresTest {
 
     @Test
     void closedClient_isClosed() {
-        assertThat(told(new MemcacheClosedException("Shutdown: by its owner"))).isInstanceOf(LockClosedException.class);
+        assertThat(told(new MemcacheClosedException("Shutdown: by its owner")))
+                .isInstanceOf(LockClosedException.class)
+                .hasMessageContaining("the memcached client was closed before the lock client")
+                .hasCauseInstanceOf(MemcacheClosedException.class);
+        assertThat(told(new MemcacheClosedException("not a Shutdown"))).isInstanceOf(LockUnavailableException.class);
+    }
+
+    @Test
+    void message_saysWhatToDo() {
+        assertThat(told(new MemcacheAuthenticationException("no")))
+                .hasMessageEndingWith(
+                        "; give user and password as " + "its file of -Y has them, and open a new client");
+        assertThat(told(new MemcacheOverloadedException("full")))
+                .hasMessageEndingWith("; see whether it answers, and try again");
+        assertThat(told(new IOException("reset")))
+                .hasMessageEndingWith("; see whether memcached runs there and can be reached, and try again");
+        assertThat(told(new IOException("PKIX path")))
+                .hasMessageEndingWith("; check its certificate, its host name and the trust store");
+    }
+
+    /** The first connection is what connecting waits for; only a refused login ends the client. */
+    @Test
+    void link_knowsTheFirstConnection_andTheLastFailure() {
+        assertThat(link.first()).isNotDone();
+        assertThat(link.lastFailure()).isNull();
+        link.reconnectionSuccessful(HostAndPort.fromParts("h", 1), 1, true);
+        assertThat(link.first()).isCompleted();
+        IOException refused = new IOException("refused");
+        link.connectionFailure(new CompletionException(refused));
+        assertThat(link.lastFailure()).isSameAs(refused);
+        assertThat(link.refused()).isFalse();
+        assertThat(link.first()).isCompleted();
+
+        Link other = new Link();
+        other.connectionFailure(new CompletionException(refused));
+        other.reconnectionSuccessful(HostAndPort.fromParts("h", 1), 1, true);
+        assertThat(other.lastFailure()).isNull();
+        assertThat(other.first())
+                .failsWithin(Duration.ZERO)
+                .withThrowableOfType(ExecutionException.class)
+                .withCause(refused);
+    }
+
+    @Test
+    void link_thatEnds_isNoWarning() {
+        try (LogCapture log = new LogCapture()) {
+            link.connectionLost(null, HostAndPort.fromParts("h", 1));
+            link.reconnectionQueuedFromError(new IOException("refused"), HostAndPort.fromParts("h", 1), 20, 1);
+            link.reconnectionCancelled();
+            assertThat(log.warnings()).isEmpty();
+        }
     }
 }

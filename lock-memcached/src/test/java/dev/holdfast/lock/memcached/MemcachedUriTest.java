@@ -99,6 +99,9 @@ final class MemcachedUriTest {
             {"memcached://u%00:pw@h", "blanks or line ends"},
             {"memcached://u:p%00w@h", "blanks or line ends"},
             {"memcached://h/~", "1 to 128 characters"},
+            {"memcached://h/" + "p".repeat(129), "1 to 128 characters"},
+            {"redis://h", "write memcached:// or, encrypted, memcacheds://"},
+            {"memcached://a,b", "has two holders"},
         }) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> MemcachedUri.parse(wrong[0]))
@@ -107,5 +110,8 @@ final class MemcachedUriTest {
         assertThat(MemcachedUri.parse("memcached://u:p%20w%09@h").uri().password())
                 .as("a password may have blanks")
                 .contains("p w\t");
+        assertThat(MemcachedUri.parse("memcached://h/" + "p".repeat(128)).prefix())
+                .hasSize(128);
+        assertThat(MemcachedUri.parse("memcached://h/").prefix()).isEqualTo("holdfast");
     }
 }

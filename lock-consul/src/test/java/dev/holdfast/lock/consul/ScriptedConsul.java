@@ -1,0 +1,117 @@
+package dev.holdfast.lock.consul;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** An agent that grants whatever it is asked for, finds no key, and answers otherwise if a test says so. Thread-safe. */
+final class ScriptedConsul implements FakeAgent.Answers {
+    private static final Pattern LOCKED = Pattern.compile("\"Verb\":\"lock\",\"Key\":\"([^\"]*)\"");
+
+    private final List<String> asked = new CopyOnWriteArrayList<>();
+    private final Map<String, Queue<String>> instead = new ConcurrentHashMap<>();
+    private final Map<String, String> always = new ConcurrentHashMap<>();
+    private final AtomicLong sessions = new AtomicLong();
+    private final AtomicLong index = new AtomicLong(100);
+
+    /**
+     * Answers the next requests of that kind so, one answer each.
+     *
+     * @param kind {@code create}, {@code renew}, {@code destroy}, {@code read}, or of a transaction: {@code attempt},
+     *     {@code epoch}, {@code delete}, {@code check}
+     */
+    void instead(String kind, String... answers) {
+        instead.computeIfAbsent(kind, any -> new ConcurrentLinkedQueue<>()).addAll(List.of(answers));
+    }
+
+    /** Answers all requests of that kind so, until told otherwise. */
+    void always(String kind, String answer) {
+        always.put(kind, answer);
+    }
+
+    /** What was asked for since the last call: the kind, the path and the body of each. */
+    List<String> asked() {
+        List<String> all = List.copyOf(asked);
+        asked.clear();
+        return all;
+    }
+
+    /** How many requests that is so far. */
+    int size() {
+        return asked.size();
+    }
+
+    /** Whether any of those was of that kind. */
+    boolean has(String kind) {
+        return asked.stream().anyMatch(each -> each.startsWith(kind + " "));
+    }
+
+    /** The kinds alone. */
+    List<String> kinds() {
+        return asked().stream()
+                .map(each -> each.substring(0, each.indexOf(' ')))
+                .toList();
+    }
+
+    /** The answer to a transaction of which one operation is refused. */
+    static String refused(int operation, String what) {
+        return "409 {\"Errors\":[{\"OpIndex\":" + operation + ",\"What\":\"" + what.replace("\"", "\\\"") + "\"}]}";
+    }
+
+    /** The answer to a read. */
+    static String key(long created, long modified, String session, String value) {
+        return "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + created + ",\"ModifyIndex\":" + modified
+                + ",\"Session\":\"" + session + "\",\"Value\":\"" + value + "\"}]";
+    }
+
+    @Override
+    public String to(String path, String body) {
+        Matcher locked = LOCKED.matcher(body);
+        boolean locks = locked.find();
+        String kind = kind(path, body, locks ? locked.group(1) : "");
+        String answer = answer(kind, locks ? locked.group(1) : "");
+        asked.add(kind + " " + path + " " + body);
+        return answer;
+    }
+
+    private String answer(String kind, String locked) {
+        String other = instead.getOrDefault(kind, new ConcurrentLinkedQueue<>()).poll();
+        if (other == null) {
+            other = always.get(kind);
+        }
+        if (other != null) {
+            return other;
+        }
+        return switch (kind) {
+            case "create" -> "200 {\"ID\":\"s-" + sessions.incrementAndGet() + "\"}";
+            case "renew" -> "200 []";
+            case "destroy" -> "200 true";
+            case "read" -> "404 ";
+            case "attempt", "epoch" -> {
+                long at = index.incrementAndGet();
+                yield "200 {\"Results\":[{\"KV\":{\"Key\":\"" + locked + "\",\"CreateIndex\":" + at
+                        + ",\"ModifyIndex\":" + at + "}}]}";
+            }
+            default -> "200 {\"Results\":[]}";
+        };
+    }
+
+    private static String kind(String path, String body, String locked) {
+        if (path.startsWith("/v1/session/")) {
+            return path.split("/")[3];
+        }
+        if (path.startsWith("/v1/kv/")) {
+            return "read";
+        }
+        if (!locked.isEmpty()) {
+            return locked.contains("~") ? "epoch" : "attempt";
+        }
+        return body.contains("delete-cas") ? "delete" : "check";
+    }
+}
