@@ -69,7 +69,7 @@ final class ElectionBuilder implements Election.Builder {
                             + used.lease() + ", got " + time);
         }
         Election.Callback after = Objects.requireNonNullElse(revoked, leadership -> {});
-        return new StandingElection(client, lock, elected, after, time, StandingElection.PATIENCE_MILLIS).start();
+        return new StandingElection(client, lock, elected, after, time, StandingElection.Surroundings.REAL).start();
     }
 
     private static <T> T once(String what, @Nullable T before, T value) {
