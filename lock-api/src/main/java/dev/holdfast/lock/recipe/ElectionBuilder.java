@@ -63,7 +63,7 @@ final class ElectionBuilder implements Election.Builder {
                     + ") and maxHold, and use yield to let others lead");
         }
         Duration time = stopTime == null ? used.lease().dividedBy(STOP_SHARE) : stopTime;
-        if (time.isNegative() || time.isZero() || time.multipliedBy(2).compareTo(used.lease()) > 0) {
+        if (time.isNegative() || time.isZero() || time.compareTo(used.lease().dividedBy(2)) > 0) {
             throw new IllegalArgumentException(
                     "election '" + name + "': stopTime must be positive and at most half of the lease of "
                             + used.lease() + ", got " + time);

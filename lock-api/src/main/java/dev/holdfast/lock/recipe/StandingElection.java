@@ -163,6 +163,7 @@ final class StandingElection implements Election {
             surroundings.starter().accept(last);
             awaitReturn(last, now);
         } catch (Error noThread) { // it is called in any case
+            guarded(() -> calling = thread);
             call(revoked, now, "onRevoked");
         }
         mutex.lock();
@@ -251,6 +252,12 @@ final class StandingElection implements Election {
             lease.close();
         } catch (LeaseLostException e) {
             LOG.debug("election '{}': {}", lock.name(), e.getMessage());
+        } catch (RuntimeException | Error e) { // this thread goes on: it alone ends the candidacy
+            LOG.warn(
+                    "election '{}' (token {}): the lock was not released; it ends with its lease",
+                    lock.name(),
+                    lease.token(),
+                    e);
         }
     }
 

@@ -100,7 +100,8 @@ class ElectionBuilderTest {
         "PT0S, false",
         "PT0.000000001S, true",
         "PT6S, true",
-        "PT6.000000001S, false"
+        "PT6.000000001S, false",
+        "PT2562047788015215H, false"
     })
     void stopTime_isAtMostHalfOfTheElectionsLease(Duration stopTime, boolean allowed) {
         Election.Builder builder =

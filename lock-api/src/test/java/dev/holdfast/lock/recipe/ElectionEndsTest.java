@@ -20,6 +20,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -238,6 +239,58 @@ class ElectionEndsTest extends PlannedElection {
         assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
         assertThat(log.warnings())
                 .containsExactly("election 'n': failed, and stands again: java.lang.OutOfMemoryError: on purpose");
+    }
+
+    /** Called by the election's own thread, which would wait for itself. */
+    @Test
+    void onRevoked_forWhichNoThreadCanBeHad_isCalledAllTheSame_andMayCloseTheElection() {
+        answers.add(() -> lease);
+        Election election = stand(
+                telling("elected", leadership -> untilInterrupted()),
+                telling("revoked", leadership -> {
+                    started.get().close();
+                    told.add("closed");
+                }),
+                STOP,
+                without("-revoked", 1));
+        await(() -> told.size() == 1);
+        assertThat(election.yield(Duration.ZERO)).isTrue();
+
+        await(() -> thread() == null);
+        assertThat(told).containsExactly("elected", "revoked", "closed");
+        assertThat(lease.closedAt).hasSize(1);
+    }
+
+    /** Whatever the lease of a wrapped client throws: the candidacy would end by it, and nobody would know. */
+    @Test
+    void lock_thatCannotBeReleased_isLogged_andTheElectionStandsAgain() {
+        PlannedLease next = new PlannedLease("n");
+        lease.whileClosed = any -> {
+            throw new IllegalStateException("on purpose");
+        };
+        next.whileClosed = any -> {
+            throw new StackOverflowError("on purpose");
+        };
+        answers.add(() -> lease);
+        answers.add(() -> next);
+        AtomicLong nanos = new AtomicLong();
+        stand(
+                leadership -> {
+                    PlannedLease led = lease.isClosed() ? next : lease;
+                    led.end();
+                    led.lost.complete(LossReason.EXPIRED);
+                },
+                leadership -> {},
+                STOP,
+                new Surroundings(
+                        REAL.patienceMillis(),
+                        () -> nanos.addAndGet(Duration.ofHours(1).toNanos()),
+                        REAL.starter()));
+
+        await(() -> askedAt.size() == 3);
+        assertThat(log.warnings())
+                .hasSize(2)
+                .containsOnly("election 'n' (token 7): the lock was not released; it ends with its lease");
     }
 
     @Test
