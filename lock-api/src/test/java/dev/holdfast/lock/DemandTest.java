@@ -32,6 +32,15 @@ class DemandTest {
                 .isEqualTo(room);
     }
 
+    /** While a limit is changed, two demands may know different ones. */
+    @Test
+    void room_forPermits_isThatOfTheOwnLimit() {
+        assertThat(new Demand.Permits(1, 2).leavesRoomFor(new Demand.Permits(2, 4)))
+                .isFalse();
+        assertThat(new Demand.Permits(2, 4).leavesRoomFor(new Demand.Permits(1, 2)))
+                .isTrue();
+    }
+
     @ParameterizedTest
     @CsvSource({"1, 1, ''", "1000000, 1000000, ''", "0, 1, permits", "2, 1, permits", "1, 1000001, limit", "1, 0, limit"
     })

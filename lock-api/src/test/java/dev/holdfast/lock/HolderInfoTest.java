@@ -27,5 +27,8 @@ class HolderInfoTest {
         assertThat(holder.who()).isEqualTo("größe/注文 42");
         assertThat(new HolderInfo("x".repeat(256), "", 1, Instant.EPOCH, 1).who())
                 .isEqualTo("x".repeat(256));
+        HolderInfo longer = new HolderInfo("x".repeat(257), "h".repeat(257), 1, Instant.EPOCH, 1);
+        assertThat(longer.who()).isEqualTo("x".repeat(256) + "…");
+        assertThat(longer.host()).isEqualTo("h".repeat(256) + "…");
     }
 }

@@ -113,6 +113,42 @@ class OptionsTest {
     }
 
     @Test
+    void setters_twice_areRefused_andSayWhatIsSetAlready() {
+        Duration second = Duration.ofSeconds(1);
+        Map<String, Consumer<LockOptions.Builder>> ofLock = new LinkedHashMap<>();
+        ofLock.put("lease was already set to PT1S", builder -> builder.lease(second));
+        ofLock.put("renewal was already set to NONE", builder -> builder.renewal(Renewal.NONE));
+        ofLock.put("maxHold was already set to PT1S", builder -> builder.maxHold(second));
+        ofLock.put("minHold was already set to PT1S", builder -> builder.minHold(second));
+        ofLock.put("fair was already set to false", builder -> builder.fair(false));
+        ofLock.put("interruptOnLoss was already set to false", builder -> builder.interruptOnLoss(false));
+        ofLock.forEach((message, set) -> {
+            LockOptions.Builder builder = LockOptions.builder();
+            set.accept(builder);
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> set.accept(builder))
+                    .withMessage(message);
+        });
+        Map<String, Consumer<LockClientOptions.Builder>> ofClient = new LinkedHashMap<>();
+        ofClient.put("who was already set to me", builder -> builder.who("me"));
+        ofClient.put(
+                "lockOptions was already set to " + LockOptions.defaults(),
+                builder -> builder.lockOptions(LockOptions.defaults()));
+        ofClient.put("requestTimeout was already set to PT1S", builder -> builder.requestTimeout(second));
+        ofClient.put("unavailableTimeout was already set to PT1S", builder -> builder.unavailableTimeout(second));
+        ofClient.put("handOffLimit was already set to 0", builder -> builder.handOffLimit(0));
+        ofClient.put("handOffTime was already set to PT1S", builder -> builder.handOffTime(second));
+        ofClient.put("leakTracing was already set to false", builder -> builder.leakTracing(false));
+        ofClient.forEach((message, set) -> {
+            LockClientOptions.Builder builder = LockClientOptions.builder();
+            set.accept(builder);
+            assertThatIllegalStateException()
+                    .isThrownBy(() -> set.accept(builder))
+                    .withMessage(message);
+        });
+    }
+
+    @Test
     void toBuilder_together_isValidated() {
         LockOptions from = LockOptions.builder().maxHold(Duration.ofSeconds(1)).build();
         assertThatIllegalArgumentException()

@@ -44,9 +44,9 @@ class ProvidersTest {
     @Test
     void select_schemeOfTwoProviders_isRefusedByName() {
         assertThatExceptionOfType(LockConfigurationException.class)
-                .isThrownBy(() -> Providers.select("shared://u:CANARY@h", List.of(ONE, OTHER)))
-                .withMessageContaining(One.class.getName())
-                .withMessageContaining(Other.class.getName())
+                .isThrownBy(() -> Providers.select("shared://u:CANARY@h", List.of(OTHER, ONE)))
+                .withMessage("several lock providers serve the URI scheme 'shared': [" + One.class.getName() + ", "
+                        + Other.class.getName() + "]; leave only one of them on the class path")
                 .withMessageNotContaining("CANARY");
     }
 
@@ -65,6 +65,41 @@ class ProvidersTest {
                 .isThrownBy(() -> Providers.select("missing://h", withBroken(ONE)))
                 .withMessageContaining("no such class")
                 .withCauseInstanceOf(ServiceConfigurationError.class);
+    }
+
+    @Test
+    void select_withoutAnyProvider_saysWhatToAdd() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> Providers.select("redis://u:CANARY@h", List.of()))
+                .withMessage(
+                        "no lock provider serves the URI scheme 'redis'; found no providers at all; add the backend's"
+                                + " module (lock-redis, lock-etcd, lock-zookeeper, lock-consul, lock-memcached, lock-jdbc)"
+                                + " to the class path");
+    }
+
+    /** Broken ones come in any form, and may never stop: a class path with a file that names the same class again and again. */
+    @Test
+    void select_besideProvidersThatCannotBeLoaded_endsHoweverManyThereAre() {
+        NoClassDefFoundError unlinked = new NoClassDefFoundError("store/Base");
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> Providers.select("one://h", () -> new Iterator<>() {
+                    @Override
+                    public boolean hasNext() {
+                        return true;
+                    }
+
+                    @Override
+                    public LockProvider next() {
+                        throw unlinked;
+                    }
+                }))
+                .withMessageStartingWith("no lock provider that works serves the URI scheme 'one': "
+                        + LockProvider.class.getName() + ": a class of the store's client cannot be linked")
+                .withMessageContaining("store/Base")
+                .withMessageEndingWith("; complete or align the backend's dependencies")
+                .havingCause()
+                .isInstanceOf(ServiceConfigurationError.class)
+                .withCause(unlinked);
     }
 
     @Test

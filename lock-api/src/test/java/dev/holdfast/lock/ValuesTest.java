@@ -95,7 +95,9 @@ class ValuesTest {
     @Test
     void clientThatIsWrapped_canNeitherListNorExamine() {
         LockClient client = defaults(LockClient.class, new ArrayList<>(), "");
-        assertThatExceptionOfType(LockConfigurationException.class).isThrownBy(() -> client.list("", 1));
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> client.list("", 1))
+                .withMessage("this client cannot list locks; ask the client that it wraps");
         assertThat(client.examine()).isEmpty();
     }
 

@@ -63,13 +63,13 @@ final class ElectionBuilder implements Election.Builder {
                     + ") and maxHold, and use yield to let others lead");
         }
         Duration time = stopTime == null ? used.lease().dividedBy(STOP_SHARE) : stopTime;
-        if (time.isNegative() || time.isZero() || time.multipliedBy(2).compareTo(used.lease()) > 0) {
+        if (time.isNegative() || time.isZero() || time.compareTo(used.lease().dividedBy(2)) > 0) {
             throw new IllegalArgumentException(
                     "election '" + name + "': stopTime must be positive and at most half of the lease of "
                             + used.lease() + ", got " + time);
         }
         Election.Callback after = Objects.requireNonNullElse(revoked, leadership -> {});
-        return new StandingElection(client, lock, elected, after, time, StandingElection.PATIENCE_MILLIS).start();
+        return new StandingElection(client, lock, elected, after, time, StandingElection.Surroundings.REAL).start();
     }
 
     private static <T> T once(String what, @Nullable T before, T value) {

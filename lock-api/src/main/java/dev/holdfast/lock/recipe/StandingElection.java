@@ -13,6 +13,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,7 +34,6 @@ final class StandingElection implements Election {
     private static final long SHORTEST_BACK_OFF_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int LONGEST_BACK_OFF_DOUBLINGS = 6;
     private static final long LONG_TERM_NANOS = TimeUnit.MINUTES.toNanos(1);
-    static final long PATIENCE_MILLIS = 10_000;
     private static final Duration SHORTEST_PAUSE = Duration.ofSeconds(1);
     private static final Duration LONGEST_PAUSE = Duration.ofDays(365);
 
@@ -41,7 +42,7 @@ final class StandingElection implements Election {
     private final Callback elected;
     private final Callback revoked;
     private final Duration stopTime;
-    private final long patienceMillis;
+    private final Surroundings surroundings;
     private final Thread thread;
 
     private final ReentrantLock mutex = new ReentrantLock();
@@ -55,25 +56,35 @@ final class StandingElection implements Election {
     private @Nullable Thread calling;
     private volatile @Nullable Term term;
 
-    /** The patience is how long a callback may run on before that is logged. */
+    /**
+     * What a test has in a way of its own.
+     *
+     * @param patienceMillis how long a callback may run on before that is logged
+     * @param nanos a monotonic clock in nanoseconds, by which a leadership was long or short
+     * @param starter starts a thread
+     */
+    record Surroundings(long patienceMillis, LongSupplier nanos, Consumer<Thread> starter) {
+        static final Surroundings REAL = new Surroundings(10_000, System::nanoTime, Thread::start);
+    }
+
     StandingElection(
             LockClient client,
             DistributedLock lock,
             Callback elected,
             Callback revoked,
             Duration stopTime,
-            long patienceMillis) {
+            Surroundings surroundings) {
         this.client = client;
         this.lock = lock;
         this.elected = elected;
         this.revoked = revoked;
         this.stopTime = stopTime;
-        this.patienceMillis = patienceMillis;
+        this.surroundings = surroundings;
         this.thread = daemon("", this::stand);
     }
 
     StandingElection start() {
-        thread.start();
+        surroundings.starter().accept(thread);
         return this;
     }
 
@@ -135,7 +146,7 @@ final class StandingElection implements Election {
     /** False if the callback failed, or the leadership was soon over without being resigned. */
     private boolean lead(Lease lease) {
         Term now = new Term(lease, stopTime, this::signal);
-        long beganNanos = System.nanoTime();
+        long beganNanos = surroundings.nanos().getAsLong();
         lease.lost().thenRun(this::signal);
         Thread callback = daemon("-leader", () -> call(elected, now, "onElected"));
         if (!begin(now, callback)) {
@@ -149,15 +160,17 @@ final class StandingElection implements Election {
         Thread last = daemon("-revoked", () -> call(revoked, now, "onRevoked"));
         guarded(() -> calling = last);
         try {
-            last.start();
+            surroundings.starter().accept(last);
             awaitReturn(last, now);
         } catch (Error noThread) { // it is called in any case
+            guarded(() -> calling = thread);
             call(revoked, now, "onRevoked");
         }
         mutex.lock();
         try {
             calling = null;
-            return !failed && (resigning || closed || System.nanoTime() - beganNanos > LONG_TERM_NANOS);
+            long lastedNanos = surroundings.nanos().getAsLong() - beganNanos;
+            return !failed && (resigning || closed || lastedNanos > LONG_TERM_NANOS);
         } finally {
             mutex.unlock();
         }
@@ -174,7 +187,7 @@ final class StandingElection implements Election {
             failed = false;
             calling = callback;
             term = now;
-            callback.start();
+            surroundings.starter().accept(callback);
             return true;
         } catch (Error noThread) {
             calling = null;
@@ -219,7 +232,7 @@ final class StandingElection implements Election {
         boolean told = false;
         while (callback.isAlive()) {
             try {
-                callback.join(patienceMillis);
+                callback.join(surroundings.patienceMillis());
                 if (callback.isAlive() && !told) {
                     told = true;
                     LOG.warn(
@@ -239,6 +252,12 @@ final class StandingElection implements Election {
             lease.close();
         } catch (LeaseLostException e) {
             LOG.debug("election '{}': {}", lock.name(), e.getMessage());
+        } catch (RuntimeException | Error e) { // this thread goes on: it alone ends the candidacy
+            LOG.warn(
+                    "election '{}' (token {}): the lock was not released; it ends with its lease",
+                    lock.name(),
+                    lease.token(),
+                    e);
         }
     }
 

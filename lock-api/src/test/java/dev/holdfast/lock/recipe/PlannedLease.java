@@ -8,7 +8,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** A lease of a minute that is what a test says. Thread-safe. */
@@ -17,15 +16,15 @@ final class PlannedLease implements Lease {
     final CompletableFuture<LossReason> lost = new CompletableFuture<>();
     /** How it was ensured, in order. */
     final List<Duration> ensured = new CopyOnWriteArrayList<>();
-    /** How often its token was asked for. */
-    final AtomicInteger tokenAsked = new AtomicInteger();
     /** When it was closed, by the monotonic clock, in order. */
     final List<Long> closedAt = new CopyOnWriteArrayList<>();
 
     volatile Duration remaining = Duration.ofMinutes(1);
     volatile boolean valid = true;
-    /** Runs while it is ensured, or is closed. */
+    /** Runs while it is ensured, is closed, or is asked for its remaining time. */
     volatile Consumer<PlannedLease> whileEnsured = lease -> {};
+
+    volatile Consumer<PlannedLease> whileLooked = lease -> {};
 
     volatile Consumer<PlannedLease> whileClosed = lease -> {};
 
@@ -56,7 +55,6 @@ final class PlannedLease implements Lease {
 
     @Override
     public long token() {
-        tokenAsked.incrementAndGet();
         return 7;
     }
 
@@ -67,6 +65,7 @@ final class PlannedLease implements Lease {
 
     @Override
     public Duration remaining() {
+        whileLooked.accept(this);
         return isValid() ? remaining : Duration.ZERO;
     }
 

@@ -5,6 +5,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.spi.LockName;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
@@ -42,7 +43,7 @@ final class PlannedLocks {
             }
             LockOptions given = arguments.length > 1 ? (LockOptions) arguments[1] : LockOptions.defaults();
             options.add(given);
-            return lock((String) arguments[0], given);
+            return lock(LockName.requireValid((String) arguments[0]), given);
         });
     }
 

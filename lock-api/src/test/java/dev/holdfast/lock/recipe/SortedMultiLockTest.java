@@ -1,6 +1,7 @@
 package dev.holdfast.lock.recipe;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LeaseLostException;
@@ -17,6 +18,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -52,8 +54,16 @@ class SortedMultiLockTest {
 
     @Test
     void locks_areHadInTheOrderOfTheirNames_andReleasedInTheOpposite() throws InterruptedException {
-        MultiLease all = all("b", "c", "a", "b").acquire();
+        MultiLock locks = all("b", "c", "a", "b");
+        MultiLease all = locks.acquire();
         assertThat(leases.keySet()).containsExactly("a", "b", "c");
+        assertThat(timeouts).as("it takes as long as it takes").containsExactly(null, null, null);
+        assertThat(locks.names()).containsExactly("a", "b", "c");
+        assertThat(all.names()).isEqualTo(locks.names());
+        assertThat(locks).hasToString("MultiLock[a, b, c]");
+        assertThat(all.toString())
+                .startsWith("MultiLease[")
+                .contains(leases.get("b").toString());
 
         all.close();
 
@@ -132,10 +142,57 @@ class SortedMultiLockTest {
         leases.get("b").whileEnsured = lease -> first.remaining = SECOND.multipliedBy(8);
 
         all.ensure(SECOND.multipliedBy(8));
-        assertThat(first.ensured).as("it had that much left").hasSize(1);
+        assertThat(first.ensured).as("it had that much left").containsExactly(SECOND.multipliedBy(8));
 
         all.ensure(SECOND.multipliedBy(10));
-        assertThat(first.ensured).hasSize(3);
+        assertThat(first.ensured)
+                .containsExactly(SECOND.multipliedBy(8), SECOND.multipliedBy(10), SECOND.multipliedBy(10));
+        assertThat(leases.get("b").ensured).isEqualTo(first.ensured);
+    }
+
+    @Test
+    void names_mayNotBeMissing() {
+        assertThatIllegalArgumentException().isThrownBy(this::all).withMessage("lockAll: no names; give at least one");
+    }
+
+    @Test
+    void time_thatIsNegative_isRefusedBeforeAnyLockIsAskedFor_andNoneAsksOnce() throws InterruptedException {
+        MultiLock locks = all("a", "b");
+        List<ThrowingCallable> negative =
+                List.of(() -> locks.acquire(Duration.ofNanos(-1)), () -> locks.tryAcquire(Duration.ofNanos(-1)));
+        for (ThrowingCallable each : negative) {
+            assertThatIllegalArgumentException()
+                    .isThrownBy(each)
+                    .withMessage("lockAll[a, b]: timeout must not be negative, got PT-0.000000001S");
+        }
+        assertThat(timeouts).isEmpty();
+
+        locks.acquire(Duration.ZERO);
+        assertThat(locks.tryAcquire(Duration.ZERO)).isPresent();
+        assertThat(timeouts).hasSize(4).containsOnly(Duration.ZERO);
+    }
+
+    @Test
+    void token_ofALockThatIsNotAmongThem_isRefused() throws InterruptedException {
+        MultiLease all = all("a", "b").acquire();
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> all.token("c"))
+                .withMessage("lock 'c' is not among [a, b]");
+    }
+
+    @Test
+    void close_releasesAll_thoughOneCannotBeReleased_andTellsOfEach() throws InterruptedException {
+        MultiLease all = all("a", "b", "c").acquire();
+        leases.get("b").whileClosed = any -> {
+            throw new IllegalStateException("on purpose");
+        };
+        leases.get("a").end();
+
+        assertThatThrownBy(all::close)
+                .isInstanceOf(IllegalStateException.class)
+                .satisfies(failure ->
+                        assertThat(failure.getSuppressed()).singleElement().isInstanceOf(LeaseLostException.class));
+        assertThat(closed).containsExactly("c", "a");
     }
 
     @Test

@@ -3,106 +3,23 @@ package dev.holdfast.lock.recipe;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Election;
-import dev.holdfast.lock.Lease;
-import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.recipe.StandingElection.Surroundings;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
-import java.util.concurrent.Callable;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
-import org.awaitility.Awaitility;
-import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * What an election does with its lock, which is had when a test says so. Leases are of a minute: whatever happens within
- * some seconds has not been caused by their end.
- */
+/** What an election does with its lock, in order. */
 @Timeout(120)
-class StandingElectionTest {
-    private static final Duration STOP = Duration.ofSeconds(30);
-    private static final Duration PATIENCE = Duration.ofSeconds(20);
-
-    /** What the lock answers, one after the other; without any it is waited for. */
-    private final BlockingQueue<Callable<Lease>> answers = new LinkedBlockingQueue<>();
-
-    private final List<Long> askedAt = new CopyOnWriteArrayList<>();
-    private final List<String> told = new CopyOnWriteArrayList<>();
-    private final PlannedLease lease = new PlannedLease("n");
-    private final PlannedLocks locks = new PlannedLocks((name, timeout) -> {
-        askedAt.add(System.nanoTime());
-        return answer(answers.take());
-    });
-    private final AtomicReference<Election> started = new AtomicReference<>();
-
-    private static Lease answer(Callable<Lease> planned) throws InterruptedException {
-        try {
-            return planned.call();
-        } catch (RuntimeException | InterruptedException e) {
-            throw e;
-        } catch (Exception e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    @AfterEach
-    void end() {
-        answers.add(() -> {
-            throw new LockClosedException("the test has ended");
-        });
-        Election election = started.get();
-        if (election != null) {
-            election.close();
-        }
-        await(() -> thread() == null);
-    }
-
-    private Election stand(Election.Callback elected, Election.Callback revoked) {
-        Election election = Recipes.election(locks.client(), "n")
-                .options(LockOptions.builder().lease(Duration.ofMinutes(1)).build())
-                .stopTime(STOP)
-                .onElected(leadership -> {
-                    told.add("elected");
-                    elected.call(leadership);
-                })
-                .onRevoked(leadership -> {
-                    told.add("revoked");
-                    revoked.call(leadership);
-                })
-                .start();
-        started.set(election);
-        return election;
-    }
-
-    private static void untilInterrupted() throws InterruptedException {
-        new CountDownLatch(1).await();
-    }
-
-    private static void await(Callable<Boolean> condition) {
-        Awaitility.await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(condition);
-    }
-
-    private static boolean standsStill(@Nullable Thread thread) {
-        return thread != null && thread.getState() == Thread.State.TIMED_WAITING;
-    }
-
-    /** The thread of the election; null when it has ended. */
-    private static @Nullable Thread thread() {
-        return Thread.getAllStackTraces().keySet().stream()
-                .filter(thread -> thread.getName().equals("holdfast-election-n"))
-                .findFirst()
-                .orElse(null);
-    }
+class StandingElectionTest extends PlannedElection {
 
     @Test
     void leader_whoseLeaseIsLost_isInterruptedAtOnce_howeverLongItSeemedToLast() throws InterruptedException {
@@ -159,16 +76,38 @@ class StandingElectionTest {
 
     @Test
     void candidate_thatFails_standsAgainAfterAPause_whichDoubles() {
-        for (int i = 0; i < 2; i++) {
-            answers.add(() -> {
-                throw new LockUnavailableException("on purpose");
-            });
-        }
+        answers.add(() -> {
+            throw new LockUnavailableException("on purpose");
+        });
+        answers.add(() -> {
+            throw new StackOverflowError("on purpose");
+        });
         stand(leadership -> {}, leadership -> {});
         await(() -> askedAt.size() == 3);
 
         assertThat(askedAt.get(1) - askedAt.get(0)).as("nanoseconds").isGreaterThanOrEqualTo(50_000_000);
         assertThat(askedAt.get(2) - askedAt.get(1)).as("nanoseconds").isGreaterThanOrEqualTo(100_000_000);
+        assertThat(log.warnings())
+                .containsExactly("election 'n': failed, and stands again: "
+                        + "dev.holdfast.lock.LockUnavailableException: on purpose");
+    }
+
+    @Test
+    void backOff_isAboutATenthOfASecondAtFirst_andNeverTwiceTheSame() {
+        for (int failures = 1; failures <= 7; failures++) {
+            int number = failures;
+            List<Long> waits = LongStream.generate(() -> StandingElection.backOffNanos(number))
+                    .limit(50)
+                    .boxed()
+                    .toList();
+            long millis = 100L << failures - 1;
+            assertThat(waits)
+                    .as("nanoseconds after %d failures", failures)
+                    .allMatch(nanos -> nanos >= millis * 500_000 && nanos < millis * 1_500_000);
+            assertThat(Set.copyOf(waits))
+                    .as("candidates that fail together part")
+                    .hasSizeGreaterThan(40);
+        }
     }
 
     /** Doublings without a bound would be days after half an hour, and negative at last. */
@@ -204,7 +143,6 @@ class StandingElectionTest {
         assertThat(lease.valid).isTrue();
     }
 
-    /** The token is asked for by the line in the log, which says that the callback still runs. */
     @Test
     void callback_thatDoesNotEnd_keepsTheLock_andIsTheOnlyOne_evenWhenThatHasBeenLogged() {
         CountDownLatch interrupted = new CountDownLatch(1);
@@ -220,18 +158,20 @@ class StandingElectionTest {
             told.add("returned");
         };
         answers.add(() -> lease);
-        LockClient client = locks.client();
-        Election election = new StandingElection(
-                        client, client.lock("n"), endless, leadership -> told.add("revoked"), STOP, 1)
-                .start();
-        started.set(election);
+        Election election = stand(
+                endless, leadership -> told.add("revoked"), STOP, new Surroundings(1, System::nanoTime, Thread::start));
         await(() -> told.size() == 1);
 
         assertThat(election.yield(Duration.ZERO)).isTrue();
-        await(() -> interrupted.getCount() == 0 && lease.tokenAsked.get() > 0);
-        await(() -> standsStill(thread()));
+        await(() -> interrupted.getCount() == 0 && !log.warnings().isEmpty());
+        AtomicInteger looks = new AtomicInteger();
+        await(() -> standsStill(thread()) && looks.incrementAndGet() > 3);
         assertThat(told).containsExactly("elected");
         assertThat(lease.isClosed()).isFalse();
+        assertThat(log.warnings())
+                .containsExactly(
+                        "election 'n' (token 7): the leadership has ended, but its callback still runs; until it"
+                                + " returns, this process does not stand again; let it end when it is interrupted");
         mayEnd.countDown();
 
         await(lease::isClosed);

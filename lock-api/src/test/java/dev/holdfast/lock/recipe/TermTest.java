@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LossReason;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -54,6 +55,23 @@ class TermTest {
         assertThat(term.isValid()).isFalse();
         assertThat(term.nanosUntilDanger()).isZero();
         assertThat(seenInvalid).hasValue(1);
-        assertThatIllegalStateException().isThrownBy(() -> term.ensure(STOP)).withMessageContaining("has ended");
+        assertThatIllegalStateException()
+                .isThrownBy(() -> term.ensure(STOP))
+                .withMessage("election 'n' (token 7): this leadership has ended; stop writing");
+        assertThat(term).hasToString("Leadership[n, token 7, ended]");
+    }
+
+    @Test
+    void leadership_isItsLease_whileItLasts() {
+        Term term = term();
+        term.ensure(Duration.ofSeconds(5));
+        assertThat(lease.ensured).containsExactly(Duration.ofSeconds(5));
+        assertThat(term.token()).isEqualTo(7);
+        assertThat(term).hasToString("Leadership[n, token 7]");
+        assertThat(term.lost().toCompletableFuture()).isNotDone();
+
+        lease.lost.complete(LossReason.EXPIRED);
+
+        assertThat(term.lost().toCompletableFuture()).isCompletedWithValue(LossReason.EXPIRED);
     }
 }

@@ -81,6 +81,21 @@ final class ConnectDiagnosisTest {
     }
 
     @Test
+    void serverInClear_whereTlsIsAskedFor_isTold() throws IOException {
+        try (ScriptedServer server = ScriptedServer.saying("+OK 1");
+                ConnectDiagnosis diagnosis = new ConnectDiagnosis(
+                        new ConnectDiagnosis.Target("stores://h", List.of(server.host()), true, "store://"),
+                        GREETING,
+                        FAILURES,
+                        System.nanoTime() + TimeUnit.SECONDS.toNanos(30))) {
+            assertThat(diagnosis.explain(new IOException("cut")))
+                    .isInstanceOf(LockConfigurationException.class)
+                    .hasMessage("connecting to stores://h: the server does not speak TLS (it says '+OK 1');"
+                            + " write store://, or its TLS port");
+        }
+    }
+
+    @Test
     void storeAnswers_orNobodyIsToBeLookedAt_theRootCauseIsTold() throws IOException {
         try (ScriptedServer server = ScriptedServer.saying("+OK");
                 ConnectDiagnosis diagnosis = of(30_000, refused(), server.host())) {
@@ -148,6 +163,11 @@ final class ConnectDiagnosisTest {
             Thread.currentThread().interrupt();
             assertThat(diagnosis.isAnswering()).isTrue();
             assertThat(Thread.interrupted()).isTrue();
+            assertThat(Thread.getAllStackTraces().keySet())
+                    .filteredOn(thread -> thread.getName().equals("holdfast-connect-diagnosis"))
+                    .as("what still waits for the server")
+                    .isNotEmpty()
+                    .allMatch(Thread::isDaemon);
         }
     }
 

@@ -138,6 +138,8 @@ final class FailureTranslatorTest {
         assertThat(FailureTranslator.summary(new IllegalStateException())).isEqualTo("IllegalStateException");
         assertThat(FailureTranslator.summary(new CompletionException(new IOException("first\nsecond"))))
                 .isEqualTo("first");
+        assertThat(FailureTranslator.summary(new IOException("\n first \nsecond")))
+                .isEqualTo("first ");
     }
 
     @Test

@@ -1,10 +1,12 @@
 package dev.holdfast.lock.spi;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeout;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -23,13 +25,17 @@ class LocalHostTest {
                 .isEqualTo("box-1");
         assertThat(LocalHost.name(Map.of("COMPUTERNAME", "BOX 2"), List.of(), forbidden, 1))
                 .isEqualTo("BOX-2");
+        Map<String, String> both = Map.of("COMPUTERNAME", "BOX-2", "HOSTNAME", "box-1");
+        assertThat(LocalHost.name(both, List.of(Path.of("pom.xml")), forbidden, 1))
+                .isEqualTo("box-1");
     }
 
     @Test
     void name_isTheSystemsFileElse(@TempDir Path directory) throws IOException {
         Path file = Files.writeString(directory.resolve("hostname"), "box-3\n");
-        assertThat(LocalHost.name(Map.of(), List.of(directory.resolve("absent"), file), forbidden, 1))
-                .isEqualTo("box-3");
+        Path blank = Files.writeString(directory.resolve("blank"), " \n");
+        List<Path> files = List.of(directory.resolve("absent"), directory, blank, file, directory.resolve("later"));
+        assertThat(LocalHost.name(Map.of(), files, forbidden, 1)).isEqualTo("box-3");
     }
 
     @Test
@@ -40,7 +46,10 @@ class LocalHostTest {
             return "too late";
         };
         try {
-            assertThat(LocalHost.name(Map.of(), List.of(), hangs, 20)).isEqualTo("unknown-host");
+            assertTimeout(
+                    Duration.ofSeconds(10),
+                    () -> assertThat(LocalHost.name(Map.of(), List.of(), hangs, 20))
+                            .isEqualTo("unknown-host"));
         } finally {
             never.countDown();
         }

@@ -39,6 +39,10 @@ class LockNameTest {
                 .isThrownBy(() -> LockName.requireValid(longest + "x"))
                 .withMessageContaining("513 bytes")
                 .withMessageContaining("é".repeat(16) + "…");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockName.requireValid("🔒".repeat(129)))
+                .withMessage("lock name '" + "🔒".repeat(16)
+                        + "…' has 516 bytes of UTF-8, the limit is 512; shorten or hash it");
     }
 
     @ParameterizedTest
@@ -78,6 +82,9 @@ class LockNameTest {
 
     @Test
     void requireValid_saysWhatIsWrong() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockName.requireValid("\t\n"))
+                .withMessage("lock name is blank; give it at least one visible character");
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockName.requireValid("a\0b"))
                 .withMessage("lock name 'a\\u0000b' contains NUL; remove it");

@@ -74,6 +74,11 @@ class LockUriTest {
         assertThat(uri.fragment()).contains("");
         assertThat(parse("s://h#x").path()).isEmpty();
         assertThat(parse("s://h#x").fragment()).contains("x");
+        assertThat(parse("s://h/p#f?tls=1/#").fragment())
+                .as("all behind the first #")
+                .contains("f?tls=1/#");
+        assertThat(parse("s://h/p#f?tls=1/#").parameter("tls")).isEmpty();
+        assertThat(parse("s://h?ca=a=b").parameter("ca")).contains("a=b");
     }
 
     @Test
@@ -163,7 +168,7 @@ class LockUriTest {
         assertThatIllegalArgumentException().isThrownBy(uri::refusePath).withMessageContaining("path");
         assertThatIllegalArgumentException().isThrownBy(uri::refuseFragment).withMessageContaining("#");
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> uri.refuseWithoutTls("ss://", "ca"))
+                .isThrownBy(() -> uri.refuseWithoutTls("ss://", "tls", "ca"))
                 .withMessageContaining("'ca' needs TLS; write ss://");
         LockUri plain = parse("s://h/");
         plain.refusePath();

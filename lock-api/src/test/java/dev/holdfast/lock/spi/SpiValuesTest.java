@@ -55,6 +55,23 @@ class SpiValuesTest {
     }
 
     @Test
+    void grant_thatCannotBe_saysWhatTheServerGranted() {
+        AcquisitionId permits = new AcquisitionId("n", new OwnerId(1, 2), new Demand.Permits(2, 3));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Grant(ACQUISITION, 0, 15_000, null))
+                .withMessage("token 0 is out of range 1 to 2^53 - 1; the store's counter cannot be used");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Grant(ACQUISITION, 1, -5, null))
+                .withMessage("the server granted a lease of -5 ms");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new Grant(permits, 1, 15_000, null))
+                .withMessage("the server granted slot 0 for 2 of 3 permits");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> info("x", 0, 5, 4))
+                .withMessage("invalid backend info of 'x': shortest lease 0 ms, poll 5..4 ms, demands [EXCLUSIVE]");
+    }
+
+    @Test
     void demands_leaveRoomForTheirOwnKindAlone() {
         Demand two = new Demand.Permits(2, 4);
         List<Demand> all = List.of(Demand.EXCLUSIVE, Demand.SHARED, two);
@@ -209,9 +226,11 @@ class SpiValuesTest {
     @Test
     void request_isForWhatItsAcquisitionDemands() {
         AcquisitionId shared = new AcquisitionId("n", new OwnerId(1, 2), Demand.SHARED);
-        AcquireRequest request = new AcquireRequest(shared, 1, 2, true, null, 3, Identity.ofThisProcess(""));
+        Identity identity = Identity.ofThisProcess("");
+        Ticket ticket = new Ticket() {};
+        AcquireRequest request = new AcquireRequest(shared, 1, 2, true, ticket, 3, identity);
         assertThat(request.demand()).isEqualTo(Demand.SHARED);
-        assertThat(request.onHandOver()).isNull();
+        assertThat(request).isEqualTo(new AcquireRequest(shared, 1, 2, true, ticket, 3, identity, null));
     }
 
     @Test

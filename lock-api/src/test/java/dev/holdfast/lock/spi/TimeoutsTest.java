@@ -3,6 +3,7 @@ package dev.holdfast.lock.spi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -41,6 +42,18 @@ final class TimeoutsTest {
         timeouts.start(longer, 60);
         assertFails(shorter);
         assertFails(longer);
+    }
+
+    @Test
+    void deadline_isInMilliseconds_andNothingFailsBeforeIt() {
+        CompletableFuture<String> future = new CompletableFuture<>();
+        CompletableFuture<Long> failedAt = future.handle((answer, failure) -> System.nanoTime());
+        long startNanos = System.nanoTime();
+        timeouts.start(future, 30);
+
+        assertThat(failedAt).succeedsWithin(Duration.ofSeconds(10));
+        assertThat(failedAt.join() - startNanos).isGreaterThanOrEqualTo(30_000_000);
+        assertThatThrownBy(future::join).hasRootCauseMessage("no answer in time");
     }
 
     @Test

@@ -69,6 +69,50 @@ class LibrariesTest {
         }
     }
 
+    @Test
+    void optional_isNamedIfItIsThereInAnotherVersion() throws IOException {
+        needs("io.netty\\:netty-transport-classes-epoll?=4.2.20");
+        has("io.netty", "netty-transport-classes-epoll", "4.1.130");
+
+        assertThat(explain().observation())
+                .endsWith(": io.netty 4.2.20 is needed, 4.1.130 was found [netty-transport-classes-epoll]");
+    }
+
+    /** The needed version does not help if another one is there as well: it may come first. */
+    @Test
+    void twice_isNamedWithAllVersions(@TempDir Path other) throws IOException {
+        needs("io.netty\\:netty-common=4.2.20");
+        has("io.netty", "netty-common", "4.2.20");
+        has(other, "io.netty", "netty-common", "4.1.130");
+        try (URLClassLoader loader = new URLClassLoader(
+                new URL[] {folder.toUri().toURL(), other.toUri().toURL()}, null)) {
+            assertThat(Libraries.explain(MISSING, loader).observation())
+                    .endsWith(": io.netty 4.2.20 is needed, 4.1.130 and 4.2.20 was found [netty-common]");
+        }
+    }
+
+    @Test
+    void severalGroups_areAllNamed_ifTheFailureNamesNone() throws IOException {
+        needs("io.netty\\:netty-common=4.2.20", "io.lettuce\\:lettuce-core=7.7.0");
+        try (URLClassLoader loader =
+                new URLClassLoader(new URL[] {folder.toUri().toURL()}, null)) {
+            Libraries.Explanation why = Libraries.explain(new NoClassDefFoundError("a/B"), loader);
+            assertThat(why.observation())
+                    .endsWith(": io.lettuce 7.7.0 is needed, none was found [lettuce-core];"
+                            + " io.netty 4.2.20 is needed, none was found [netty-common]");
+            assertThat(why.remedy())
+                    .isEqualTo(
+                            "import dev.holdfast:lock-bom before other bills of materials in the dependencyManagement"
+                                    + " of your build");
+        }
+    }
+
+    @Test
+    void withoutALoader_theSystemsIsAsked() {
+        assertThat(Libraries.explain(MISSING, null).observation())
+                .startsWith("a class of the store's client cannot be linked (" + MISSING + ")");
+    }
+
     private void needs(String... lines) throws IOException {
         Path list = folder.resolve(Libraries.NEEDED);
         Files.createDirectories(list.getParent());
@@ -76,8 +120,12 @@ class LibrariesTest {
     }
 
     private void has(String group, String artifact, String version) throws IOException {
+        has(folder, group, artifact, version);
+    }
+
+    private static void has(Path where, String group, String artifact, String version) throws IOException {
         Path jar = Files.createDirectories(
-                folder.resolve("META-INF/maven").resolve(group).resolve(artifact));
+                where.resolve("META-INF/maven").resolve(group).resolve(artifact));
         Files.writeString(jar.resolve("pom.properties"), "version=" + version);
     }
 

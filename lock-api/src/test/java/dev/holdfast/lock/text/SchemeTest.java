@@ -3,6 +3,7 @@ package dev.holdfast.lock.text;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -22,6 +23,18 @@ class SchemeTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Scheme.of(address))
                 .withMessageContaining("redis://localhost:6379");
+    }
+
+    /** In Turkish, the small letter of I has no dot. */
+    @Test
+    void of_address_isTheSameInEveryLanguage() {
+        Locale before = Locale.getDefault();
+        Locale.setDefault(Locale.forLanguageTag("tr"));
+        try {
+            assertThat(Scheme.of("REDIS://h")).isEqualTo("redis");
+        } finally {
+            Locale.setDefault(before);
+        }
     }
 
     @Test

@@ -40,7 +40,7 @@ final class Signals {
     private static void run(Runnable callback) {
         try {
             callback.run();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) { // nothing would be delivered any more
             LOG.warn("memory store: a signal's callback failed; the waiter asks again by itself", e);
         }
     }

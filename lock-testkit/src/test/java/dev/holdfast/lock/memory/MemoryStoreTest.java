@@ -1,16 +1,28 @@
 package dev.holdfast.lock.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
+import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -103,5 +115,100 @@ final class MemoryStoreTest {
             assertThat(real.entries("a")).isEqualTo(1);
         }
         assertThat(real.entries("a")).isZero();
+    }
+
+    @Test
+    void store_countsEachRequest_aBatchOfRenewalsOnce_andSignalsNot() {
+        LockBackend backend = store.newBackend();
+        BackendDriver holder = BackendDriver.of(backend, "a");
+        Grant grant = holder.acquire();
+        Grant other = BackendDriver.of(backend, "b").acquire();
+        assertThat(store.commands()).isEqualTo(2);
+        Map<String, Runnable> requests = new LinkedHashMap<>();
+        requests.put("renewal", () -> BackendDriver.renew(backend, List.of(grant, other)));
+        requests.put("release", () -> BackendDriver.release(backend, grant));
+        requests.put("abandonment", holder::abandon);
+        requests.put("holder", () -> BackendDriver.holder(backend, "a"));
+        requests.put("holders", () -> BackendDriver.holders(backend, "a"));
+        requests.put("limit", () -> backend.changeLimit("c", 1, 2, 1));
+        requests.put("list", () -> backend.list("", 1, 1));
+        requests.forEach((what, request) -> {
+            long before = store.commands();
+            request.run();
+            assertThat(store.commands() - before).as(what).isEqualTo(1);
+        });
+        long before = store.commands();
+        store.entries("a");
+        store.expire("b");
+        assertThat(store.commands()).isEqualTo(before);
+    }
+
+    @Test
+    void request_afterTheClose_isRefused() {
+        LockBackend backend = store.newBackend();
+        BackendDriver holder = BackendDriver.of(backend, "a");
+        Grant grant = holder.acquire();
+        backend.close();
+        long commands = store.commands();
+        List<CompletionStage<?>> requests = List.of(
+                holder.send(0),
+                backend.abandon(holder.acquisition(), 1),
+                backend.renew(List.of(grant), 1),
+                backend.release(grant, 1),
+                backend.holder("a", 1),
+                backend.holders("a", 1),
+                backend.changeLimit("a", 1, 2, 1),
+                backend.list("", 1, 1));
+        assertThat(requests)
+                .allSatisfy(request -> assertThat(request.toCompletableFuture())
+                        .failsWithin(Duration.ZERO)
+                        .withThrowableOfType(ExecutionException.class)
+                        .withCauseInstanceOf(LockUnavailableException.class)
+                        .withMessageContaining("this connection to the memory store is closed; open another one"));
+        assertThat(store.commands()).isEqualTo(commands);
+        assertThat(store.entries("a")).isEqualTo(1);
+    }
+
+    @Test
+    void backend_saysWhatItIs() {
+        BackendInfo info = store.newBackend().info();
+        assertThat(info.name()).isEqualTo("memory");
+        assertThat(List.of(info.fifo(), info.ordered(), info.listing())).containsOnly(true);
+        assertThat(List.of(info.blocking(), info.expiring(), info.handsOver())).containsOnly(false);
+        assertThat(List.of(info.minLeaseMillis(), info.pollMinMillis(), info.pollMaxMillis()))
+                .containsExactly(1L, 1_000L, 1_000L);
+        assertThat(info.demands()).containsExactlyInAnyOrder(Demand.Kind.values());
+    }
+
+    @Test
+    void name_thatIsBad_isRefused_andNothingIsKeptOfIt() {
+        BackendDriver bad = BackendDriver.of(store.newBackend(), " ");
+        assertThatIllegalArgumentException().isThrownBy(() -> bad.send(0)).withMessageContaining("lock name is blank");
+        assertThat(store.entries(" ")).isZero();
+    }
+
+    @Test
+    void connect_withOptions_hasThem_andTakesTheNameAsItIs() throws Exception {
+        LockClientOptions options = LockClientOptions.builder().who("me").build();
+        try (LockClient client = LockClient.connect("memory:MemoryStoreTest-3", options);
+                LockClient elsewhere = LockClient.connect("memory:memorystoretest-3");
+                Lease lease = client.lock("a").acquire();
+                Lease other = elsewhere.lock("a").tryAcquire().orElseThrow()) {
+            assertThat(client.holder(lease.name()).orElseThrow().who()).isEqualTo("me");
+            assertThat(elsewhere.holder(other.name()).orElseThrow().who()).isEmpty();
+            assertThat(client.status().store()).isEqualTo("memory");
+        }
+    }
+
+    @Test
+    void connect_malformed_saysWhatIsWrong_andRepeatsNoValue() {
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> LockClient.connect("memory:x?tls=CANARY&y"))
+                .withMessage(
+                        "the address of scheme 'memory' is malformed: parameter 'tls' is unknown; it takes none, and"
+                                + " a name has no ?");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> new MemoryLockProvider().connect("redis://CANARY", LockClientOptions.defaults()))
+                .withMessage("not a memory URI; write it as memory:name");
     }
 }

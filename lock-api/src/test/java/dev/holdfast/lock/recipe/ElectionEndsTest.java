@@ -1,0 +1,381 @@
+package dev.holdfast.lock.recipe;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
+
+import dev.holdfast.lock.Election;
+import dev.holdfast.lock.Leadership;
+import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.recipe.StandingElection.Surroundings;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** How leaderships and candidacies end: when, on which threads, and how long anybody waits for that. */
+@Timeout(120)
+class ElectionEndsTest extends PlannedElection {
+    private static final Surroundings REAL = Surroundings.REAL;
+
+    /** What is left of the lease at each look; the last one stays. Returns what was seen. */
+    private List<Duration> looks(Duration... left) {
+        List<Duration> seen = new CopyOnWriteArrayList<>();
+        lease.whileLooked = any -> {
+            lease.remaining = left[Math.min(seen.size(), left.length - 1)];
+            seen.add(lease.remaining);
+        };
+        return seen;
+    }
+
+    /** No thread can be had for a role, as often as that. */
+    private static Surroundings without(String role, int times) {
+        AtomicInteger left = new AtomicInteger(times);
+        return new Surroundings(REAL.patienceMillis(), REAL.nanos(), thread -> {
+            if (thread.getName().endsWith(role) && left.getAndDecrement() > 0) {
+                throw new OutOfMemoryError("on purpose");
+            }
+            thread.start();
+        });
+    }
+
+    @ParameterizedTest
+    @CsvSource({"PT7S, PT7S", ", PT20S"})
+    void leader_isInterrupted_whenOnlyTheTimeToStopIsLeft_aThirdOfTheLeaseIfNotSaid(
+            @Nullable Duration said, Duration stopTime) {
+        List<Duration> seen = looks(Duration.ofMinutes(1), stopTime.plusNanos(1_000), stopTime);
+        answers.add(() -> lease);
+        Election.Builder builder = Recipes.election(locks.client(), "n")
+                .options(LockOptions.builder().lease(Duration.ofMinutes(1)).build())
+                .onElected(leadership -> untilInterrupted());
+        started.set((said == null ? builder : builder.stopTime(said)).start());
+
+        await(lease::isClosed);
+        assertThat(seen).containsExactly(Duration.ofMinutes(1), stopTime.plusNanos(1_000), stopTime);
+        assertThat(log.warnings()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "PT0S, PT1S",
+        "PT0.999999999S, PT1S",
+        "PT1.5S, PT1.5S",
+        "PT8760H, PT8760H",
+        "PT8760H0.000000001S, PT8760H",
+        "PT2562047788015215H, PT8760H"
+    })
+    void leader_thatYields_leadsNoMore_andPausesForThatTime_fromASecondToAYear(Duration asked, Duration kept) {
+        answers.add(() -> lease);
+        CompletableFuture<Leadership> leads = new CompletableFuture<>();
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        StandingElection election = (StandingElection) stand(
+                leadership -> {
+                    leads.complete(leadership);
+                    endless(mayEnd).call(leadership);
+                },
+                leadership -> {});
+        Leadership leadership = leads.join();
+
+        assertThat(election.yield(asked)).isTrue();
+        await(() -> !leadership.isValid());
+        assertThat(lease.isValid()).as("while the callback runs").isTrue();
+        assertThat(election.isLeader()).isFalse();
+        assertThat(election.yield(Duration.ofHours(1))).isFalse();
+        assertThat(Duration.ofNanos(election.pauseNanos())).isEqualTo(kept);
+        answers.add(() -> {
+            throw new IllegalStateException("on purpose");
+        });
+        mayEnd.countDown();
+        await(() -> !log.warnings().isEmpty()); // the first failure: to resign is none
+        assertThat(told).containsExactly("elected", "revoked");
+    }
+
+    @Test
+    void election_saysWhetherItLeads_andDoesNotYieldIfNot() {
+        StandingElection election = (StandingElection) stand(leadership -> {}, leadership -> {});
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> election.yield(Duration.ofNanos(-1)))
+                .withMessage("election 'n': the pause must not be negative, got PT-0.000000001S");
+        assertThat(election.yield(Duration.ofHours(1))).isFalse();
+        assertThat(election.pauseNanos()).isZero();
+        assertThat(election).hasToString("Election[n]");
+        assertThat(election.name()).isEqualTo("n");
+
+        answers.add(() -> lease);
+        await(() -> told.size() == 1);
+
+        assertThat(election).hasToString("Election[n, leader]");
+        assertThat(REAL.patienceMillis())
+                .as("until a callback that runs on is logged")
+                .isEqualTo(10_000);
+    }
+
+    /** No one is told: neither by its lease nor by the time. */
+    @Test
+    void leader_whoseLeaseAnybodySeesInvalid_isInterruptedAtOnce_andPausesBeforeTheNextTime() {
+        answers.add(() -> lease);
+        Election election = stand(leadership -> untilInterrupted(), leadership -> {});
+        await(() -> told.size() == 1 && standsStill(thread()));
+        lease.end();
+
+        assertThat(election.isLeader()).isFalse();
+
+        await(() -> askedAt.size() == 2);
+        assertThat(told).containsExactly("elected", "revoked");
+        assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
+        assertThat(log.warnings()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"60000000000, false", "60000000001, true"})
+    void leadership_thatIsLost_isAFailure_unlessItLastedForMoreThanAMinute(long nanos, boolean nextIsTheFirst) {
+        Callable<Lease> fails = () -> {
+            throw new IllegalStateException("on purpose");
+        };
+        answers.add(fails);
+        answers.add(() -> lease);
+        AtomicInteger looks = new AtomicInteger();
+        stand(
+                telling("elected", leadership -> {}),
+                telling("revoked", leadership -> {}),
+                STOP,
+                new Surroundings(
+                        REAL.patienceMillis(), () -> looks.getAndIncrement() == 0 ? -5 : nanos - 5, REAL.starter()));
+        await(() -> told.size() == 1);
+        answers.add(fails);
+        lease.end();
+        lease.lost.complete(LossReason.EXPIRED);
+
+        await(() -> askedAt.size() == 4); // so the failure has been dealt with
+        assertThat(log.warnings()).as("the first failure of several is logged").hasSize(nextIsTheFirst ? 2 : 1);
+    }
+
+    @Test
+    void leader_thatFails_isRevoked_andLeadsForAsLongAsAnyTheNextTime() {
+        answers.add(() -> lease);
+        answers.add(() -> new PlannedLease("n"));
+        Election election = stand(
+                leadership -> {
+                    if (told.size() == 1) {
+                        throw new StackOverflowError("on purpose");
+                    }
+                },
+                leadership -> {});
+
+        await(() -> told.size() == 3 && standsStill(thread()));
+        assertThat(told).containsExactly("elected", "revoked", "elected");
+        assertThat(election.isLeader()).isTrue();
+        assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
+        assertThat(log.warnings()).containsExactly("election 'n' (token 7): onElected failed; this leader resigns");
+        assertThat(log.text()).contains("StackOverflowError: on purpose");
+    }
+
+    @Test
+    void onRevoked_thatFails_isLogged_andCountsAsAFailureOfTheLeader() {
+        answers.add(() -> lease);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        StandingElection election = (StandingElection) stand(endless(mayEnd), leadership -> {
+            throw new IOException("on purpose");
+        });
+        await(() -> told.size() == 1);
+        assertThat(election.yield(Duration.ZERO)).isTrue();
+        assertThat(election.pauseNanos()).as("not kept in this test").isPositive();
+        mayEnd.countDown();
+
+        await(() -> askedAt.size() == 2);
+        assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
+        assertThat(log.warnings()).containsExactly("election 'n' (token 7): onRevoked failed; this leader resigns");
+        assertThat(log.text()).contains("IOException: on purpose");
+    }
+
+    @Test
+    void callbacks_runOnDaemonThreadsOfTheirOwn() {
+        List<String> threads = new CopyOnWriteArrayList<>();
+        Runnable where = () -> {
+            Thread here = Thread.currentThread();
+            threads.add(here.getName() + (here.isDaemon() ? "" : " keeps the process alive"));
+        };
+        answers.add(() -> {
+            where.run();
+            return lease;
+        });
+        Election election = stand(leadership -> where.run(), leadership -> where.run());
+        await(() -> threads.size() == 2);
+
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
+
+        assertThat(threads)
+                .containsExactly("holdfast-election-n", "holdfast-election-n-leader", "holdfast-election-n-revoked");
+    }
+
+    @Test
+    void leader_forWhomNoThreadCanBeHad_isNone_andTheElectionStandsAgain() {
+        answers.add(() -> lease);
+        answers.add(() -> new PlannedLease("n"));
+        Election election = stand(
+                telling("elected", leadership -> {}),
+                telling("revoked", leadership -> {}),
+                STOP,
+                without("-leader", 1));
+
+        await(() -> told.size() == 1 && standsStill(thread()));
+        assertThat(election.isLeader()).isTrue();
+        assertThat(lease.closedAt).hasSize(1);
+        assertThat(told).containsExactly("elected");
+        assertThat(nanosWithoutStanding()).isGreaterThanOrEqualTo(50_000_000);
+        assertThat(log.warnings())
+                .containsExactly("election 'n': failed, and stands again: java.lang.OutOfMemoryError: on purpose");
+    }
+
+    /** Called by the election's own thread, which would wait for itself. */
+    @Test
+    void onRevoked_forWhichNoThreadCanBeHad_isCalledAllTheSame_andMayCloseTheElection() {
+        answers.add(() -> lease);
+        Election election = stand(
+                telling("elected", leadership -> untilInterrupted()),
+                telling("revoked", leadership -> {
+                    started.get().close();
+                    told.add("closed");
+                }),
+                STOP,
+                without("-revoked", 1));
+        await(() -> told.size() == 1);
+        assertThat(election.yield(Duration.ZERO)).isTrue();
+
+        await(() -> thread() == null);
+        assertThat(told).containsExactly("elected", "revoked", "closed");
+        assertThat(lease.closedAt).hasSize(1);
+    }
+
+    /** Whatever the lease of a wrapped client throws: the candidacy would end by it, and nobody would know. */
+    @Test
+    void lock_thatCannotBeReleased_isLogged_andTheElectionStandsAgain() {
+        PlannedLease next = new PlannedLease("n");
+        lease.whileClosed = any -> {
+            throw new IllegalStateException("on purpose");
+        };
+        next.whileClosed = any -> {
+            throw new StackOverflowError("on purpose");
+        };
+        answers.add(() -> lease);
+        answers.add(() -> next);
+        AtomicLong nanos = new AtomicLong();
+        stand(
+                leadership -> {
+                    PlannedLease led = lease.isClosed() ? next : lease;
+                    led.end();
+                    led.lost.complete(LossReason.EXPIRED);
+                },
+                leadership -> {},
+                STOP,
+                new Surroundings(
+                        REAL.patienceMillis(),
+                        () -> nanos.addAndGet(Duration.ofHours(1).toNanos()),
+                        REAL.starter()));
+
+        await(() -> askedAt.size() == 3);
+        assertThat(log.warnings())
+                .hasSize(2)
+                .containsOnly("election 'n' (token 7): the lock was not released; it ends with its lease");
+    }
+
+    @Test
+    void close_whenTheLockHasCome_andTheLeaderIsNotCalledYet_nobodyLeads() {
+        lease.whileLooked = any -> {
+            lease.whileLooked = later -> {};
+            Thread closing = new Thread(() -> started.get().close());
+            closing.start();
+            await(() -> standsStill(closing));
+        };
+        answers.add(() -> lease);
+        stand(telling("elected", leadership -> {}), telling("revoked", leadership -> {}), STOP, REAL);
+
+        await(() -> thread() == null);
+        assertThat(told).isEmpty();
+        assertThat(lease.closedAt).hasSize(1);
+    }
+
+    @Test
+    void close_duringAPause_endsIt() {
+        answers.add(() -> lease);
+        Election election = stand(leadership -> untilInterrupted(), leadership -> {});
+        await(() -> told.size() == 1);
+        assertThat(election.yield(Duration.ofDays(1))).isTrue();
+        await(() -> lease.isClosed() && standsStill(thread()));
+
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
+
+        assertThat(askedAt).hasSize(1);
+        assertThat(log.warnings()).as("of a callback that was interrupted").isEmpty();
+    }
+
+    @Test
+    void close_ofAnElectionThatHasEnded_returnsAtOnce_asOftenAsItIsCalled() {
+        answers.add(() -> {
+            throw new LockClosedException("the client was closed");
+        });
+        Election election = stand(leadership -> {}, leadership -> {});
+        await(() -> thread() == null);
+
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
+        assertThat(log.warnings()).isEmpty();
+    }
+
+    @Test
+    void close_waitsForTheTimeToStop_andNoLonger() {
+        answers.add(() -> lease);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        Election election = stand(
+                telling("elected", endless(mayEnd)), telling("revoked", leadership -> {}), Duration.ofMillis(30), REAL);
+        await(() -> told.size() == 1);
+
+        long startNanos = System.nanoTime();
+        assertTimeoutPreemptively(Duration.ofSeconds(10), election::close);
+
+        assertThat(System.nanoTime() - startNanos).isGreaterThanOrEqualTo(30_000_000);
+        assertThat(told).containsExactly("elected");
+        assertThat(lease.isClosed()).isFalse();
+        mayEnd.countDown();
+        await(() -> thread() == null);
+        assertThat(told).containsExactly("elected", "revoked");
+        assertThat(lease.isClosed()).isTrue();
+    }
+
+    @Test
+    void close_interrupted_returns_andKeepsTheInterrupt() throws InterruptedException {
+        answers.add(() -> lease);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        Election election = stand(endless(mayEnd), leadership -> {});
+        await(() -> told.size() == 1);
+        AtomicBoolean kept = new AtomicBoolean();
+        Thread closing = new Thread(() -> {
+            election.close();
+            kept.set(Thread.currentThread().isInterrupted());
+        });
+        closing.start();
+        await(() -> standsStill(closing));
+        closing.interrupt();
+
+        closing.join(PATIENCE.toMillis());
+        assertThat(closing.isAlive()).isFalse();
+        assertThat(kept).isTrue();
+        assertThat(lease.isClosed()).isFalse();
+        mayEnd.countDown();
+        await(() -> thread() == null);
+    }
+}
