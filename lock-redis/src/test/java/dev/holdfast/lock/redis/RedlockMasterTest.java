@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 /** A master that cannot be reached, without a server. */
 final class RedlockMasterTest {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofSeconds(15);
 
     private static void pass(CountDownLatch latch) {
         try {
