@@ -5,11 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.DistributedReadWriteLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.spi.RenewResult;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -105,5 +108,21 @@ class EndedLeaseTest {
         Lease lease = lock.acquire();
         virtual.machine.jumpWallClock(20_000);
         assertThatThrownBy(() -> lease.ensure(Duration.ofSeconds(1))).isInstanceOf(LeaseLostException.class);
+    }
+
+    /** What ends is the hold to read that was asked for. */
+    @Test
+    void tryLock_toReadUnderALockInDoubt_failsIfTheStoreDoesNotConfirm_andLeavesTheLock() {
+        Virtual impolite = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
+        DistributedReadWriteLock both = impolite.client.readWriteLock("n");
+        both.writeLock().lock();
+        impolite.client.entries().suspect(impolite.grantHere("n"), "on purpose");
+        ((ImpoliteBackend) impolite.backend).renewResults.add(new RenewResult.Unknown("on purpose", null));
+        assertThatThrownBy(both.readLock()::tryLock).isInstanceOf(LockUnavailableException.class);
+        impolite.pass(Virtual.SECOND);
+        assertThat(both.readLock().isHeldByCurrentThread()).isFalse();
+        assertThat(both.writeLock().isHeldByCurrentThread()).isTrue();
+        both.writeLock().unlock();
+        assertThat(impolite.backend.isHeld("n")).isFalse();
     }
 }

@@ -12,6 +12,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.LockUsage;
+import dev.holdfast.lock.spi.AcquireRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -202,5 +203,15 @@ class FormsTest {
         Lease second = read.tryAcquire().orElseThrow();
         assertThat(Stream.of(first, second).map(Lease::token).distinct()).hasSize(1);
         assertThat(backend.attempts).as("to read, and to write").hasSize(2);
+    }
+
+    /** Each would have the lease of the other. */
+    @Test
+    void readersWhoWait_withAnotherLease_askForThemselves() {
+        LockOptions longer = LockOptions.builder().lease(Duration.ofSeconds(59)).build();
+        assertThat(lock.tryAcquire()).isPresent();
+        read.acquireAsync(MINUTE);
+        client.readWriteLock("n", longer).readLock().acquireAsync(MINUTE);
+        assertThat(backend.attempts).extracting(AcquireRequest::leaseMillis).containsExactly(15_000L, 15_000L, 59_000L);
     }
 }

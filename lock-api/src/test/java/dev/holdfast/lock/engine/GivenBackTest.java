@@ -256,4 +256,17 @@ class GivenBackTest {
         assertThat(backend.attemptsAt).hasSizeGreaterThan(4);
         assertThat(backend.subscriptions).isEqualTo(1);
     }
+
+    /** As by {@code orTimeout}, or when whoever asked wants something else by then. */
+    @Test
+    void futureThatItsCallerCompletes_endsTheWait() {
+        CompletableFuture<Lease> future = virtual.client.lock("n").acquireAsync(Duration.ofHours(1));
+        virtual.pass(MILLI);
+        assertThat(virtual.client.held()).hasSize(1);
+        future.completeExceptionally(new IllegalStateException("not wanted any more"));
+        virtual.pass(MILLI);
+        assertThat(virtual.client.held()).isEmpty();
+        assertThat(backend.listeners).isEmpty();
+        assertThat(virtual.client.isIdle()).isTrue();
+    }
 }

@@ -115,8 +115,10 @@ class HeldGrantTest {
         HeldGrant heldGrant = granted();
         heldGrant.doubt(100 * MILLI);
         heldGrant.doubt(300 * MILLI);
+        heldGrant.failedRenewals.set(1);
 
         heldGrant.confirm(sent(200), 400 * MILLI, 15_000, true);
+        assertThat(heldGrant.failedRenewals).as("the store answers").hasValue(0);
         assertThat(heldGrant.isDoubted()).isTrue();
         assertThat(heldGrant.renewDueNanos).as("asked again at once").isEqualTo(400 * MILLI);
 

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
@@ -11,6 +12,7 @@ import dev.holdfast.lock.spi.Ticket;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -60,6 +62,7 @@ final class ImpoliteBackend extends OutageBackend {
                 .blocking(blocking)
                 .fifo(true)
                 .handsOver(true)
+                .demands(EnumSet.allOf(Demand.Kind.class))
                 .minLeaseMillis(1)
                 .pollMinMillis(60_000)
                 .pollMaxMillis(60_000)
