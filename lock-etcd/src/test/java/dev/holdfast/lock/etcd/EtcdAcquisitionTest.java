@@ -3,6 +3,7 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
@@ -13,8 +14,10 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.op.TxnImpl;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -316,5 +319,35 @@ final class EtcdAcquisitionTest {
         }
         assertThat(permits.ownership()).hasSize(2);
         assertThat(place.ownership()).hasSize(1);
+    }
+
+    /** A request's answer, an event and the end of a lease come on several threads. */
+    @Test
+    void nothingKeepsTheMutex() throws Exception {
+        seenAt(CREATED);
+        Grant grant = new Grant(place.acquisition(), CREATED, LEASE, 0, place);
+        List<Runnable> all = List.of(
+                () -> place.asks(
+                        new AcquireRequest(place.acquisition(), LEASE, 0, true, null, 1_000, BackendDriver.IDENTITY),
+                        5),
+                place::waiting,
+                () -> place.handedOver(grant, Objects.requireNonNull(place.asked())),
+                () -> place.held(grant, LEASE),
+                place::ended);
+        for (Runnable one : all) {
+            one.run();
+            CompletableFuture.runAsync(place::waiting).get(10, TimeUnit.SECONDS);
+        }
+    }
+
+    /** It stays the same, so that its watch goes on, and knows the line of the latest answer. */
+    @Test
+    void ticketForPermits_isOneAndTheSame_andKnowsTheLatestLine() {
+        EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        EtcdTicket ticket = permits.inLine(KEYS, new PermitLine(List.of(), 10));
+
+        assertThat(permits.inLine(KEYS, new PermitLine(List.of(), 12))).isSameAs(ticket);
+
+        assertThat(ticket.revision()).isEqualTo(12);
     }
 }

@@ -2,7 +2,6 @@ package dev.holdfast.lock.etcd;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
@@ -17,11 +16,8 @@ import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
-import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.api.KeyValue;
 import io.etcd.jetcd.options.GetOption;
 import io.grpc.Status;
-import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
@@ -29,77 +25,13 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the backend does without a server. */
-final class EtcdLockBackendTest {
-    private static final long LEASE = 300_000;
-    private static final KeyValue AHEAD = ScriptedEtcd.entry(Places.place().key(), ByteSequence.EMPTY, 5, 5, 99);
-
-    private final ScriptedEtcd etcd = new ScriptedEtcd();
-    private final AtomicReference<Runnable> afterClose = new AtomicReference<>(() -> {});
-    private final EtcdLockBackend backend = backend(EtcdMode.QUEUE);
+/** What the backend does without a server. See {@link EtcdBackendCloseTest}. */
+final class EtcdLockBackendTest extends ScriptedBackend {
     private final Queue<String> lost = new ConcurrentLinkedQueue<>();
-
-    private EtcdLockBackend backend(EtcdMode mode) {
-        Runnable end = () -> Objects.requireNonNull(afterClose.get()).run();
-        return new EtcdLockBackend(new EtcdConnection(etcd.client(), end), "b/", mode, Duration.ofMinutes(1));
-    }
-
-    @AfterEach
-    void close() {
-        etcd.whenSent = revocation -> revocation.answers("revoked");
-        backend.close();
-        etcd.close();
-    }
-
-    private static BackendDriver driver(EtcdLockBackend backend) {
-        return BackendDriver.of(backend, Places.NAME, LEASE);
-    }
-
-    private void leaseIs(long id) {
-        etcd.next("grant").answers(ScriptedEtcd.granted(id, 300, 0));
-    }
-
-    /** What the write put, as it is then. */
-    private static KeyValue put(ScriptedEtcd.Request write, long revision) {
-        var put = write.txn().getSuccess(0).getRequestPut();
-        return KeyValue.newBuilder()
-                .setKey(put.getKey())
-                .setValue(put.getValue())
-                .setLease(put.getLease())
-                .setCreateRevision(revision)
-                .setModRevision(revision)
-                .build();
-    }
-
-    private void written(long revision, KeyValue... ahead) {
-        ScriptedEtcd.Request write = etcd.next("txn");
-        KeyValue[] line = new KeyValue[1 + ahead.length];
-        line[0] = put(write, revision);
-        System.arraycopy(ahead, 0, line, 1, ahead.length);
-        write.answers(ScriptedEtcd.txn(true, revision, ScriptedEtcd.read(line)));
-    }
-
-    private Grant granted(BackendDriver driver, long lease, long revision) {
-        CompletionStage<AcquireResult> result = driver.send(0);
-        leaseIs(lease);
-        written(revision);
-        return driver.granted(BackendDriver.answer(result));
-    }
-
-    private EtcdTicket queued(BackendDriver driver, long revision) {
-        CompletionStage<AcquireResult> result = driver.send(60_000);
-        written(revision, AHEAD);
-        AcquireResult.Busy busy = (AcquireResult.Busy) BackendDriver.answer(result);
-        return (EtcdTicket) Objects.requireNonNull(busy.ticket());
-    }
 
     private void listen() {
         backend.setGrantListener(new GrantListener() {
@@ -290,91 +222,42 @@ final class EtcdLockBackendTest {
         assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
     }
 
-    // ---- closing
-
-    private void awaitRevocation() {
-        await().pollInterval(Duration.ofMillis(2))
-                .atMost(Duration.ofSeconds(10))
-                .until(() -> etcd.count("revoke") > 0);
-    }
-
-    /** What its leases hold would stay until they run out, and the connection is what ends them. */
+    /** Nothing is left of it, so there is nothing to repeat, nor to remember. */
     @Test
-    void close_revokesFirst_andEndsTheConnectionThen() throws Exception {
-        Grant released = granted(driver(backend), 7, 10);
-        CompletionStage<ReleaseResult> release = backend.release(released, 60_000);
-        etcd.next("delete").answers(ScriptedEtcd.deleted());
-        BackendDriver.answer(release);
-        CompletableFuture<Thread> endedOn = new CompletableFuture<>();
-        AtomicBoolean finished = new AtomicBoolean();
-        afterClose.set(() -> {
-            endedOn.complete(Thread.currentThread());
-            ScriptedEtcd.spend(30);
-            finished.set(true);
-        });
-        FutureTask<Boolean> closed = new FutureTask<>(() -> {
-            backend.close();
-            return finished.get();
-        });
-        Thread caller = new Thread(closed, "closes");
-        caller.setDaemon(false); // what it starts would be like it
-        caller.start();
-        awaitRevocation();
-        assertThat(etcd.next("revoke").lease()).isEqualTo(7);
-        assertThat(endedOn).isNotDone();
-
-        etcd.next("revoke").answers("revoked");
-
-        Thread closing = endedOn.get(1, TimeUnit.MINUTES);
-        assertThat(closing.getName()).isEqualTo("holdfast-etcd-close");
-        assertThat(closing.isDaemon()).isTrue();
-        assertThat(closed.get(1, TimeUnit.MINUTES)).as("is waited for").isTrue();
-    }
-
-    /** It was to linger for its least time; what others wait with is not. */
-    @Test
-    void close_leavesTheLeasesOfWhatIsHeld() throws Exception {
-        granted(driver(backend), 7, 10);
-        BackendDriver longer = BackendDriver.of(backend, "other", 2 * LEASE);
-        CompletionStage<AcquireResult> waits = longer.send(60_000);
-        etcd.next("grant").answers(ScriptedEtcd.granted(8, 600, 0));
-        written(11, AHEAD);
-        BackendDriver.answer(waits);
-
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(backend::close);
-        awaitRevocation();
-        etcd.next("revoke").answers("revoked");
-        closing.get(1, TimeUnit.MINUTES);
-
-        assertThat(etcd.requests)
-                .filteredOn(request -> request.method().equals("revoke"))
-                .extracting(ScriptedEtcd.Request::lease)
-                .containsExactly(8L);
-    }
-
-    @Test
-    void close_interrupted_isLeftToItsThread_whichIsToldOfIt() throws Exception {
-        CompletableFuture<String> end = new CompletableFuture<>();
-        afterClose.set(() -> end.complete("ended"));
-        Thread.currentThread().interrupt();
-
-        backend.close();
-
-        assertThat(Thread.interrupted()).as("is left to the caller").isTrue();
-        assertThat(end.get(1, TimeUnit.MINUTES)).isEqualTo("ended");
-    }
-
-    /** Idle watches of names, too. */
-    @Test
-    void close_endsTheWatches() throws Exception {
+    void abandonedWithoutAnswer_isForgottenWhenItsLeaseEnds() {
         granted(BackendDriver.of(backend, "other", LEASE), 7, 9);
-        EtcdTicket ticket = queued(driver(backend), 10);
-        backend.subscribe(ticket, () -> {}).close();
-        assertThat(etcd.closedWatches).hasValue(0);
+        BackendDriver waiter = driver(backend);
+        queued(waiter, 10);
+        CompletionStage<Void> abandoned = backend.abandon(waiter.acquisition(), 60_000);
+        etcd.next("txn").fails(Status.UNAVAILABLE);
+        assertThatThrownBy(() -> BackendDriver.answer(abandoned)).isInstanceOf(LockUnavailableException.class);
+        assertThat(backend.remembered()).isEqualTo(4);
 
-        CompletableFuture<Void> closing = CompletableFuture.runAsync(backend::close);
-        closing.get(1, TimeUnit.MINUTES);
+        BackendDriver.of(backend, "third", LEASE).send(0);
+        etcd.next("txn").fails(Status.NOT_FOUND); // that lease is gone
 
-        assertThat(etcd.closedWatches).hasValue(1);
+        assertThat(backend.remembered()).as("the third one's").isEqualTo(2);
+    }
+
+    /** Other locks would keep its lease alive, and the key with it; a refusal may be put right, and is repeated. */
+    @Test
+    void lossWhoseRemovalHasNoAnswer_hasItsLeaseEnd_unlessItWasRefused() {
+        for (Status status : List.of(Status.PERMISSION_DENIED, Status.UNAVAILABLE)) {
+            long id = status == Status.UNAVAILABLE ? 8 : 7;
+            BackendDriver driver = BackendDriver.of(backend, "n" + id, id * 100_000);
+            Grant grant = granted(driver, id, 10);
+            EtcdAcquisition place = Places.placeOf(grant);
+            SharedLease lease = Objects.requireNonNull(place.lease());
+            place.saw(new KeyState(20, 20, 20, 0, lease)); // somebody had deleted it, and it was made again
+            var renewed = backend.renew(List.of(grant), 60_000);
+            etcd.next("timeToLive").answers(ScriptedEtcd.lives(30, place.key()));
+            etcd.next("keepAliveOnce").answers(ScriptedEtcd.kept(0));
+            assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
+
+            etcd.next("txn").fails(status);
+
+            assertThat(lease.isCondemned()).as("%s", status).isEqualTo(status == Status.UNAVAILABLE);
+            assertThat(place.isEnded()).as("%s", status).isEqualTo(status == Status.UNAVAILABLE);
+        }
     }
 }

@@ -11,6 +11,8 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What a waiter for permits knows of those ahead, in each order in which answers and events may come. */
@@ -113,5 +115,20 @@ final class InLineTest {
         assertThat(line.readOption().isKeysOnly()).as("what they say counts").isFalse();
         assertThat(line).isEqualTo(new InLine(place, KEYS, new PermitLine(all, 99)));
         assertThat(line).isNotEqualTo(new InLine(first, KEYS, new PermitLine(all, 10)));
+    }
+
+    /** Its answers, events and polls come on several threads. */
+    @Test
+    void nothingKeepsTheMutex() throws Exception {
+        List<Runnable> used = List.of(
+                () -> line.isFreedBy(MadeUpWatch.deleted(first.key(), 12)),
+                () -> line.isFreedBy(all, 13),
+                () -> line.knows(new PermitLine(all, 14)),
+                line::revision);
+        for (Runnable one : used) {
+            one.run();
+            assertThat(CompletableFuture.supplyAsync(line::revision).get(10, TimeUnit.SECONDS))
+                    .isGreaterThanOrEqualTo(10);
+        }
     }
 }

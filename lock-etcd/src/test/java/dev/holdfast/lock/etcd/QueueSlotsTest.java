@@ -13,6 +13,10 @@ final class QueueSlotsTest {
         QueueSlots.Slot first = slots.take("n");
         QueueSlots.Slot second = slots.take("n");
         assertThat(second).isNotEqualTo(first);
+        assertThat(first.number())
+                .as("of which the first guess of a slot is made")
+                .isZero();
+        assertThat(second.number()).isEqualTo(1);
 
         slots.giveBack("n", first);
 

@@ -8,6 +8,8 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** What a waiter knows of those ahead, in each order in which answers and events may come. */
@@ -149,5 +151,33 @@ final class ShortLineTest {
         assertThat(line.isFreedBy(List.of(entry(own, 10)), 13))
                 .as("a stale one")
                 .isFalse();
+    }
+
+    /** Somebody has deleted it, and nobody has told of it. */
+    @Test
+    void readWithoutItsOwnKey_isNews_andItIsNotFirst() {
+        line.knows(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
+
+        assertThat(line.isFreedBy(List.of(), 12)).isTrue();
+
+        assertThat(line.isFirst(10)).isFalse();
+    }
+
+    /** Its answers, events and polls come on several threads. */
+    @Test
+    void nothingKeepsTheMutex() throws Exception {
+        List<Runnable> all = List.of(
+                () -> line.knows(own, 10, List.of(entry(own, 10)), 10),
+                () -> line.hears(deleted(other, 12)),
+                () -> line.hearsFrom(5),
+                () -> line.isFreedBy(List.of(entry(own, 10)), 14),
+                () -> line.isFirst(10),
+                line::created,
+                line::revision);
+        for (Runnable one : all) {
+            one.run();
+            assertThat(CompletableFuture.supplyAsync(line::revision).get(10, TimeUnit.SECONDS))
+                    .isGreaterThanOrEqualTo(10);
+        }
     }
 }
