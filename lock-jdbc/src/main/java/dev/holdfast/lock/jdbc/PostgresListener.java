@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
@@ -45,16 +46,19 @@ final class PostgresListener implements AutoCloseable {
     /** In a read, and not in a statement, whose end a pool would warn of. */
     private volatile boolean reading;
 
-    private volatile long notBeforeNanos = System.nanoTime();
+    private final LongSupplier nanoTime;
+    private volatile long notBeforeNanos;
 
-    PostgresListener(PostgresWakeups wakeups, String channel) {
+    PostgresListener(PostgresWakeups wakeups, String channel, LongSupplier nanoTime) {
         this.wakeups = wakeups;
         this.channel = channel;
+        this.nanoTime = nanoTime;
+        this.notBeforeNanos = nanoTime.getAsLong();
     }
 
     /** There is a waiter. */
     void needed() {
-        if (!closed && System.nanoTime() - notBeforeNanos >= 0 && running.compareAndSet(false, true)) {
+        if (!closed && nanoTime.getAsLong() - notBeforeNanos >= 0 && running.compareAndSet(false, true)) {
             wakeups.inBackground(this::run);
         }
     }
@@ -71,7 +75,7 @@ final class PostgresListener implements AutoCloseable {
                                 "channel '{}': notifications do not arrive, as behind a proxy that pools transactions;"
                                         + " waiters poll instead",
                                 channel);
-                        notBeforeNanos = System.nanoTime() + DEAF_RETRY_NANOS;
+                        notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
                         return;
                     }
                 } catch (SQLException | LinkageError e) {
@@ -79,7 +83,7 @@ final class PostgresListener implements AutoCloseable {
                     listening = null;
                     LOG.debug("channel '{}': listening failed, waiters poll until it works again", channel, e);
                     if (e instanceof LinkageError || e instanceof SQLException sql && cannot(sql)) {
-                        notBeforeNanos = System.nanoTime() + DEAF_RETRY_NANOS;
+                        notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
                         return;
                     }
                     LockSupport.parkNanos(Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures++, 6)));
@@ -148,7 +152,7 @@ final class PostgresListener implements AutoCloseable {
     private boolean hear(Connection connection, PGConnection driver) throws SQLException {
         String hello = HELLO + UUID.randomUUID();
         wakeups.sayHello(hello);
-        long startNanos = System.nanoTime();
+        long startNanos = nanoTime.getAsLong();
         long checkedNanos = startNanos;
         long neededNanos = startNanos;
         long helloNanos = startNanos;
@@ -158,7 +162,7 @@ final class PostgresListener implements AutoCloseable {
             if (closed) {
                 return true;
             }
-            long now = System.nanoTime();
+            long now = nanoTime.getAsLong();
             if (notifications != null) {
                 for (PGNotification each : notifications) {
                     checkedNanos = now;

@@ -13,6 +13,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -50,10 +51,15 @@ final class PostgresWakeups implements AutoCloseable {
     private volatile boolean live;
 
     PostgresWakeups(Database database) {
+        this(database, System::nanoTime);
+    }
+
+    /** The time is for listening alone. */
+    PostgresWakeups(Database database, LongSupplier nanoTime) {
         this.database = database;
         this.executor = database::inBackground;
         this.channel = channel(database.table());
-        this.listener = new PostgresListener(this, channel);
+        this.listener = new PostgresListener(this, channel, nanoTime);
         String held = " WHERE name {=} ? AND owner IS NOT NULL AND expires {>} pg_catalog.clock_timestamp() AND ";
         announce = PostgresSql.named(
                 """
