@@ -106,7 +106,8 @@ final class OwnPool implements AutoCloseable {
         }
     }
 
-    private static AddressSource source(JdbcAddress address, long timeoutMillis) {
+    /** Where its connections come from. */
+    static AddressSource source(JdbcAddress address, long timeoutMillis) {
         Properties properties = address.properties();
         Set<String> given = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
         given.addAll(properties.stringPropertyNames());
@@ -151,7 +152,8 @@ final class OwnPool implements AutoCloseable {
         throw JdbcAddress.malformed(JdbcAddress.PERMIT_MYSQL + " is neither true nor false");
     }
 
-    private static HikariConfig config(JdbcUri uri, AddressSource source, long timeoutMillis) {
+    /** Its settings. */
+    static HikariConfig config(JdbcUri uri, AddressSource source, long timeoutMillis) {
         HikariConfig config = new HikariConfig();
         config.setDataSource(source);
         config.setJdbcUrl(uri.address().url()); // for what HikariCP does for one driver or the other

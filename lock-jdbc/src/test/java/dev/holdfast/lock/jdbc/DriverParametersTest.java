@@ -6,10 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockClientOptions;
 import java.sql.DriverManager;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A slip in the name of a parameter does not connect in clear text. */
@@ -143,5 +145,67 @@ final class DriverParametersTest {
                 .hasMessageContaining("number 2")
                 .hasMessageContaining("sslmode");
         DriverParameters.requireKnown(right, silent, right.url());
+    }
+
+    /** Names that the drivers take and do not tell. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "mysql | cacheDefaultTimezone enabledSSLCipherSuites enabledTLSProtocols haEnableJMX haLoadBalanceStrategy"
+                        + " namedPipePath nullCatalogMeansCurrent parseInfoCacheFactory serverTimezone SERVERTIMEZONE",
+                "mariadb | clientCertificateKeyStorePassword clientCertificateKeyStoreType clientCertificateKeyStoreUrl"
+                        + " databaseTerm nullCatalogMeansCurrent trustCertificateKeyStorePassword"
+                        + " trustCertificateKeyStoreType trustCertificateKeyStoreUrl useSsl useSSL trustServerCertificate"
+                        + " disableSslHostnameVerification",
+                "postgresql | user password"
+            })
+    void alias_ofADriver_isKnown(String kind, String names) throws Exception {
+        for (String name : names.split(" ")) {
+            check("jdbc:" + kind + "://h/db?" + name + "=true");
+        }
+        assertThatThrownBy(() -> check("jdbc:" + kind + "://h/db?" + names.split(" ")[0] + "x=true"))
+                .hasMessageContaining("does not know, and would ignore: number 1, those of holdfast not counted;")
+                .hasMessageEndingWith(
+                        "; check its spelling, upper and lower case too, or write a & of a password as %26");
+    }
+
+    /** What a wrapper passes on is not told by it; what is not about TLS is its own affair. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "postgresql | ssl sslcert sslkey sslmode sslpassword sslrootcert | sslcrt tlsmode require_ssl useSSL verifyCa",
+                "mysql | sslMode tlsVersions trustCertificateKeyStorePassword trustCertificateKeyStoreType"
+                        + " trustCertificateKeyStoreUrl sslmode | tlsVersion enableTls trustStore key_store serverSslCert",
+                "mariadb | sslMode serverSslCert trustStore trustStorePassword trustStoreType | serverCert clientCert keystore"
+                        + " disable_ssl enabledTLS"
+            })
+    void wrappedDriver_knowsTheTlsOfItsKind(String kind, String known, String unknown) {
+        for (java.sql.Driver each : new java.sql.Driver[] {
+            telling(null), telling(new SQLException("no")), telling(new IllegalStateException("no"))
+        }) {
+            JdbcAddress right = new JdbcAddress("jdbc:wrapper:" + kind + "://h/db?anything=1&user=u&password=p&"
+                    + known.replace(" ", "=1&") + "=1");
+            DriverParameters.requireKnown(right, each, right.url());
+            for (String name : unknown.split(" ")) {
+                JdbcAddress wrong = new JdbcAddress("jdbc:wrapper:" + kind + "://h/db?" + name + "=1");
+                assertThatThrownBy(() -> DriverParameters.requireKnown(wrong, each, wrong.url()))
+                        .as(name)
+                        .isInstanceOf(IllegalArgumentException.class);
+            }
+        }
+    }
+
+    private static java.sql.Driver telling(Exception failure) {
+        return (java.sql.Driver) java.lang.reflect.Proxy.newProxyInstance(
+                DriverParametersTest.class.getClassLoader(),
+                new Class<?>[] {java.sql.Driver.class},
+                (proxy, method, arguments) -> {
+                    if (failure != null && method.getName().equals("getPropertyInfo")) {
+                        throw failure;
+                    }
+                    return null;
+                });
     }
 }

@@ -112,22 +112,23 @@ final class JdbcFailuresTest {
 
     @ParameterizedTest
     @CsvSource({
-        "28P01, true, refuses the connection",
-        "25006, false, accepts no writes",
-        "42P01, true, refuses the statement",
-        "42501, true, refuses the statement",
-        "42601, true, refuses the statement",
-        "40001, false, were in the way",
-        "08006, false, no usable answer from the database"
+        "28P01, true, the database refuses the connection, 'check the user, the password and the database''s name'",
+        "25006, false, the database accepts no writes, a standby? lead the data source to the primary",
+        "42P01, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
+        "42501, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
+        "42601, true, the database refuses the statement, 'check its version and the table''s columns against the schema file'",
+        "40001, false, other transactions of the database were in the way, do not keep transactions open on the lock table",
+        "08006, false, no usable answer from the database, 'the outcome is unknown; check the server, the network and the"
+                + " pool''s size'"
     })
-    void told_withWhatToDo(String state, boolean configuration, String message) {
+    void told_withWhatToDo(String state, boolean configuration, String message, String remedy) {
         SQLException failure = new SQLException("said so", state);
         RuntimeException told = JdbcFailures.CONNECTING.translate("attempt", failure);
         assertThat(told)
                 .isInstanceOf(configuration ? LockConfigurationException.class : LockUnavailableException.class)
-                .hasMessageStartingWith("attempt: ")
-                .hasMessageContaining(message)
+                .hasMessageStartingWith("attempt: " + message)
                 .hasMessageContaining("(said so)")
+                .hasMessageEndingWith(remedy)
                 .hasCause(failure);
     }
 
@@ -135,12 +136,19 @@ final class JdbcFailuresTest {
     void told_ofTheOthers() {
         assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("said", "x", 90020)))
                 .isInstanceOf(LockConfigurationException.class)
-                .hasMessageContaining("open in another process");
+                .hasMessage(
+                        "the database is open in another process (said); write ;AUTO_SERVER=TRUE in all processes, or use"
+                                + " H2's server");
         assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("The server does not support SSL.", "08006")))
                 .isInstanceOf(LockConfigurationException.class)
-                .hasMessageContaining("does not speak TLS");
-        assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("Pool closed")))
-                .isInstanceOf(LockClosedException.class);
+                .hasMessage(
+                        "the database does not speak TLS (The server does not support SSL.); switch TLS on in the server,"
+                                + " or off in the address, as its driver has it");
+        SQLException closed = new SQLException("Pool closed");
+        assertThat(JdbcFailures.CONNECTING.translate("", closed))
+                .isInstanceOf(LockClosedException.class)
+                .hasMessage("the data source was closed before the lock client; close the lock client first")
+                .hasCause(closed);
         IllegalArgumentException ours = new IllegalArgumentException("ours");
         assertThat(JdbcFailures.CONNECTING.translate("", ours)).isSameAs(ours);
     }

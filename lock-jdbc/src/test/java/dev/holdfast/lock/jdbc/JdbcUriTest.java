@@ -98,7 +98,13 @@ final class JdbcUriTest {
         "?holdfast.notifications=, must be true or false",
         "?holdfast.strategy=best, is none of",
         "?holdfast.poolSize=0, from 1 to 999",
-        "?holdfast.poolSize=1000, from 1 to 999"
+        "?holdfast.poolSize=1000, from 1 to 999",
+        "?holdfast.poolSize=08, from 1 to 999",
+        "?holdfast.poolSize=x, from 1 to 999",
+        "?holdfast.notifications=1, holdfast.notifications in the JDBC URL must be",
+        "?holdfast.TABLE=a&HOLDFAST.table=b, parameter holdfast.table appears twice",
+        "?holdfast.pool=a, 'known are holdfast.table, holdfast.createTable, holdfast.strategy, holdfast.notifications and"
+                + " holdfast.poolSize'"
     })
     void wrong_isRefused(String parameters, String message) {
         assertThatIllegalArgumentException()

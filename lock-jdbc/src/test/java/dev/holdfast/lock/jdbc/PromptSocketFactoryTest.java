@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
@@ -42,6 +43,29 @@ final class PromptSocketFactoryTest {
     @AfterEach
     void stop() throws IOException {
         server.close();
+    }
+
+    @Test
+    void createSocket_fromALocalPort_isBoundToIt() throws Exception {
+        InetAddress loopback = InetAddress.getLoopbackAddress();
+        for (boolean byName : new boolean[] {true, false}) {
+            int local;
+            try (ServerSocket free = new ServerSocket(0, 1, loopback)) {
+                local = free.getLocalPort();
+            }
+            try (Socket socket = byName
+                    ? factory.createSocket("127.0.0.1", server.getLocalPort(), loopback, local)
+                    : factory.createSocket(loopback, server.getLocalPort(), loopback, local)) {
+                assertThat(socket.getLocalPort()).isEqualTo(local);
+                assertThat(socket.getPort()).isEqualTo(server.getLocalPort());
+                socket.setSoTimeout(1);
+                assertThatThrownBy(() -> socket.getInputStream().read()).hasMessage("nothing has arrived");
+            }
+        }
+        int closed = server.getLocalPort();
+        server.close();
+        assertThatThrownBy(() -> factory.createSocket("127.0.0.1", closed)).isInstanceOf(ConnectException.class);
+        assertThatThrownBy(() -> factory.createSocket(loopback, closed)).isInstanceOf(ConnectException.class);
     }
 
     /** A plain socket waits for a millisecond each time. */

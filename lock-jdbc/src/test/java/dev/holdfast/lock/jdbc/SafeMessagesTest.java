@@ -12,6 +12,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Passwords are masked in their own places; user, database and causes stay readable. */
 final class SafeMessagesTest {
@@ -96,5 +97,65 @@ final class SafeMessagesTest {
         plain.addSuppressed(new IllegalStateException("suppressed"));
         RuntimeException innocent = new LockUnavailableException("x", plain);
         assertThat(SafeMessages.without(address, innocent)).isSameAs(innocent);
+    }
+
+    /** Whatever a driver calls it. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "password",
+                "trustCertificateKeyStorePassword",
+                "sslpasswd",
+                "pwd",
+                "clientSecret",
+                "accessToken",
+                "credentialFile"
+            })
+    void secret_ofAnyName_isMasked(String name) {
+        JdbcAddress address =
+                new JdbcAddress("jdbc:postgresql://h/shop?user=app&" + name + "=canary-secret&other=of-nobody");
+        assertThat(SafeMessages.without(address, new LockException("canary-secret of-nobody app")))
+                .isExactlyInstanceOf(LockException.class)
+                .hasMessage("*** of-nobody app")
+                .hasNoCause();
+    }
+
+    @Test
+    void secret_thatIsEmpty_hidesNothing() {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?user=app&password=");
+        RuntimeException before = new LockException("password= is wrong");
+        assertThat(SafeMessages.without(address, before)).isSameAs(before);
+    }
+
+    /** Sevens are words, eights are everywhere; threes are masked behind their names alone, in each way to write that. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "seven77 | xseven77 seven77x (seven77) | xseven77 seven77x (***)",
+                "eight888 | xeight888x | x***x",
+                "thr | a thr, pwd: thr, Password = \"thr\" | a thr, pwd: ***, Password = \"***\"",
+                "four | threefour four | threefour ***"
+            })
+    void secret_isMaskedByItsLength(String secret, String said, String masked) {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?password=" + secret);
+        assertThat(SafeMessages.without(address, new LockException(said))).hasMessage(masked);
+    }
+
+    /** Others cannot catch what a driver's own class was; its name is in the text. */
+    @Test
+    void causes_saySoftlyWhatTheyWere() {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?password=canary-secret");
+        RuntimeException before = new IllegalStateException(
+                "canary-secret",
+                new IllegalArgumentException("canary-secret", new SQLException("canary-secret", "08001")));
+        RuntimeException after = SafeMessages.without(address, before);
+        assertThat(after).isExactlyInstanceOf(LockException.class).hasMessage("***");
+        assertThat(after.getCause())
+                .isExactlyInstanceOf(Exception.class)
+                .hasMessage("java.lang.IllegalArgumentException: ***");
+        assertThat(after.getCause().getCause())
+                .isExactlyInstanceOf(SQLException.class)
+                .hasMessage("java.sql.SQLException: ***");
     }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.testkit.LogCapture;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
@@ -117,6 +118,81 @@ final class ServerCheckTest {
                 "wsrep_on", "OFF", "group_replication_group_name", "", "group_replication_single_primary_mode", "OFF");
         assertThatCode(() -> ServerCheck.requireOneWriter(strategy, Dialect.MYSQL, alone))
                 .doesNotThrowAnyException();
+    }
+
+    /** By what it says of itself alone, whatever its spelling. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "CockroachDB CCL v24.1.2",
+                "PostgreSQL 12.12 (Greenplum Database 7.0.0 build commit:0a7a3566873325aca1789ae6f818c80f17a9402d)",
+                "PostgreSQL 8.0.2 on i686-pc-linux-gnu, REDSHIFT 1.0",
+                "PostgreSQL 11.2-yb-2.21.1.0-b0",
+                "PostgreSQLite 3",
+                "a PostgreSQL 16"
+            })
+    void requirePostgres_anotherDatabase_isRefused(String version) {
+        assertThatThrownBy(() -> ServerCheck.requirePostgres(version))
+                .isInstanceOf(LockConfigurationException.class)
+                .hasMessage("the data source leads to '" + version
+                        + "', which speaks PostgreSQL's protocol but has other transactions; locks were not tested there"
+                        + " and are refused: use PostgreSQL itself");
+        ServerCheck.requirePostgres("postgresql 16.4");
+    }
+
+    @Test
+    void requireOneWriter_galera_saysWhy() {
+        Map<String, String> galera = Map.of("wsrep_on", "ON");
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.ROW_LOCK, Dialect.MARIADB, galera))
+                .hasMessage(
+                        "strategy ROW_LOCK is not for a cluster with several servers that accept writes (wsrep_on = ON):"
+                                + " each of them locks its own copy of a row, so that a lock would have two holders;"
+                                + " use strategy VERSION");
+        assertThatThrownBy(() -> ServerCheck.requireOneWriter(JdbcStrategy.UNIQUE_INDEX, Dialect.MARIADB, galera))
+                .hasMessage(
+                        "strategy UNIQUE_INDEX is not for a cluster with several servers that accept writes (wsrep_on ="
+                                + " ON): its sequence needs other settings there, with which tokens were not tested;"
+                                + " use strategy VERSION");
+        try (LogCapture log = new LogCapture()) {
+            ServerCheck.requireOneWriter(JdbcStrategy.VERSION, Dialect.MARIADB, galera);
+            assertThat(log.ours())
+                    .singleElement()
+                    .asString()
+                    .contains(
+                            " WARN ",
+                            "MariaDB is a cluster in which several servers accept writes (wsrep_on = ON): each");
+        }
+    }
+
+    @Test
+    void requireOneWriter_commitsThatDoNotWait_areWarnedOf() {
+        try (LogCapture log = new LogCapture()) {
+            for (JdbcStrategy strategy : JdbcStrategy.values()) {
+                ServerCheck.requireOneWriter(strategy, Dialect.MYSQL, Map.of());
+                ServerCheck.requireOneWriter(
+                        strategy, Dialect.MYSQL, Map.of("innodb_flush_log_at_trx_commit", "1", "wsrep_on", "OFF"));
+            }
+            assertThat(log.ours()).isEmpty();
+            ServerCheck.requireOneWriter(
+                    JdbcStrategy.ROW_LOCK, Dialect.MYSQL, Map.of("innodb_flush_log_at_trx_commit", "0"));
+            assertThat(log.ours())
+                    .singleElement()
+                    .asString()
+                    .contains(
+                            " WARN ",
+                            "MySQL commits without waiting for its disk (innodb_flush_log_at_trx_commit = 0): a crash may");
+        }
+    }
+
+    /** Servers write these names in their own cases. */
+    @Test
+    void require_asksInTheServersOwnWay() throws Exception {
+        ScriptedDatabase group = ScriptedDatabase.mySql().answer("SHOW GLOBAL VARIABLES", "WSREP_on", "ON");
+        assertThatThrownBy(() -> ServerCheck.require(group.connection(), Dialect.MYSQL, JdbcStrategy.ROW_LOCK))
+                .hasMessageContaining("wsrep_on = ON");
+        ScriptedDatabase h2 = new ScriptedDatabase("H2", "2.3");
+        ServerCheck.require(h2.connection(), Dialect.H2, JdbcStrategy.VERSION);
+        assertThat(h2.calls).isEmpty();
     }
 
     @Test
