@@ -73,7 +73,8 @@ public final class ZooKeeperLockProvider implements LockProvider {
         }
     }
 
-    private static ZKClientConfig config(ZooKeeperUri address) {
+    /** The handle's settings. */
+    static ZKClientConfig config(ZooKeeperUri address) {
         ZKClientConfig config = new ZKClientConfig();
         if (address.tls()) {
             config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
@@ -88,14 +89,15 @@ public final class ZooKeeperLockProvider implements LockProvider {
         return start(address, options, config(address), (client, event) -> {});
     }
 
-    private static CuratorFramework start(
-            ZooKeeperUri address, LockClientOptions options, ZKClientConfig config, CuratorListener listener) {
-        long timeoutMillis = options.requestTimeout().toMillis();
+    /** The framework's settings. */
+    static CuratorFrameworkFactory.Builder framework(
+            ZooKeeperUri address, LockClientOptions options, ZKClientConfig config) {
         int sessionMillis = address.sessionMillis(options);
         CuratorFrameworkFactory.Builder builder = CuratorFrameworkFactory.builder()
                 .connectString(address.connectString())
                 .sessionTimeoutMs(sessionMillis)
-                .connectionTimeoutMs((int) Math.min(sessionMillis, Math.max(1, timeoutMillis)))
+                .connectionTimeoutMs((int) Math.min(
+                        sessionMillis, Math.max(1, options.requestTimeout().toMillis())))
                 .maxCloseWaitMs(CLOSE_MILLIS)
                 .retryPolicy(new RetryForever(RETRY_MILLIS))
                 .ensembleTracker(false)
@@ -103,7 +105,13 @@ public final class ZooKeeperLockProvider implements LockProvider {
         if (address.credentials() != null) {
             builder.authorization("digest", address.credentials().getBytes(StandardCharsets.UTF_8));
         }
-        CuratorFramework client = builder.build();
+        return builder;
+    }
+
+    private static CuratorFramework start(
+            ZooKeeperUri address, LockClientOptions options, ZKClientConfig config, CuratorListener listener) {
+        long timeoutMillis = options.requestTimeout().toMillis();
+        CuratorFramework client = framework(address, options, config).build();
         client.getCuratorListenable().addListener(listener);
         client.start();
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);

@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -76,6 +77,66 @@ class NodeRemoverTest {
         assertThat(zk.requests)
                 .filteredOn(request -> request.equals("list " + tree.parent("removed")))
                 .hasSize(2);
+    }
+
+    /** What was never attempted here cannot be on its way. */
+    @Test
+    void isIdle_atOnce_whereNothingWasCreated() {
+        removals.remove(ZooKeeperAcquisition.ended(acquisition, session)).join();
+        assertThat(removals.isIdle()).isTrue();
+    }
+
+    /** A session that is over has no nodes, and needs no requests. */
+    @Test
+    void remove_sessionIsOver_isDone() throws Exception {
+        LocalZooKeeper over = new LocalZooKeeper(new LocalTree());
+        Session ended = new Session(over);
+        over.state = ZooKeeper.States.CLOSED;
+        ZooKeeperAcquisition known = ZooKeeperAcquisition.of(acquisition);
+        known.place = new Place(ended, path, UnsentZooKeeper.CZXID);
+        assertThat(removals.remove(known)).isCompletedWithValue(false);
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, ended)))
+                .isCompletedWithValue(false);
+        assertThat(over.requests).isEmpty();
+        assertThat(removals.isIdle()).isTrue();
+    }
+
+    /** A listing or a deletion that fails is no removal; a node that is gone is. */
+    @Test
+    void remove_unknownNode_failsWithItsRequests() {
+        session.connected(false);
+        zk.children.add(List.of(child, "of somebody else", SequentialNode.prefix(OwnerId.random()) + "0000000001"));
+        zk.children.removeFirst();
+        zk.answer("delete " + path, Code.NONODE);
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
+                .isCompletedWithValue(false);
+        assertThat(zk.requests)
+                .filteredOn(request -> request.startsWith("delete"))
+                .containsExactly("delete " + path);
+        zk.answer("delete " + path, Code.CONNECTIONLOSS);
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
+                .isCompletedExceptionally();
+        zk.answer("list " + tree.parent("removed"), Code.CONNECTIONLOSS);
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
+                .isCompletedExceptionally();
+        zk.answer("list " + tree.parent("removed"), Code.NONODE);
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
+                .isCompletedWithValue(false);
+        zk.answer("list " + tree.parent("removed"), Code.SESSIONEXPIRED);
+        assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))
+                .isCompletedWithValue(false);
+    }
+
+    /** Without any news of the connection, too. */
+    @Test
+    void remove_withoutAnAnswer_isRepeatedAfterAWhile() {
+        zk.answer("delete " + path, Code.CONNECTIONLOSS);
+        assertThat(removals.remove(at(path))).isCompletedExceptionally();
+        assertThat(removals.isIdle()).isFalse();
+        zk.answer("delete " + path, Code.OK);
+        await().atMost(PATIENCE).until(removals::isIdle);
+        assertThat(idle).hasPositiveValue();
+        assertThat(zk.requests).hasSizeGreaterThan(1).containsOnly("delete " + path);
     }
 
     /** Its next attempt came before the end of the one before was looked for: the node that is found is the next one's. */

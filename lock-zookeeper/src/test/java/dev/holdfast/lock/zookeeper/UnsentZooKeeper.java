@@ -45,8 +45,8 @@ final class UnsentZooKeeper extends ZooKeeper {
     private boolean holding;
 
     UnsentZooKeeper() throws IOException {
-        super("127.0.0.1:1", 1_000, event -> {});
-        cnxn.disconnect();
+        super(LocalZooKeeper.nowhere(), 1_000, event -> {});
+        LocalZooKeeper.endOf(cnxn);
     }
 
     /** From now on, such a request is answered so. */

@@ -1,0 +1,155 @@
+package dev.holdfast.lock.zookeeper;
+
+import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.testkit.BackendDriver;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.awaitility.core.ConditionFactory;
+import org.junit.jupiter.api.Test;
+
+/** What a client that is closed still does, and when it lets go of a framework. No server. */
+class ZooKeeperCloseTest {
+    private final LocalTree tree = new LocalTree();
+
+    private static ConditionFactory soon() {
+        return await().atMost(PATIENCE).pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(1));
+    }
+
+    @Test
+    void own_closesItsFramework_onADaemon_andWaitsForIt() throws Exception {
+        CountDownLatch closing = new CountDownLatch(1);
+        LocalClient client = new LocalClient(tree, true, closing);
+        client.use("a");
+        Thread servers = new Thread(() -> {
+            LockSupport.parkNanos(Duration.ofMillis(20).toNanos());
+            closing.countDown();
+        });
+        servers.start();
+
+        client.close();
+
+        assertThat(client.curator.state).isEqualTo(CuratorFrameworkState.STOPPED);
+        assertThat(client.curator.listeners).isEmpty();
+        assertThat(client.curator.closers).singleElement().satisfies(closer -> {
+            assertThat(closer.getName()).isEqualTo("holdfast-zookeeper-close");
+            assertThat(closer.isDaemon()).isTrue();
+        });
+        client.close();
+        assertThat(client.curator.closers).as("closed twice").hasSize(1);
+        servers.join();
+    }
+
+    /** Their silence has cost the caller its time already. */
+    @Test
+    void own_withARequestUnderWay_doesNotWaitForTheServers() throws Exception {
+        CountDownLatch closing = new CountDownLatch(1);
+        LocalClient client = new LocalClient(tree, true, closing);
+        client.zk.hold();
+        var unanswered = client.backend.holder("a", 1_000);
+        long startNanos = System.nanoTime();
+        client.close();
+        assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofSeconds(20));
+        soon().until(() -> client.curator.closers.size() == 1);
+        assertThat(unanswered.toCompletableFuture()).isNotDone();
+        closing.countDown();
+    }
+
+    @Test
+    void own_interruptedWhileItWaits_keepsTheFlag() throws Exception {
+        CountDownLatch closing = new CountDownLatch(1);
+        LocalClient client = new LocalClient(tree, true, closing);
+        Thread.currentThread().interrupt();
+        client.close();
+        assertThat(Thread.interrupted()).isTrue();
+        closing.countDown();
+    }
+
+    /** What is held is left to its lease, such as a lock within its minHold; nobody is told of it any more. */
+    @Test
+    void own_thatHolds_staysUntilThat_andLeavesTheQueues() throws Exception {
+        LocalClient client = new LocalClient(tree, true);
+        LocalClient other = new LocalClient(tree, true);
+        Grant held = client.driver("held").acquire();
+        Grant ends = BackendDriver.of(client.backend, "ends", 50).acquire();
+        Grant others = other.driver("queue").acquire();
+        client.driver("queue").queueUp();
+
+        client.close();
+
+        assertThat(client.queue("queue")).containsExactly(LocalClient.path(others));
+        assertThat(client.queue("held")).containsExactly(LocalClient.path(held));
+        soon().until(() -> client.queue("ends").isEmpty());
+        assertThat(ZooKeeperAcquisition.of(ends).loss()).isNotNull();
+        client.curator.tell(KeeperState.Disconnected);
+        assertThat(client.told).as("suspect").noneMatch(line -> line.startsWith("suspect"));
+        client.curator.tell(KeeperState.SyncConnected);
+        assertThat(client.curator.closers).isEmpty();
+        assertThat(client.curator.listeners).hasSize(1);
+        release(client.backend, held);
+        soon().until(() -> client.curator.state == CuratorFrameworkState.STOPPED);
+        assertThat(client.curator.listeners).isEmpty();
+        other.close();
+    }
+
+    @Test
+    void anothers_staysOpen_andWithoutANodeOfIts() throws Exception {
+        LocalClient client = new LocalClient(tree, false);
+        LocalClient other = new LocalClient(tree, true);
+        Grant others = other.driver("queue").acquire();
+        BackendDriver waiter = client.driver("queue");
+        waiter.queueUp();
+        AtomicInteger calls = new AtomicInteger();
+        client.backend.subscribe(waiter.ticket(), calls::incrementAndGet);
+
+        client.close();
+
+        assertThat(client.queue("queue")).containsExactly(LocalClient.path(others));
+        assertThat(calls).as("called about its own end").hasValue(0);
+        assertThat(client.curator.closers).isEmpty();
+        assertThat(client.curator.state).isEqualTo(CuratorFrameworkState.STARTED);
+        assertThat(client.curator.listeners).isEmpty();
+        other.close();
+    }
+
+    @Test
+    void anothers_deletionHasNoAnswer_staysUntilItHas() throws Exception {
+        LocalClient client = new LocalClient(tree, false);
+        Grant held = client.driver("a").acquire();
+        client.curator.tell(KeeperState.Disconnected);
+        client.zk.fail("delete", LocalZooKeeper.Fault.REQUEST_LOST);
+        assertThatThrownBy(() -> release(client.backend, held)).isInstanceOf(LockUnavailableException.class);
+
+        client.close();
+
+        assertThat(client.curator.listeners).hasSize(1);
+        client.zk.heal();
+        client.curator.tell(KeeperState.SyncConnected);
+        assertThat(client.queue("a")).isEmpty();
+        assertThat(client.curator.listeners).isEmpty();
+    }
+
+    /** The end of the session ends all that is to be removed in it. */
+    @Test
+    void anothers_sessionEnds_stops() throws Exception {
+        LocalClient client = new LocalClient(tree, false);
+        Grant held = client.driver("a").acquire();
+        client.curator.tell(KeeperState.Disconnected);
+        client.zk.fail("delete", LocalZooKeeper.Fault.REQUEST_LOST);
+        assertThatThrownBy(() -> release(client.backend, held)).isInstanceOf(LockUnavailableException.class);
+        client.close();
+        client.zk.expire();
+        client.curator.tell(KeeperState.Expired);
+        assertThat(client.curator.listeners).isEmpty();
+    }
+}
