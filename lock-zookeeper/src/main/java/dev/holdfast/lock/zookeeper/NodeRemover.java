@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Deletes nodes for sure. A deletion without an answer is repeated when the session is connected again, and dropped when
  * the session is over, because its nodes end with it. Where a creation had no answer, all nodes that bear the owner's id
- * are looked for and deleted, and once more after the session time-out, in case the creation was still on its way.
+ * are looked for and deleted, and once more after the session time-out, in case the creation was still on its way; until then it
+ * is not idle.
  *
  * <p>Thread-safe.
  */
@@ -157,9 +158,12 @@ final class NodeRemover {
             if (!node.wasAttempted()) {
                 return;
             }
+            underWay.incrementAndGet(); // in a session that lives on, nobody else would look
             timer.after(session.handle().getSessionTimeout(), () -> {
                 if (session.isAlive()) {
-                    Futures.ignore(deleteAll(session, node));
+                    Futures.listen(deleteAll(session, node), (done, failure) -> answered());
+                } else {
+                    answered();
                 }
             });
         });

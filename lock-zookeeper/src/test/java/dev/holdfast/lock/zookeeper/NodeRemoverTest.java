@@ -74,9 +74,25 @@ class NodeRemoverTest {
         assertThat(removals.remove(node)).isCompletedWithValue(false);
 
         await().atMost(PATIENCE).until(() -> zk.requests.contains("delete " + path));
+        await().atMost(PATIENCE).until(removals::isIdle);
+        assertThat(idle).hasPositiveValue();
         assertThat(zk.requests)
                 .filteredOn(request -> request.equals("list " + tree.parent("removed")))
                 .hasSize(2);
+    }
+
+    /** In an application's session, which lives on, a client that is closed looks once more before it stops. */
+    @Test
+    void isIdle_notBeforeTheSecondLook() throws Exception {
+        LocalTree nothing = new LocalTree();
+        LocalZooKeeper slow = new LocalZooKeeper(nothing); // with a session of a minute
+        ZooKeeperAcquisition node = ZooKeeperAcquisition.of(acquisition);
+        node.unsure = new Session(slow);
+
+        assertThat(removals.remove(node)).isCompletedWithValue(false);
+
+        assertThat(removals.isIdle()).isFalse();
+        assertThat(node.unsure).isNull();
     }
 
     /** What was never attempted here cannot be on its way. */

@@ -14,7 +14,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.ZooDefs;
 import org.awaitility.core.ConditionFactory;
 import org.junit.jupiter.api.Test;
 
@@ -151,5 +153,35 @@ class ZooKeeperCloseTest {
         client.zk.expire();
         client.curator.tell(KeeperState.Expired);
         assertThat(client.curator.listeners).isEmpty();
+    }
+
+    /** The creation was still on its way when it was looked for: the session lives on, and would keep its node for ever. */
+    @Test
+    void anothers_creationComesBehindTheClose_isDeleted() throws Exception {
+        LocalClient client = new LocalClient(tree, false);
+        client.use("a");
+        client.zk.sessionMillis = 30;
+        BackendDriver driver = client.driver("a");
+        client.zk.fail("create EPHEMERAL", LocalZooKeeper.Fault.REQUEST_LOST);
+        assertThatThrownBy(() -> driver.send(0).toCompletableFuture().join()).isNotNull();
+        AtomicInteger looks = new AtomicInteger();
+        client.zk.onRequest = request -> {
+            if (request.equals("list /b/a") && looks.incrementAndGet() == 2) {
+                tree.create(
+                        LocalClient.prefix(driver.acquisition()),
+                        new byte[0],
+                        ZooDefs.Ids.OPEN_ACL_UNSAFE,
+                        CreateMode.EPHEMERAL_SEQUENTIAL,
+                        client.zk.getSessionId());
+            }
+        };
+
+        client.close();
+
+        soon().until(() -> looks.get() == 2);
+        soon().until(() -> client.curator.listeners.isEmpty());
+        assertThat(client.queue("a")).isEmpty();
+        assertThat(client.zk.requests("delete " + LocalClient.prefix(driver.acquisition())))
+                .hasSize(1);
     }
 }
