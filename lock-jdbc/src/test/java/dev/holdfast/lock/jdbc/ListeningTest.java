@@ -63,8 +63,13 @@ final class ListeningTest {
 
     /** The listener has left its thread, and nothing else is under way in the background. */
     private void idle() throws InterruptedException {
-        CountDownLatch all = new CountDownLatch(4);
-        for (int i = 0; i < 4; i++) {
+        idle(4);
+    }
+
+    /** Nothing is under way in the background, but on all threads above that number. */
+    private void idle(int threads) throws InterruptedException {
+        CountDownLatch all = new CountDownLatch(threads);
+        for (int i = 0; i < threads; i++) {
             wakeups.inBackground(() -> {
                 all.countDown();
                 try {
@@ -131,6 +136,7 @@ final class ListeningTest {
         waiter.awaitCalls(1); // by a poll: nobody else would call it yet
         read(0, "hello of another client", "elsewhere");
         settle();
+        idle(3);
         assertThat(announcements()).isZero();
         assertThat(ear.readMillis).isEqualTo(250);
 
@@ -333,6 +339,7 @@ final class ListeningTest {
         }
         read(0, hello(1)); // of the connection before
         settle();
+        idle(3);
         assertThat(announcements()).isEqualTo(1);
         read(0, hello(2));
         soon().until(() -> announcements() == 2);

@@ -3,6 +3,7 @@ package dev.holdfast.lock.redis;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
+import java.util.stream.Stream;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -53,7 +54,9 @@ final class StubFactory implements ConnectionFactory {
     static void settle() {
         List<Thread> threads;
         do {
-            threads = Thread.getAllStackTraces().keySet().stream()
+            Thread[] all = new Thread[2 * Thread.activeCount() + 100];
+            threads = Stream.of(all)
+                    .limit(Thread.enumerate(all)) // with those that have no stack yet
                     .filter(thread -> thread.getName().equals("holdfast-redis-connect")
                             || thread.getName().equals("holdfast-redis-subscribe"))
                     .toList();
