@@ -3,10 +3,10 @@ package dev.holdfast.lock.redis;
 import io.lettuce.core.api.StatefulConnection;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.util.List;
-import java.util.stream.Stream;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /** A factory without a server: the test makes its connections up, and sees on which thread, and what becomes of them. */
 final class StubFactory implements ConnectionFactory {
