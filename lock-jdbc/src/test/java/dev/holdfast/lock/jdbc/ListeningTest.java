@@ -287,6 +287,8 @@ final class ListeningTest {
         assertThat(scripted.count("SELECT 1")).isZero();
         read(1);
         settle();
+        read(1_000);
+        settle();
         assertThat(scripted.count("SELECT 1")).isEqualTo(1);
         read(20_000, "something");
         read(30_000);
