@@ -171,12 +171,15 @@ abstract class ShutdownContract extends ClientGroup {
 
         clients.forEach(LockClient::close);
 
-        await().atMost(Waits.PATIENCE).with().pollInterval(Duration.ofMillis(20)).untilAsserted(() -> {
-            if (!left(before).isEmpty()) {
-                System.gc(); // before Java 21 the JDK's HTTP client, and its connections, end when they are garbage
-            }
-            assertThat(left(before)).isEmpty();
-        });
+        await().atMost(Waits.PATIENCE)
+                .with()
+                .pollInterval(Duration.ofMillis(20))
+                .untilAsserted(() -> {
+                    if (!left(before).isEmpty()) {
+                        System.gc(); // before Java 21 the JDK's HTTP client ends when it is garbage
+                    }
+                    assertThat(left(before)).isEmpty();
+                });
     }
 
     private static Set<Thread> left(Set<Thread> before) {
