@@ -21,10 +21,13 @@ import org.junit.jupiter.api.Test;
 
 /**
  * The local queue, hand-off and cancellation are linearizable: every concurrent run looks like some sequential run of
- * {@link FifoLock}. Each Lincheck thread is one asynchronous caller.
+ * {@link FifoLock}. Each Lincheck thread is one asynchronous caller. {@code -Dholdfast.lincheck.runs=N} sets how often each
+ * of its scenarios is run: their threads wait by spinning, which takes long where others want the cores.
  */
 @DisplayName("The local queue")
 public class EngineLincheckTest {
+    private static final int RUNS = Integer.getInteger("holdfast.lincheck.runs", 500);
+
     private final EngineClient client = InlineBackend.client();
     private final AtomicReferenceArray<AsyncWaiter> callers = new AtomicReferenceArray<>(8);
 
@@ -159,7 +162,7 @@ public class EngineLincheckTest {
                 .actorsBefore(1)
                 .actorsAfter(2)
                 .iterations(30)
-                .invocationsPerIteration(2_000)
+                .invocationsPerIteration(RUNS)
                 .check(EngineLincheckTest.class);
     }
 
