@@ -59,7 +59,9 @@ public interface LockBackend extends AutoCloseable {
      * Tries to acquire a lock for an acquisition.
      *
      * <p>Idempotent by {@link AcquisitionId#owner()}: if an earlier attempt of the same acquisition was granted, although
-     * its reply was lost, this one answers {@link AcquireResult.Granted} with the same token and a lease counted anew.
+     * its reply was lost, this one answers {@link AcquireResult.Granted} with the same token, and a lease counted anew.
+     * Where several servers decide, the token may be greater: one of them may have answered the earlier attempt after the
+     * others had decided.
      *
      * <p>With {@link AcquireRequest#waitMillis()} of zero, {@link AcquireResult.Busy} leaves nothing on the server. A backend
      * that cannot be sure of that adds a ticket: then the engine abandons the acquisition. Otherwise Busy may leave a place in the store's queue, named by its ticket and kept until it is granted or {@link #abandon}ed.

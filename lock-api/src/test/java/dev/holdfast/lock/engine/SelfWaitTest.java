@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -76,13 +75,14 @@ class SelfWaitTest {
     void acquire_ofAnotherThreadsLease_orForAShortTime_isNotWatched() throws Exception {
         ExecutorService pool = Executors.newSingleThreadExecutor();
         try (Lease open = lock.acquire()) {
-            CountDownLatch asked = new CountDownLatch(1);
             Future<?> waiting = pool.submit(() -> {
-                asked.countDown();
                 lock.acquire().close();
                 return null;
             });
-            assertThat(asked.await(10, TimeUnit.SECONDS)).isTrue();
+            org.awaitility.Awaitility.await()
+                    .atMost(Duration.ofSeconds(10))
+                    .pollInterval(Duration.ofMillis(2))
+                    .until(() -> client.held().get(0).waiters().size() == 1);
             assertThat(lock.tryAcquire(Duration.ofMillis(1))).isEmpty();
             assertThat(timers).isEmpty();
             open.close();

@@ -95,7 +95,7 @@ class StuckDriverTest {
         first.submit(lock::lock);
         await(() -> backend.stuck.get() == 1);
         backend.toBeStuck.set(1); // the next one as well
-        Future<Boolean> stuckAsWell = second.submit(() -> lock.tryLock(1, SECONDS));
+        Future<Boolean> stuckAsWell = second.submit(() -> lock.tryLock(30, SECONDS));
         await(() -> backend.stuck.get() == 2);
         assertThat(lock.tryLock(10, SECONDS)).isTrue();
         assertThat(stuckAsWell.isDone()).isFalse();

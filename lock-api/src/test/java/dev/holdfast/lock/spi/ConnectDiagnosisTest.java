@@ -132,17 +132,28 @@ final class ConnectDiagnosisTest {
 
     @Test
     void look_beginsAfterAThirdOfTheTime_orNot_ifItIsClosedBefore() throws IOException {
-        try (ScriptedServer server = ScriptedServer.saying("+OK");
-                ConnectDiagnosis diagnosis = of(300, server.host())) {
-            await().atMost(Duration.ofSeconds(30)).until(() -> server.connections() > 0);
-            assertThat(diagnosis.isAnswering()).isTrue();
-            assertThat(server.connections()).as("one look for all").isEqualTo(1);
+        long millis = 300;
+        while (!isSeenToAnswer(millis)) {
+            millis *= 4; // the machine may pause for longer than that
+            assertThat(millis).as("enough for the answer").isLessThan(10_000);
         }
         try (ScriptedServer server = ScriptedServer.saying("-what")) {
             ConnectDiagnosis closed = of(600_000, server.host());
             closed.close();
             assertThat(closed.isAnswering()).as("nobody was looked at").isTrue();
             assertThat(server.connections()).isZero();
+        }
+    }
+
+    private static boolean isSeenToAnswer(long millis) throws IOException {
+        try (ScriptedServer server = ScriptedServer.saying("+OK");
+                ConnectDiagnosis diagnosis = of(millis, server.host())) {
+            await().atMost(Duration.ofSeconds(30)).until(() -> server.connections() > 0);
+            if (!diagnosis.isAnswering()) {
+                return false; // and the look has gone on by a TLS handshake, over another connection
+            }
+            assertThat(server.connections()).as("one look for all").isEqualTo(1);
+            return true;
         }
     }
 

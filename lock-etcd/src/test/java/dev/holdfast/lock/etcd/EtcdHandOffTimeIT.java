@@ -28,7 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
  */
 final class EtcdHandOffTimeIT {
     private static final int TURNS = 100;
-    private static final int ROUNDS = 12;
+    private static final int ROUNDS = 30;
     private static final int WARM_UP_ROUNDS = 2;
     private static final int LEAST_ROUNDS = WARM_UP_ROUNDS + 3;
     private static final double LIMIT = 3;

@@ -234,7 +234,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         assertThat(backend.remembered()).isEqualTo(4);
 
         BackendDriver.of(backend, "third", LEASE).send(0);
-        etcd.next("txn").fails(Status.NOT_FOUND); // that lease is gone
+        etcd.nextPut().fails(Status.NOT_FOUND); // that lease is gone
 
         assertThat(backend.remembered()).as("the third one's").isEqualTo(2);
     }
@@ -242,7 +242,8 @@ final class EtcdLockBackendTest extends ScriptedBackend {
     /** Other locks would keep its lease alive, and the key with it; a refusal may be put right, and is repeated. */
     @Test
     void lossWhoseRemovalHasNoAnswer_hasItsLeaseEnd_unlessItWasRefused() {
-        for (Status status : List.of(Status.PERMISSION_DENIED, Status.UNAVAILABLE)) {
+        // The refusal comes last: its removal would be sent again, and be taken for the next one's.
+        for (Status status : List.of(Status.UNAVAILABLE, Status.PERMISSION_DENIED)) {
             long id = status == Status.UNAVAILABLE ? 8 : 7;
             BackendDriver driver = BackendDriver.of(backend, "n" + id, id * 100_000);
             Grant grant = granted(driver, id, 10);

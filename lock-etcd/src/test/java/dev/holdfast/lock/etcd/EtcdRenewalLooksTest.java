@@ -149,7 +149,7 @@ final class EtcdRenewalLooksTest {
     /** The next request goes to the next endpoint. */
     @Test
     void lookWithoutAnswer_isRepeatedTwice_withinHalfTheTime() {
-        CompletableFuture<List<RenewResult>> result = renewals.renewWithin(120, grant);
+        CompletableFuture<List<RenewResult>> result = renewals.renewWithin(3_000, grant);
         renewals.confirmed();
 
         isRenewed(only(result));

@@ -122,7 +122,7 @@ final class EtcdRotationTest {
             pass(Duration.ofSeconds(1));
             credentials.set(new EtcdCredentials("between", "second"));
 
-            rival.lock("released").acquire(Duration.ofSeconds(5)).close();
+            rival.lock("released").acquire(PATIENCE).close();
             pass(LEASE);
             assertThat(held.isValid()).as("the lock on the same lease").isTrue();
         }

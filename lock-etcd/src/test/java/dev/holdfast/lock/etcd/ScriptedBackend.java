@@ -53,7 +53,7 @@ abstract class ScriptedBackend {
     }
 
     void written(long revision, KeyValue... ahead) {
-        ScriptedEtcd.Request write = etcd.next("txn");
+        ScriptedEtcd.Request write = etcd.nextPut();
         KeyValue[] line = new KeyValue[1 + ahead.length];
         line[0] = put(write, revision);
         System.arraycopy(ahead, 0, line, 1, ahead.length);

@@ -38,6 +38,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /** jetcd whose requests wait until a test answers them. What is planned runs only when the test says so. */
 final class ScriptedEtcd implements AutoCloseable {
@@ -139,11 +140,23 @@ final class ScriptedEtcd implements AutoCloseable {
 
     /** The first request of that kind which has no answer yet. */
     Request next(String method) {
+        return first(method, request -> request.method().equals(method));
+    }
+
+    /** The first attempt which has no answer yet: the backend may have sent a removal again before it. */
+    Request nextPut() {
+        return first("put", request -> request.method().equals("txn") && putsFirst(request.txn()));
+    }
+
+    private static boolean putsFirst(TxnRequest txn) {
+        return txn.getSuccessCount() > 0 && txn.getSuccess(0).hasRequestPut();
+    }
+
+    private Request first(String what, Predicate<Request> wanted) {
         return requests.stream()
-                .filter(request ->
-                        request.method().equals(method) && !request.answer().isDone())
+                .filter(request -> wanted.test(request) && !request.answer().isDone())
                 .findFirst()
-                .orElseThrow(() -> new AssertionError("no " + method + " without an answer in " + requests));
+                .orElseThrow(() -> new AssertionError("no " + what + " without an answer in " + requests));
     }
 
     /** How many requests of that kind there were. */
@@ -272,6 +285,11 @@ final class ScriptedEtcd implements AutoCloseable {
         assertThat(request).isCompletedExceptionally();
         return FailureTranslator.unwrap(Objects.requireNonNull(
                 request.<Throwable>handle((value, failure) -> failure).join()));
+    }
+
+    /** How much time has passed since then, rounded up: no time-out that began since has lost more. */
+    static long millisSince(long startNanos) {
+        return 1 + TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
     }
 
     /** Lets so much time pass. */

@@ -78,7 +78,7 @@ final class SharedLeaseTest {
 
     @Test
     void usable_whileMoreThanAThirdIsCertain() {
-        assertThat(usable(Places.lease(7, 30, Duration.ofSeconds(19)))).isTrue();
+        assertThat(usable(Places.lease(7, 30, Duration.ofSeconds(16)))).isTrue();
         assertThat(usable(Places.lease(7, 30, Duration.ofSeconds(20)))).isFalse();
         assertThat(usable(Places.lease(7, 30, Duration.ofSeconds(40)))).isFalse();
     }

@@ -17,7 +17,10 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -30,6 +33,11 @@ final class LateAttemptTest {
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void abandon_whileTheStatementWaitsForTheRow_leavesItFree(JdbcStrategy strategy) throws Exception {
+        untilOneWaits(() -> abandonedWhileItWaits(strategy));
+    }
+
+    private static boolean abandonedWhileItWaits(JdbcStrategy strategy) throws Exception {
+        boolean waited;
         Db db = SharedDb.POSTGRESQL.db();
         String table = SharedDb.newTable();
         try (HikariDataSource pool = db.pool(config -> config.setConnectionTimeout(30_000))) {
@@ -46,6 +54,7 @@ final class LateAttemptTest {
                 other.setAutoCommit(false);
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
                 assertThatThrownBy(() -> answer(late.send(50, 50))).isInstanceOf(LockUnavailableException.class);
+                waited = isWaiting(db, table);
                 late.abandon();
                 other.rollback();
             }
@@ -54,12 +63,40 @@ final class LateAttemptTest {
             release(backend, acquire(backend, "late"));
             backend.close();
         }
+        return waited;
+    }
+
+    /** Repeats all of it until the statement was seen waiting: on a busy machine its thread may come too late. */
+    private static void untilOneWaits(Callable<Boolean> attempt) throws Exception {
+        boolean waited = false;
+        for (int i = 0; !waited && i < 20; i++) {
+            waited = attempt.call();
+        }
+        assertThat(waited).as("a statement waited for the row").isTrue();
+    }
+
+    /** Whether an attempt's statement waits for the row: it does so in the server until the row is free. */
+    private static boolean isWaiting(Db db, String table) throws SQLException {
+        String waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%"
+                + table + " %'";
+        for (int i = 0; i < 20; i++) {
+            if (db.number(waiting) == 1) {
+                return true;
+            }
+            LockSupport.parkNanos(5_000_000);
+        }
+        return false;
     }
 
     /** The server goes on with a statement of which the client has cut off the connection. */
     @ParameterizedTest
     @CsvSource({"VERSION, 50", "UNIQUE_INDEX, 50", "VERSION, 600", "UNIQUE_INDEX, 600"})
     void abandon_ofAStatementThatWasCutOff_leavesItFree(JdbcStrategy strategy, long timeoutMillis) throws Exception {
+        untilOneWaits(() -> abandonedAndCutOff(strategy, timeoutMillis));
+    }
+
+    private static boolean abandonedAndCutOff(JdbcStrategy strategy, long timeoutMillis) throws Exception {
+        boolean waited;
         Db db = SharedDb.POSTGRESQL.db();
         String table = SharedDb.newTable();
         try (HikariDataSource pool = db.pool(config -> config.setConnectionTimeout(30_000))) {
@@ -79,6 +116,7 @@ final class LateAttemptTest {
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
                 assertThatThrownBy(() -> answer(late.send(timeoutMillis, timeoutMillis)))
                         .isInstanceOf(LockUnavailableException.class);
+                waited = isWaiting(db, table);
                 late.abandon();
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
                 other.rollback();
@@ -90,12 +128,18 @@ final class LateAttemptTest {
             release(backend, acquire(backend, "cut off"));
             backend.close();
         }
+        return waited;
     }
 
     /** Of permits beside another's, where the row has no single owner. */
     @ParameterizedTest
     @ValueSource(longs = {50, 600})
     void abandon_ofPermitsThatWereCutOff_leavesThemFree(long timeoutMillis) throws Exception {
+        untilOneWaits(() -> abandonedPermits(timeoutMillis));
+    }
+
+    private static boolean abandonedPermits(long timeoutMillis) throws Exception {
+        boolean waited;
         Db db = SharedDb.POSTGRESQL.db();
         String table = SharedDb.newTable();
         Demand two = new Demand.Permits(1, 2);
@@ -114,11 +158,14 @@ final class LateAttemptTest {
                 statement.execute("SELECT 1 FROM " + table + " FOR UPDATE");
                 assertThatThrownBy(() -> answer(late.send(timeoutMillis, timeoutMillis)))
                         .isInstanceOf(LockUnavailableException.class);
+                waited = isWaiting(db, table);
                 late.abandon();
                 await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
                 other.rollback();
             }
-            await().atMost(PATIENCE).until(() -> db.number("SELECT token FROM " + table) == first.token() + 1);
+            if (waited) {
+                await().atMost(PATIENCE).until(() -> db.number("SELECT token FROM " + table) == first.token() + 1);
+            }
 
             await().atMost(Duration.ofSeconds(20))
                     .until(() -> BackendDriver.holders(backend, "cut off").size() == 1);
@@ -126,5 +173,6 @@ final class LateAttemptTest {
             assertThat(renew(backend, first)).isInstanceOf(RenewResult.Renewed.class);
             backend.close();
         }
+        return waited;
     }
 }

@@ -14,10 +14,14 @@ import java.net.SocketTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import javax.net.SocketFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -72,14 +76,25 @@ final class PromptSocketFactoryTest {
     @Test
     void nothingThere_isSaidAtOnce() throws Exception {
         try (Socket socket = factory.createSocket(server.getInetAddress(), server.getLocalPort())) {
-            long startNanos = System.nanoTime();
-            for (int i = 0; i < LOOKS; i++) {
+            assertAtOnce(() -> {
                 socket.setSoTimeout(1);
                 assertThatThrownBy(() -> socket.getInputStream().read(new byte[1]))
                         .isInstanceOf(SocketTimeoutException.class);
-            }
-            assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(LOOKS));
+                return true;
+            });
         }
+    }
+
+    /** By the median: a busy machine may stand still at some of them. */
+    private static void assertAtOnce(Callable<Boolean> look) throws Exception {
+        long[] nanos = new long[LOOKS];
+        for (int i = 0; i < LOOKS; i++) {
+            long startNanos = System.nanoTime();
+            look.call();
+            nanos[i] = System.nanoTime() - startNanos;
+        }
+        Arrays.sort(nanos);
+        assertThat(nanos[LOOKS / 2]).as("ns, the median").isLessThan(1_000_000);
     }
 
     @Test
@@ -109,10 +124,11 @@ final class PromptSocketFactoryTest {
             socket.setSoTimeout(1);
             assertThatThrownBy(() -> socket.getInputStream().read()).isInstanceOf(SocketTimeoutException.class);
             socket.setSoTimeout(0);
-            Thread late = new Thread(() -> write(other, socket));
-            late.start();
+            CompletableFuture<Integer> there = CompletableFuture.supplyAsync(() -> write(other, socket));
             assertThat(socket.getInputStream().read()).isEqualTo(5);
-            late.join();
+            assertThat(there.get(PATIENCE.toSeconds(), TimeUnit.SECONDS))
+                    .as("bytes that were there before")
+                    .isZero();
         }
     }
 
@@ -137,11 +153,13 @@ final class PromptSocketFactoryTest {
         }
     }
 
-    /** Writes when the other side is in its read. */
-    private static void write(Socket to, Socket reader) {
+    /** Writes when the other side is in its read; returns how many bytes were there before. */
+    private static int write(Socket to, Socket reader) {
         try {
-            assertThat(reader.getInputStream().available()).isZero();
+            LockSupport.parkNanos(20_000_000);
+            int there = reader.getInputStream().available();
             to.getOutputStream().write(5);
+            return there;
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }
@@ -162,12 +180,11 @@ final class PromptSocketFactoryTest {
         }
     }
 
-    private static void looksWithoutWaiting(PGConnection driver) throws SQLException {
-        long startNanos = System.nanoTime();
-        for (int i = 0; i < LOOKS; i++) {
+    private static void looksWithoutWaiting(PGConnection driver) throws Exception {
+        assertAtOnce(() -> {
             assertThat(driver.getNotifications()).isEmpty();
-        }
-        assertThat(Duration.ofNanos(System.nanoTime() - startNanos)).isLessThan(Duration.ofMillis(LOOKS));
+            return true;
+        });
     }
 
     /** TLS reads from the same socket. */

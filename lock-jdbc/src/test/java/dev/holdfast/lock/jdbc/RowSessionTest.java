@@ -35,7 +35,7 @@ final class RowSessionTest {
 
     private static RowSession open(RecordedDb db, Dialect dialect) throws SQLException {
         return RowSession.open(
-                Connections.shared(db.dataSource(), 5_000), dialect, RowStatements.of(dialect, TABLE), in(4_000));
+                Connections.shared(db.dataSource(), 5_000), dialect, RowStatements.of(dialect, TABLE), in(40_000));
     }
 
     /** Without what the connection is asked to do between: of the steps, those that change it. */
@@ -84,11 +84,11 @@ final class RowSessionTest {
         assertThat(db.events()).isEqualTo(taken);
         assertThat(db.timeouts())
                 .as("each step has what is left")
-                .allMatch(millis -> millis <= 4_000)
+                .allMatch(millis -> millis <= 40_000)
                 .isSortedAccordingTo(Comparator.reverseOrder())
                 .doesNotHaveDuplicates();
         db.forget();
-        session.giveBack(in(3_000));
+        session.giveBack(in(30_000));
 
         List<String> expected = new ArrayList<>(List.of(dialect.mysqlFamily() ? "1: ROLLBACK" : "1 rollback"));
         expected.addAll(back);
@@ -99,7 +99,7 @@ final class RowSessionTest {
                 .as("the pool's own time-out at the end")
                 .isEqualTo(99_999);
         assertThat(restored)
-                .allMatch(millis -> millis <= 3_000)
+                .allMatch(millis -> millis <= 30_000)
                 .isSortedAccordingTo(Comparator.reverseOrder())
                 .doesNotHaveDuplicates();
     }
@@ -136,7 +136,7 @@ final class RowSessionTest {
                 throw new SQLException("broken", "08006");
             }
         };
-        other.giveBack(in(3_000));
+        other.giveBack(in(30_000));
         assertThat(broken.events()).endsWith("1 abort", "1 close").hasSize(3);
     }
 
@@ -215,7 +215,7 @@ final class RowSessionTest {
                 .allSatisfy(call -> assertThat(call.parameters()).containsExactly("orders/42"));
         assertThat(db.events().get(0)).as("before it locks").startsWith("1: SET ");
         db.forget();
-        session.giveBack(in(3_000));
+        session.giveBack(in(30_000));
         assertThat(db.events())
                 .startsWith(
                         "1: SET SESSION wait_timeout = @holdfast_wait, SESSION innodb_lock_wait_timeout = @holdfast_lock",

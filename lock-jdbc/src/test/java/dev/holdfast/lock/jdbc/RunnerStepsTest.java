@@ -15,6 +15,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -223,36 +224,45 @@ final class RunnerStepsTest {
 
     /** The failure of the work says more; and what has worked is not taken back by what comes behind it. */
     @ParameterizedTest
-    @ValueSource(strings = {"rollback", "setReadOnly true", "setAutoCommit true", "restoring the time-out"})
-    void step_behindTheWork_fails_theWorkCounts(String failing) throws Exception {
-        for (boolean works : new boolean[] {true, false}) {
-            RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
-            db.readOnly = true;
-            AtomicInteger tries = new AtomicInteger();
-            db.before = (connection, method) -> {
-                boolean done = tries.get() > 1;
-                boolean timeout = failing.startsWith("restoring") && method.equals("setNetworkTimeout");
-                if (done && (timeout || failing.startsWith(method))) {
-                    throw new SQLException("broken", "08006");
-                }
-            };
-            SqlWork<String> work = connection -> {
-                if (tries.incrementAndGet() == 1) {
-                    throw readOnly();
-                }
-                if (!works) {
-                    throw new SQLException("halfway", "58000");
-                }
-                return "done";
-            };
-            TransactionRunner runner = new TransactionRunner(Dialect.POSTGRESQL);
-            if (works && !failing.startsWith("restoring")) {
-                assertThat(runner.run(db.connection(), in(9_000), work)).isEqualTo("done");
-            } else if (!works) {
-                assertThatThrownBy(() -> runner.run(db.connection(), in(9_000), work))
-                        .hasMessage("halfway");
+    @CsvSource({
+        "rollback, false",
+        "setReadOnly true, true",
+        "setReadOnly true, false",
+        "setAutoCommit true, true",
+        "setAutoCommit true, false",
+        "restoring the time-out, true",
+        "restoring the time-out, false"
+    })
+    void step_behindTheWork_fails_theWorkCounts(String failing, boolean works) throws Exception {
+        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        db.readOnly = true;
+        AtomicInteger tries = new AtomicInteger();
+        AtomicInteger failures = new AtomicInteger();
+        db.before = (connection, method) -> {
+            boolean done = works ? db.events().contains("1 commit") : tries.get() > 1;
+            boolean timeout = failing.startsWith("restoring") && method.equals("setNetworkTimeout");
+            if (done && (timeout || failing.startsWith(method))) {
+                failures.incrementAndGet();
+                throw new SQLException("broken", "08006");
             }
+        };
+        SqlWork<String> work = connection -> {
+            if (tries.incrementAndGet() == 1) {
+                throw readOnly();
+            }
+            if (!works) {
+                throw new SQLException("halfway", "58000");
+            }
+            return "done";
+        };
+        TransactionRunner runner = new TransactionRunner(Dialect.POSTGRESQL);
+        if (works) {
+            assertThat(runner.run(db.connection(), in(9_000), work)).isEqualTo("done");
+        } else {
+            assertThatThrownBy(() -> runner.run(db.connection(), in(9_000), work))
+                    .hasMessage("halfway");
         }
+        assertThat(failures.get()).as("failures of the step").isPositive();
     }
 
     @Test

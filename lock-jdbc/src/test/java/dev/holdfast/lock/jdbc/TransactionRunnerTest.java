@@ -35,8 +35,16 @@ final class TransactionRunnerTest {
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void statementsTogether_endByTheDeadline(SharedDb shared) throws Exception {
         Dialect dialect = shared.db().dialect;
-        try (HikariDataSource pool = shared.db().pool(config -> {});
-                Connection connection = pool.getConnection()) {
+        Duration bound = Duration.ofMillis(2_400);
+        try (HikariDataSource pool = shared.db().pool(config -> {})) {
+            assertThat(Shortest.of(bound, () -> fiveStatements(pool, dialect)))
+                    .as("five statements of half a second, with 1.2 seconds")
+                    .isLessThan(bound);
+        }
+    }
+
+    private static Duration fiveStatements(HikariDataSource pool, Dialect dialect) throws SQLException {
+        try (Connection connection = pool.getConnection()) {
             long startNanos = System.nanoTime();
             assertThatThrownBy(() -> new TransactionRunner(dialect)
                             .run(connection, startNanos + TimeUnit.MILLISECONDS.toNanos(1_200), bounded -> {
@@ -46,9 +54,7 @@ final class TransactionRunnerTest {
                                 return true;
                             }))
                     .isInstanceOf(SQLException.class);
-            assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
-                    .as("five statements of half a second, with 1.2 seconds")
-                    .isLessThan(Duration.ofMillis(2_400));
+            return Duration.ofNanos(System.nanoTime() - startNanos);
         }
     }
 

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 /** What memcached forgets, and what follows: the losses that docs/memcached.md describes. */
 final class MemcachedLossTest {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
-    private static final Duration LEASE = Duration.ofSeconds(3);
+    private static final Duration LEASE = Duration.ofSeconds(6);
 
     private MemcachedServer server;
 

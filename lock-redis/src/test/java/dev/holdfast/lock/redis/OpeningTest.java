@@ -109,6 +109,7 @@ final class OpeningTest {
     @Test
     void timeOut_onceAConnectionHasWorked_isNotTriedAgain() {
         greeting = "+PONG";
+        tries.set(0);
         try (Opening opening = opening(PATIENCE)) {
             assertThat(opening.inTime(() -> "connected", late -> {})).isEqualTo("connected");
         }

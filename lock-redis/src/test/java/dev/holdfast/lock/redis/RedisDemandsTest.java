@@ -23,6 +23,7 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** Shares and permits on a server: what they cost, what their record has, and what becomes of it. */
@@ -119,12 +120,27 @@ final class RedisDemandsTest extends TwoBackends {
         }
     }
 
+    /** With longer leases, if need be: the machine may stand still for longer than a short one. */
     @Test
     void eachShare_endsByItsOwnLease_andTheKeyWithTheLast() throws Exception {
+        for (int times = 1; ; times *= 2) {
+            try {
+                eachShareEndsByItsOwnLease(times * 700L);
+                return;
+            } catch (AssertionError e) {
+                if (times == 8) {
+                    throw e;
+                }
+                fixture.server().command("FLUSHALL");
+            }
+        }
+    }
+
+    private void eachShareEndsByItsOwnLease(long leaseMillis) {
         Grant brief = BackendDriver.of(a, name, Demand.SHARED, 400).acquire();
-        Grant renewed = BackendDriver.of(a, name, Demand.SHARED, 700).acquire();
+        Grant renewed = BackendDriver.of(a, name, Demand.SHARED, leaseMillis).acquire();
         Grant longer = BackendDriver.of(b, name, Demand.SHARED, 30_000).acquire();
-        long end = System.nanoTime() + 2_000_000_000L;
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(leaseMillis + 1_300);
         await().atMost(PATIENCE).pollInterval(Duration.ofMillis(100)).until(() -> {
             assertThat(renew(a, renewed)).isInstanceOf(RenewResult.Renewed.class);
             return System.nanoTime() - end > 0;

@@ -28,6 +28,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.pubsub.RedisPubSubAdapter;
 import io.lettuce.core.pubsub.StatefulRedisPubSubConnection;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -49,6 +50,10 @@ final class RedisHandOverTest extends TwoBackends {
 
     @Test
     void release_makesTheFirstWaiterTheHolder_withoutARequestOfIts() throws Exception {
+        withoutPause(this::releaseMakesTheFirstWaiterTheHolder);
+    }
+
+    private void releaseMakesTheFirstWaiterTheHolder() throws Exception {
         release(a, grant(a, acquisition())); // the server has the scripts from now on
         Grant held = grant(a, acquisition());
         AcquisitionId first = acquisition();
@@ -88,15 +93,17 @@ final class RedisHandOverTest extends TwoBackends {
 
     @Test
     void lostMessage_isMadeUpForByTheNextAttempt_withTheSameToken() throws Exception {
-        Grant held = grant(a, acquisition());
-        AcquisitionId waiting = acquisition();
-        Ticket ticket = waits(b, waiting);
-        release(a, held);
-        Grant given = handed.poll(60, TimeUnit.SECONDS);
-        AcquireResult.Granted again = (AcquireResult.Granted) attempt(b, waiting, ticket);
-        assertThat(again.grant().token()).isEqualTo(given.token());
-        assertThat(again.grant().leaseMillis()).isEqualTo(LEASE_MILLIS);
-        assertThat(lifeMillis()).isGreaterThan(LEASE_MILLIS - 10_000);
+        withoutPause(() -> {
+            Grant held = grant(a, acquisition());
+            AcquisitionId waiting = acquisition();
+            Ticket ticket = waits(b, waiting);
+            release(a, held);
+            Grant given = handed.poll(60, TimeUnit.SECONDS);
+            AcquireResult.Granted again = (AcquireResult.Granted) attempt(b, waiting, ticket);
+            assertThat(again.grant().token()).isEqualTo(given.token());
+            assertThat(again.grant().leaseMillis()).isEqualTo(LEASE_MILLIS);
+            assertThat(lifeMillis()).isGreaterThan(LEASE_MILLIS - 10_000);
+        });
     }
 
     /** Of an earlier attempt: its grant may have ended long ago, and the clock of the later one must not be given to it. */
@@ -200,18 +207,20 @@ final class RedisHandOverTest extends TwoBackends {
 
     @Test
     void whoGaveUp_isNotMadeTheHolder_andWhoGivesUpAsTheHolderHandsItOn() throws Exception {
-        Grant held = grant(a, acquisition());
-        AcquisitionId gaveUp = acquisition();
-        waits(b, gaveUp);
-        AcquisitionId second = acquisition();
-        waits(b, second);
-        AcquisitionId third = acquisition();
-        waits(b, third);
-        answer(b.abandon(gaveUp, TIMEOUT_MILLIS));
-        release(a, held);
-        assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(second);
-        answer(b.abandon(second, TIMEOUT_MILLIS));
-        assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(third);
+        withoutPause(() -> {
+            Grant held = grant(a, acquisition());
+            AcquisitionId gaveUp = acquisition();
+            waits(b, gaveUp);
+            AcquisitionId second = acquisition();
+            waits(b, second);
+            AcquisitionId third = acquisition();
+            waits(b, third);
+            answer(b.abandon(gaveUp, TIMEOUT_MILLIS));
+            release(a, held);
+            assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(second);
+            answer(b.abandon(second, TIMEOUT_MILLIS));
+            assertThat(handed.poll(60, TimeUnit.SECONDS).acquisition()).isEqualTo(third);
+        });
     }
 
     /** Its lease is not renewed, or it is of an older kind: it is called, and asks. */
@@ -233,23 +242,25 @@ final class RedisHandOverTest extends TwoBackends {
 
     @Test
     void repeatedRelease_isAnsweredAgain_andTakesNothingFromTheHeir() throws Exception {
-        Grant held = grant(a, acquisition());
-        AcquisitionId waiting = acquisition();
-        waits(b, waiting);
-        String[] keys = keys().all();
-        String[] args = RedisScript.end(
-                held.acquisition().owner().toString(), held.token(), memory(), "release", "0123456789abcdef");
-        String[] command = new String[3 + keys.length + args.length];
-        command[0] = "EVAL";
-        command[1] = RedisScript.RELEASE.body();
-        command[2] = "3";
-        System.arraycopy(keys, 0, command, 3, keys.length);
-        System.arraycopy(args, 0, command, 3 + keys.length, args.length);
-        assertThat(fixture.server().command(command)).hasToString("[1]");
-        Grant given = handed.poll(60, TimeUnit.SECONDS);
-        assertThat(fixture.server().command(command)).hasToString("[1]");
-        assertThat(holder().token()).isEqualTo(given.token());
-        assertThat(handed).isEmpty();
+        withoutPause(() -> {
+            Grant held = grant(a, acquisition());
+            AcquisitionId waiting = acquisition();
+            waits(b, waiting);
+            String[] keys = keys().all();
+            String[] args = RedisScript.end(
+                    held.acquisition().owner().toString(), held.token(), memory(), "release", "0123456789abcdef");
+            String[] command = new String[3 + keys.length + args.length];
+            command[0] = "EVAL";
+            command[1] = RedisScript.RELEASE.body();
+            command[2] = "3";
+            System.arraycopy(keys, 0, command, 3, keys.length);
+            System.arraycopy(args, 0, command, 3 + keys.length, args.length);
+            assertThat(fixture.server().command(command)).hasToString("[1]");
+            Grant given = handed.poll(60, TimeUnit.SECONDS);
+            assertThat(fixture.server().command(command)).hasToString("[1]");
+            assertThat(holder().token()).isEqualTo(given.token());
+            assertThat(handed).isEmpty();
+        });
     }
 
     @Test
@@ -283,6 +294,14 @@ final class RedisHandOverTest extends TwoBackends {
             assertThat(given.token()).isGreaterThan(held.token());
             return given.token();
         }
+    }
+
+    /** A waiter that was handed the lock has 2 s to renew it. */
+    private void withoutPause(Steps steps) throws Exception {
+        withoutPause(Duration.ofMillis(1_500), 3, () -> {
+            forget();
+            steps.run();
+        });
     }
 
     /** Queues, subscribed, so that the lock can be handed over. */

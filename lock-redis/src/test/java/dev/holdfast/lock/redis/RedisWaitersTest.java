@@ -15,6 +15,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Ticket;
 import dev.holdfast.lock.testkit.BackendDriver;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -137,28 +138,9 @@ final class RedisWaitersTest extends TwoBackends {
         });
     }
 
-    @FunctionalInterface
-    private interface Steps {
-        void run() throws Exception;
-    }
-
-    /**
-     * Runs steps that only hold if the machine does not pause between them: a waiter that was called has 700 ms to come. A
-     * failure counts if they took less than that.
-     */
+    /** A waiter that was called has 700 ms to come. */
     private void withoutPause(Steps steps) throws Exception {
-        for (int i = 0; ; i++) {
-            long start = System.nanoTime();
-            try {
-                steps.run();
-                return;
-            } catch (AssertionError | Exception e) {
-                if (i == 9 || System.nanoTime() - start < 500_000_000) {
-                    throw e;
-                }
-                fixture.server().command("FLUSHALL");
-            }
-        }
+        withoutPause(Duration.ofMillis(500), 10, steps);
     }
 
     /** A waiter shows that it lives, as waiters do each second. */

@@ -211,25 +211,32 @@ final class RedlockTest {
     @Test
     void waiter_isCalledByAMajority_whenAMasterIsDown() throws Exception {
         Grant grant = Attempts.grant(a, acquisition());
-        AcquisitionId waiting = acquisition();
-        Ticket[] ticket = {null};
+        AcquisitionId early = acquisition(); // a new subscription calls whoever waits by then
         await().atMost(PATIENCE).until(() -> {
-            ticket[0] = Attempts.busy(b, waiting, 60_000, false, ticket[0]).ticket();
-            for (RedisServer server : fixture.servers()) {
-                if (server.list("PUBSUB", "CHANNELS", "holdfast:c:*").isEmpty()) {
-                    return false;
-                }
-            }
-            return true;
+            Attempts.busy(b, early, 60_000, false, null);
+            return oneWaitsSubscribed();
         });
+        answer(b.abandon(early, BackendDriver.TIMEOUT_MILLIS));
+        Ticket ticket = Attempts.busy(b, acquisition(), 60_000, false, null).ticket();
         kill(0);
         AtomicInteger calls = new AtomicInteger();
-        try (Subscription listening = b.subscribe(ticket[0], calls::incrementAndGet)) {
-            int before = calls.get(); // by the new subscriptions
+        try (Subscription listening = b.subscribe(ticket, calls::incrementAndGet)) {
+            int before = calls.get();
             assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
             await().atMost(PATIENCE).until(() -> calls.get() > before);
             assertThat(listening).isNotNull();
         }
+    }
+
+    /** Whether one waits at each master, and could be called there when it last asked. */
+    private boolean oneWaitsSubscribed() throws Exception {
+        for (RedisServer server : fixture.servers()) {
+            List<?> entries = server.list("HVALS", keys().waiters());
+            if (entries.size() != 1 || !entries.get(0).toString().contains(" P ")) {
+                return false;
+            }
+        }
+        return true;
     }
 
     /** Nobody waits there any more, so nobody is to be called there. */

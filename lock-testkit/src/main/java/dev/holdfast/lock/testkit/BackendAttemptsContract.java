@@ -98,7 +98,7 @@ abstract class BackendAttemptsContract extends BackendGroup {
 
         Grant again = driver.granted(driver.tryAcquire(BackendDriver.LEASE_MILLIS));
 
-        assertThat(again.token()).as("token of the repeated attempt").isEqualTo(grant.token());
+        assertGrantedToken("token of the repeated attempt", again.token(), grant.token());
     }
 
     @Test

@@ -49,7 +49,7 @@ abstract class BackendHoldersContract extends BackendGroup {
         assertThat(holder.who()).as("who").isEqualTo(identity.who());
         assertThat(holder.host()).as("host").isEqualTo(identity.host());
         assertThat(holder.pid()).as("process id").isEqualTo(identity.pid());
-        assertThat(holder.token()).as("token").isEqualTo(grant.token());
+        assertGrantedToken("token", holder.token(), grant.token());
         assertThat(holder.since())
                 .as("since when, by a clock near ours")
                 .isBetween(

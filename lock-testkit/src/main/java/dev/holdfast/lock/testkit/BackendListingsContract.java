@@ -28,7 +28,7 @@ abstract class BackendListingsContract extends BackendGroup {
         assertThat(page.locks()).extracting(ListedLock::name).containsExactly(prefix + "a", prefix + "b");
         assertThat(page.more()).as("more").isFalse();
         ListedLock listed = page.locks().get(1);
-        assertThat(listed.holder().orElseThrow().token()).as("token").isEqualTo(second.token());
+        assertHolderToken("listed", listed.holder(), second.token());
         assertThat(listed.holder().orElseThrow().pid()).as("process id").isEqualTo(BackendDriver.IDENTITY.pid());
         assertThat(listed.waiters()).as("waiters").isEmpty();
     }

@@ -188,9 +188,10 @@ abstract class BackendRenewalsContract extends BackendGroup {
             confirmedFromNanos = sentNanos;
         }
         for (int i = 0; i < 3; i++) {
-            assertThat(holders.get(i).acquire().token())
-                    .as("token after renewals")
-                    .isEqualTo(grants.get(i).token());
+            assertGrantedToken(
+                    "token after renewals",
+                    holders.get(i).acquire().token(),
+                    grants.get(i).token());
         }
         return true;
     }

@@ -9,6 +9,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fault.CountingBackend;
+import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -19,6 +20,9 @@ import java.util.concurrent.locks.LockSupport;
 /** Tests of a client as a user has it: engine and backend together. */
 abstract class ClientGroup extends ContractGroup {
     private static final AtomicInteger ACTORS = new AtomicInteger();
+
+    /** A lease that is renewed and as long as this outlives a pause of the machine. */
+    private static final Duration ROBUST_LEASE = Duration.ofSeconds(4);
 
     ClientGroup(ContractContext context) {
         super(context);
@@ -58,10 +62,38 @@ abstract class ClientGroup extends ContractGroup {
     }
 
     final LockOptions shortLease(Renewal renewal) {
-        return LockOptions.builder()
-                .lease(fixture().shortLease())
-                .renewal(renewal)
-                .build();
+        return leaseOf(fixture().shortLease(), renewal);
+    }
+
+    static LockOptions leaseOf(Duration lease, Renewal renewal) {
+        return LockOptions.builder().lease(lease).renewal(renewal).build();
+    }
+
+    /**
+     * Runs a test of leases that are renewed, with the fixture's short lease. If this machine pauses, such a lease may
+     * rightly end; so what fails is run again with twice the lease. The failure with one that outlives a pause counts.
+     */
+    final void withGrowingLease(TestOfLease test) throws Exception {
+        Duration lease = fixture().shortLease();
+        while (true) {
+            try {
+                test.run(lease);
+                return;
+            } catch (AssertionError | RuntimeException e) {
+                if (lease.compareTo(ROBUST_LEASE) >= 0) {
+                    throw e;
+                }
+            }
+            lease = lease.multipliedBy(2);
+        }
+    }
+
+    /** Waits until a client has asked for more renewals of a lease than that, or the lease has ended. */
+    static void untilRenewed(CountingBackend counts, Lease lease, long than) {
+        CompletableFuture<LossReason> lost = lease.lost().toCompletableFuture();
+        Waits.until(
+                "more than " + than + " renewals",
+                () -> counts.count(Request.RENEW, lease.name()) > than || lost.isDone());
     }
 
     /** The lock must be free, or become so without anybody's help: the other client gets it. */
@@ -92,5 +124,11 @@ abstract class ClientGroup extends ContractGroup {
 
     static LossReason awaitLoss(Lease lease) throws Exception {
         return lease.lost().toCompletableFuture().get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    /** A test with leases of a length. */
+    @FunctionalInterface
+    interface TestOfLease {
+        void run(Duration lease) throws Exception;
     }
 }

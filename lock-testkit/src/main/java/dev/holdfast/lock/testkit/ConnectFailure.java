@@ -64,14 +64,16 @@ public record ConnectFailure(String address, Throwable failure) {
     }
 
     /**
-     * Checks that the user has to correct something.
+     * Checks that the user has to correct something. Connects once more, and waits longer, if the server was too slow to
+     * show it.
      *
      * @param server the host, and the port if the address has one
      * @param rootCause what the first line must say
      */
     public void lasts(String server, String rootCause) {
-        assertThat(failure).isInstanceOf(LockConfigurationException.class);
-        saysInOneLine(server, rootCause);
+        ConnectFailure last = failure instanceof LockUnavailableException ? of(address, REQUEST.multipliedBy(4)) : this;
+        assertThat(last.failure).isInstanceOf(LockConfigurationException.class);
+        last.saysInOneLine(server, rootCause);
     }
 
     private void saysInOneLine(String server, String rootCause) {

@@ -129,20 +129,27 @@ abstract class ReentryContract extends ClientGroup {
     @Test
     @DisplayName("with a hold that is not renewed never stops the renewal of the outer one")
     void reentry_innerNotRenewed_outerIsRenewed() throws Exception {
+        withGrowingLease(this::renewOuterBehindInner);
+    }
+
+    private void renewOuterBehindInner(Duration leaseLength) {
         String name = newName();
-        DistributedLock outer = first().lock(name, shortLease(Renewal.AUTO));
-        DistributedLock inner = first().lock(name, shortLease(Renewal.NONE));
+        DistributedLock outer = first().lock(name, leaseOf(leaseLength, Renewal.AUTO));
+        DistributedLock inner = first().lock(name, leaseOf(leaseLength, Renewal.NONE));
         outer.lock();
-        Lease held = outer.held().orElseThrow();
-        long token = held.token();
-        inner.lock();
-        inner.unlock();
-        long renewals = firstCounts().count(Request.RENEW, name);
+        try {
+            Lease held = outer.held().orElseThrow();
+            long token = held.token();
+            inner.lock();
+            inner.unlock();
+            long renewals = firstCounts().count(Request.RENEW, name);
 
-        Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), renewals + 3);
+            untilRenewed(firstCounts(), held, renewals + 3);
 
-        assertThat(held.isValid()).as("the outer hold is valid").isTrue();
-        assertThat(held.token()).isEqualTo(token);
-        outer.unlock();
+            assertThat(held.isValid()).as("the outer hold is valid").isTrue();
+            assertThat(held.token()).isEqualTo(token);
+        } finally {
+            outer.unlock();
+        }
     }
 }

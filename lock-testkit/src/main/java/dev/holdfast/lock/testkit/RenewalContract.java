@@ -28,19 +28,23 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("keeps a lock for several leases, with one token, while others wait")
     void renewal_auto_outlivesLease() throws Exception {
+        withGrowingLease(this::outliveLease);
+    }
+
+    private void outliveLease(Duration leaseLength) throws Exception {
         String name = newName();
         Actor other = actor();
         CompletableFuture<Lease> waiting;
+        LockOptions options = leaseOf(leaseLength, Renewal.AUTO);
+        long enoughNanos = leaseLength.toNanos() * 5 / 2;
         long startNanos = System.nanoTime();
-        try (Lease lease = first().lock(name, shortLease(Renewal.AUTO)).acquire()) {
+        try (Lease lease = first().lock(name, options).acquire()) {
             long token = lease.token();
             waiting = other.start(() -> second().lock(name).acquire());
+            closing(() -> Actor.result(waiting).close());
             other.awaitBlocked();
 
-            Waits.until(
-                    "two and a half leases",
-                    () -> System.nanoTime() - startNanos
-                            > fixture().shortLease().toNanos() * 5 / 2);
+            Waits.until("two and a half leases", () -> System.nanoTime() - startNanos > enoughNanos);
 
             assertThat(lease.lost().toCompletableFuture()).as("loss").isNotDone();
             assertThat(lease.isValid()).as("valid after two and a half leases").isTrue();
@@ -54,23 +58,26 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("of many locks of a client is one request at a time for all")
     void renewal_manyLocks_oneRequest() throws Exception {
+        withGrowingLease(this::renewManyAtOnce);
+    }
+
+    private void renewManyAtOnce(Duration leaseLength) throws Exception {
         CountedClient own = client(ContractContext.clientOptions().build());
+        LockOptions options = leaseOf(leaseLength, Renewal.AUTO);
         List<Lease> leases = new ArrayList<>();
         String prefix = newName();
         for (int i = 0; i < 20; i++) {
-            leases.add(own.client()
-                    .lock(prefix + "-" + i, shortLease(Renewal.AUTO))
-                    .acquire());
+            leases.add(own.client().lock(prefix + "-" + i, options).acquire());
         }
-        String last = prefix + "-19";
-        Waits.untilMore(() -> own.counts().count(Request.RENEW, last), 0);
+        Lease last = leases.get(19);
+        untilRenewed(own.counts(), last, 0);
         long requests = own.counts().count(Request.RENEW);
-        long renewals = own.counts().count(Request.RENEW, last);
+        long renewals = own.counts().count(Request.RENEW, last.name());
 
-        Waits.untilMore(() -> own.counts().count(Request.RENEW, last), renewals + 2);
+        untilRenewed(own.counts(), last, renewals + 2);
 
         long moreRequests = own.counts().count(Request.RENEW) - requests;
-        long moreRenewals = own.counts().count(Request.RENEW, last) - renewals;
+        long moreRenewals = own.counts().count(Request.RENEW, last.name()) - renewals;
         assertThat(moreRequests)
                 .as("requests for %d renewals each of 20 locks", moreRenewals)
                 .isLessThanOrEqualTo((moreRenewals + 1) * 4);
@@ -83,12 +90,18 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("is told to listeners")
     void renewal_auto_isHeard() throws Exception {
+        withGrowingLease(this::hearRenewal);
+    }
+
+    private void hearRenewal(Duration leaseLength) throws Exception {
         String name = newName();
         Recorder recorder = new Recorder();
         first().addListener(recorder);
         closing(() -> first().removeListener(recorder));
-        try (Lease lease = first().lock(name, shortLease(Renewal.AUTO)).acquire()) {
-            Waits.untilMore(() -> recorder.count("renewed", name), 0);
+        LockOptions options = leaseOf(leaseLength, Renewal.AUTO);
+        try (Lease lease = first().lock(name, options).acquire()) {
+            Waits.untilMore(() -> recorder.count("renewed", name) + recorder.count("lost", name), 0);
+            assertThat(recorder.count("lost", name)).as("losses").isZero();
             assertThat(recorder.of(name).stream().filter(event -> event.kind().equals("renewed")))
                     .allMatch(event -> event.token() == lease.token());
         }
@@ -116,7 +129,7 @@ abstract class RenewalContract extends ClientGroup {
         assertThat(reason).isEqualTo(LossReason.EXPIRED);
         assertThat(valid)
                 .as("validity")
-                .isLessThanOrEqualTo(fixture().shortLease().plusSeconds(2));
+                .isLessThanOrEqualTo(fixture().shortLease().plusSeconds(4));
         assertThat(firstCounts().count(Request.RENEW, name)).as("renewals").isZero();
         assertThat(lease.remaining()).isZero();
         assertThat(lease.isValid()).isFalse();
@@ -130,10 +143,12 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("with ensure() brings a lease back to its full length, and not if it is long enough")
     void ensure_short_renews() throws Exception {
+        withGrowingLease(shortLease -> ensureThreeQuarters(shortLease.multipliedBy(3)));
+    }
+
+    private void ensureThreeQuarters(Duration leaseLength) throws Exception {
         String name = newName();
-        Duration leaseLength = fixture().shortLease().multipliedBy(3);
-        LockOptions options =
-                LockOptions.builder().lease(leaseLength).renewal(Renewal.NONE).build();
+        LockOptions options = leaseOf(leaseLength, Renewal.NONE);
         try (Lease lease = first().lock(name, options).acquire()) {
             lease.ensure(leaseLength.dividedBy(4));
             assertThat(firstCounts().count(Request.RENEW, name))
@@ -168,13 +183,15 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("that fails makes the lease suspect, not lost, and goes on")
     void renewal_fails_isRetried() throws Exception {
+        withGrowingLease(shortLease -> retryRenewal(shortLease.multipliedBy(3)));
+    }
+
+    private void retryRenewal(Duration leaseLength) throws Exception {
         String name = newName();
         FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         Recorder recorder = new Recorder();
         own.client().addListener(recorder);
-        LockOptions options = LockOptions.builder()
-                .lease(fixture().shortLease().multipliedBy(3))
-                .build();
+        LockOptions options = leaseOf(leaseLength, Renewal.AUTO);
         try (Lease lease = own.client().lock(name, options).acquire()) {
             own.faults().once(Request.RENEW, Fault.REFUSED);
 
@@ -251,17 +268,19 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("stops when the lock is released")
     void renewal_released_stops() throws Exception {
+        withGrowingLease(this::stopRenewals);
+    }
+
+    private void stopRenewals(Duration leaseLength) throws Exception {
         CountedClient own = client(ContractContext.clientOptions().build());
-        DistributedLock lock = own.client().lock(newName(), shortLease(Renewal.AUTO));
+        DistributedLock lock = own.client().lock(newName(), leaseOf(leaseLength, Renewal.AUTO));
         lock.lock();
-        Waits.untilMore(() -> own.counts().count(Request.RENEW), 0);
+        untilRenewed(own.counts(), lock.held().orElseThrow(), 0);
         lock.unlock();
         long renewals = own.counts().count(Request.RENEW);
         long startNanos = System.nanoTime();
 
-        Waits.until(
-                "one lease",
-                () -> System.nanoTime() - startNanos > fixture().shortLease().toNanos());
+        Waits.until("one lease", () -> System.nanoTime() - startNanos > leaseLength.toNanos());
 
         assertThat(own.counts().count(Request.RENEW)).as("renewals").isEqualTo(renewals);
     }

@@ -68,7 +68,7 @@ final class QuietWaitTest {
     @Test
     void attemptCutOffByTheDeadline_isBusyAndNotUnavailable() throws Exception {
         MemoryStore store = MemoryStore.create();
-        CutOff backend = new CutOff(store.newBackend());
+        CutOff backend = new CutOff(store.newBackend(), 1_200);
         try (LockClient other = store.newClient(LockClientOptions.defaults());
                 Lease held = other.lock("quiet").acquire();
                 LockClient client = LockEngine.client(
@@ -86,14 +86,17 @@ final class QuietWaitTest {
     @Test
     void attemptCutOffByAnothersDeadline_isNoAnswerForTheNextWaiter() throws Exception {
         MemoryStore store = MemoryStore.create();
-        CutOff backend = new CutOff(store.newBackend());
+        CutOff backend = new CutOff(store.newBackend(), 100);
+        LockClientOptions patient = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(10))
+                .build();
         try (LockClient other = store.newClient(LockClientOptions.defaults());
                 Lease held = other.lock("quiet").acquire();
-                LockClient client = LockEngine.client(backend, LockClientOptions.defaults())) {
+                LockClient client = LockEngine.client(backend, patient)) {
             CompletableFuture<Boolean> first = CompletableFuture.supplyAsync(() -> {
                 try {
                     return client.lock("quiet")
-                            .tryAcquire(Duration.ofMillis(1_500))
+                            .tryAcquire(Duration.ofMillis(3_000))
                             .isEmpty();
                 } catch (InterruptedException e) {
                     throw new IllegalStateException(e);
@@ -109,7 +112,7 @@ final class QuietWaitTest {
         }
     }
 
-    /** Answers all attempts but the second, which a signal makes 300 ms before the deadline, and which takes all the time it has. */
+    /** Answers all attempts but the second, which a signal makes, and which takes all the time it has until the deadline. */
     private static final class CutOff extends ForwardingBackend {
         private static final BackendInfo INFO = BackendInfo.named("cut off")
                 .blocking(true)
@@ -119,9 +122,11 @@ final class QuietWaitTest {
                 .build();
 
         private final AtomicInteger attempts = new AtomicInteger();
+        private final long signalMillis;
 
-        CutOff(LockBackend delegate) {
+        CutOff(LockBackend delegate, long signalMillis) {
             super(delegate);
+            this.signalMillis = signalMillis;
         }
 
         @Override
@@ -140,7 +145,8 @@ final class QuietWaitTest {
 
         @Override
         public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
-            CompletableFuture.delayedExecutor(1_200, TimeUnit.MILLISECONDS).execute(onMaybeFree);
+            CompletableFuture.delayedExecutor(signalMillis, TimeUnit.MILLISECONDS)
+                    .execute(onMaybeFree);
             return super.subscribe(ticket, onMaybeFree);
         }
     }

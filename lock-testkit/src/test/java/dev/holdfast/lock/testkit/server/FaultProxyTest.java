@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 class FaultProxyTest {
 
     private static final int PATIENT_MILLIS = 20_000;
+    /** For an answer that does not come. */
     private static final int BRIEF_MILLIS = 300;
 
     private LineServer server;
@@ -51,6 +52,7 @@ class FaultProxyTest {
             assertThatThrownBy(client::receive).isInstanceOf(SocketTimeoutException.class);
             await().atMost(Duration.ofSeconds(20))
                     .untilAsserted(() -> assertThat(server.received()).containsExactly("one", "two"));
+            client.patience(PATIENT_MILLIS);
             proxy.pass();
             assertThat(client.receive()).isEqualTo("echo one");
             assertThat(client.receive()).isEqualTo("echo two");
@@ -62,6 +64,7 @@ class FaultProxyTest {
         try (LineServer.Client client = client(BRIEF_MILLIS)) {
             proxy.blackHole(Direction.TO_SERVER);
             assertThatThrownBy(() -> client.ask("lost")).isInstanceOf(SocketTimeoutException.class);
+            client.patience(PATIENT_MILLIS);
             proxy.pass();
             assertThatThrownBy(() -> client.ask("on the same connection")).isInstanceOf(SocketException.class);
         }
@@ -115,10 +118,11 @@ class FaultProxyTest {
 
     @Test
     void halfOpen_serverGone_clientIsToldNothing() throws Exception {
-        try (LineServer.Client client = client(BRIEF_MILLIS)) {
+        try (LineServer.Client client = client(PATIENT_MILLIS)) {
             assertThat(client.ask("before")).isEqualTo("echo before");
             proxy.halfOpen(Direction.TO_SERVER);
             await().atMost(Duration.ofSeconds(20)).until(() -> server.ends().size() == 1);
+            client.patience(BRIEF_MILLIS);
             assertThatThrownBy(() -> client.ask("into the void")).isInstanceOf(SocketTimeoutException.class);
         }
     }
@@ -135,11 +139,13 @@ class FaultProxyTest {
 
     @Test
     void dropRepliesAfter_carriesOutWhatTheClientNeverHearsOf() throws Exception {
-        try (LineServer.Client client = client(BRIEF_MILLIS)) {
+        try (LineServer.Client client = client(PATIENT_MILLIS)) {
             proxy.dropRepliesAfter(2);
             assertThat(client.ask("one")).isEqualTo("echo one");
             assertThat(client.ask("two")).isEqualTo("echo two");
+            client.patience(BRIEF_MILLIS);
             assertThatThrownBy(() -> client.ask("three")).isInstanceOf(SocketTimeoutException.class);
+            client.patience(PATIENT_MILLIS);
             assertThat(proxy.awaitDropped(Duration.ofSeconds(20))).isTrue();
             assertThat(server.received()).containsExactly("one", "two", "three");
             proxy.resetAll();
@@ -153,7 +159,7 @@ class FaultProxyTest {
 
     @Test
     void keepBack_requests_arriveAfterTheirClientHasGone() throws Exception {
-        try (LineServer.Client client = client(BRIEF_MILLIS)) {
+        try (LineServer.Client client = client(PATIENT_MILLIS)) {
             assertThat(client.ask("before")).isEqualTo("echo before");
             LateBytes late = proxy.keepBack(Direction.TO_SERVER);
             client.send("late");

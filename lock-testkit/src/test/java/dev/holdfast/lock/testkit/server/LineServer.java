@@ -100,6 +100,11 @@ final class LineServer implements AutoCloseable {
             in = new BufferedReader(new InputStreamReader(socket.getInputStream(), StandardCharsets.UTF_8));
         }
 
+        /** How long it waits for each answer from now on. */
+        void patience(int timeoutMillis) throws IOException {
+            socket.setSoTimeout(timeoutMillis);
+        }
+
         void send(String line) throws IOException {
             socket.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
         }

@@ -17,10 +17,10 @@ class SlowDiskTest {
                 assertThat(elapsed(server, "SET", "slow", "1"))
                         .as("a write, " + disk)
                         .isGreaterThanOrEqualTo(EACH);
-                assertThat(elapsed(server, "GET", "slow")).as("a read").isLessThan(EACH);
+                assertThat(shortest(server, "GET", "slow")).as("a read").isLessThan(EACH);
             }
             server.command("SET", "after", "1"); // one may still have waited
-            assertThat(elapsed(server, "SET", "after", "2"))
+            assertThat(shortest(server, "SET", "after", "2"))
                     .as("a write, after")
                     .isLessThan(EACH);
             assertThat(server.command("GET", "slow"))
@@ -37,6 +37,15 @@ class SlowDiskTest {
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("is not running");
         }
+    }
+
+    /** Of up to five, since the machine may pause. */
+    private static Duration shortest(RedisServer server, String... command) throws IOException {
+        Duration shortest = elapsed(server, command);
+        for (int i = 1; i < 5 && shortest.compareTo(EACH) >= 0; i++) {
+            shortest = elapsed(server, command);
+        }
+        return shortest;
     }
 
     private static Duration elapsed(RedisServer server, String... command) throws IOException {
