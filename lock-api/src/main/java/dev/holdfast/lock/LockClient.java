@@ -20,7 +20,8 @@ public interface LockClient extends AutoCloseable {
      * Connects with {@link LockClientOptions#defaults()}.
      *
      * @param uri the store's address; its scheme ({@code redis:}, {@code etcd:}, {@code zookeeper:},
-     *     {@code consul:}, {@code jdbc:}, {@code memory:}) selects the {@link LockProvider} found on the class or module path
+     *     {@code consul:}, {@code jdbc:}, {@code memcached:}, {@code memory:}) selects the {@link LockProvider} found
+     *     on the class or module path
      * @return an open client that owns its connection and closes it
      * @throws IllegalArgumentException if the URI is malformed or no provider serves its scheme; the message lists the
      *     schemes that are served

@@ -57,7 +57,7 @@ final class Acquirer {
     /**
      * Acquires for a future.
      *
-     * @param entrance brings the waiter to its entry
+     * @param entrance as for {@link #obtain}
      * @param leases makes what the future completes with
      */
     CompletableFuture<Lease> acquireAsync(
@@ -83,7 +83,14 @@ final class Acquirer {
         }
     }
 
-    /** Acquires for the calling thread; null if somebody else has the lock. */
+    /**
+     * Acquires for the calling thread; null if somebody else has the lock.
+     *
+     * @param timeoutNanos how long to wait: zero for one try, or {@link Waiter#FOREVER}
+     * @param asLease whether the hold is to belong to a lease rather than to the thread
+     * @param interruptible whether an interrupt ends the wait
+     * @param entrance brings the waiter to its entry, which may decide it at once
+     */
     @Nullable Hold obtain(long timeoutNanos, boolean asLease, boolean interruptible, Function<Waiter, LockEntry> entrance)
             throws InterruptedException {
         if (interruptible && Thread.interrupted()) {

@@ -29,28 +29,31 @@ final class AttemptSender {
     /** Decides on the next attempt, for the first waiter. */
     Round nextRound(Waiter head) {
         long now = engine.nanos();
-        long remaining = head.remainingNanos(now);
-        long wait = head.after != null ? Waiter.FOREVER : remaining;
-        if (wait == 0 && (acquisition.isQueued() || !head.triesOnce())) {
-            wait = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
+        long remainingNanos = head.remainingNanos(now);
+        // Whoever is behind the first waiter takes its acquisition over: so that one waits without end.
+        long waitNanos = head.after != null ? Waiter.FOREVER : remainingNanos;
+        if (waitNanos == 0 && (acquisition.isQueued() || !head.triesOnce())) {
+            waitNanos = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
         }
-        long timeout = engine.requestTimeoutNanos();
+        long timeoutNanos = engine.requestTimeoutNanos();
         boolean untilDeadline = false;
         if (engine.info().blocking() && !head.triesOnce()) {
+            // The thread that makes the attempt cannot look at its deadline: the attempt has to end by then. Only a
+            // first answer may take as long as that to tryLock().
             boolean answered = entry.availability().wasAnsweredSince(head.sinceNanos);
-            long oneAnswer = answered ? 0 : timeout - (now - head.sinceNanos);
-            untilDeadline = answered && remaining < timeout;
-            timeout = Math.max(1_000_000, Math.min(timeout, Math.max(remaining, oneAnswer)));
+            long oneAnswerNanos = answered ? 0 : timeoutNanos - (now - head.sinceNanos);
+            untilDeadline = answered && remainingNanos < timeoutNanos;
+            timeoutNanos = Math.max(1_000_000, Math.min(timeoutNanos, Math.max(remainingNanos, oneAnswerNanos)));
         }
-        Round next = new Round(++rounds, now, timeout, untilDeadline);
-        boolean takesOver = wait > 0 && engine.info().handsOver() && PendingAcquisition.mayBeHandedOver(head);
+        Round next = new Round(++rounds, now, timeoutNanos, untilDeadline);
+        boolean takesOver = waitNanos > 0 && engine.info().handsOver() && PendingAcquisition.mayBeHandedOver(head);
         next.request = new AcquireRequest(
                 acquisition.id,
                 acquisition.leaseMillis,
-                Durations.ceilMillis(wait),
+                Durations.ceilMillis(waitNanos),
                 acquisition.fair,
                 acquisition.ticket(),
-                Durations.ceilMillis(timeout),
+                Durations.ceilMillis(timeoutNanos),
                 engine.identity(),
                 takesOver ? grant -> handedOver(next, grant) : null);
         return next;

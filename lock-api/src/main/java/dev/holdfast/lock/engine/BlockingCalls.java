@@ -99,7 +99,10 @@ final class BlockingCalls {
         }
     }
 
-    /** Waits for at most the request time-out, keeping the interrupt flag; true if the future has completed. */
+    /**
+     * Waits for at most the request time-out, keeping the interrupt flag; true if the future has completed. A thread
+     * waits in real time: so this counts by the machine's own clock, not by the injected one.
+     */
     boolean await(CompletableFuture<?> future) {
         boolean interrupted = false;
         long deadlineNanos = System.nanoTime() + engine.requestTimeoutNanos();

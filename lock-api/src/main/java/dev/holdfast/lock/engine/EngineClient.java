@@ -55,7 +55,7 @@ final class EngineClient implements LockClient {
         return this;
     }
 
-    /** The {@link Housekeeper}'s task. */
+    /** The {@link Housekeeper}'s task: looks at what is due, and returns the nanoseconds until the next look. */
     private long run(long nowNanos) {
         engine.leakDetector().collect();
         long next =

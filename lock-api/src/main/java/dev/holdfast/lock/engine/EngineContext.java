@@ -43,7 +43,8 @@ record EngineContext(
     /**
      * Creates the parts of a client.
      *
-     * @param housekeeping the client's periodic task
+     * @param housekeeping the client's periodic task: takes the present time and returns the delay until the next run,
+     *     both in nanoseconds; see {@link Housekeeper}
      */
     static EngineContext of(
             LockBackend backend, LockClientOptions options, EngineRuntime runtime, LongUnaryOperator housekeeping) {

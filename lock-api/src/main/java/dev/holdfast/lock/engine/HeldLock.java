@@ -23,7 +23,10 @@ final class HeldLock implements RenewalListener {
     private final EntryCallbacks callbacks;
 
     private @Nullable HeldGrant heldGrant;
-    /** Null if nobody holds the grant: it was released early, and its {@code minHold} has not passed. */
+    /**
+     * The hold, or the first of those who share the grant. Null if the lock is not here, or lingers: it was released
+     * early, and its {@code minHold} has not passed.
+     */
     private @Nullable Hold first;
 
     /**
@@ -147,7 +150,7 @@ final class HeldLock implements RenewalListener {
         engine().renewals().remove(current);
     }
 
-    /** Releases what nobody waits for. */
+    /** Releases what nobody waits for; abandons it, if an earlier attempt of it may still be on its way. */
     void giveBack(HeldGrant ended) {
         if (ended.uncertain) {
             entry.abandon(ended.grant.acquisition(), ended.leaseMillis());

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One local owner's time with a lock: a thread with all its re-entrant {@code lock} holds, or a lease with its one hold.
- * Several holds follow each other in a {@link HeldGrant} if the lock is handed on locally. Changes under the
+ * Several holds follow each other in a {@link HeldGrant} if the lock is handed off. Changes under the
  * entry's {@link StateMutex} only; the volatile fields may be read without it.
  */
 final class Hold {
@@ -31,7 +31,7 @@ final class Hold {
          */
         @Nullable Release end(Hold hold, boolean reading);
 
-        /** Ends a hold of the other kind, likewise. */
+        /** The same, of one that does not read under a lock held alone. */
         default @Nullable Release end(Hold hold) {
             return end(hold, false);
         }

@@ -32,9 +32,10 @@ final class Housekeeper {
     private @Nullable Object current;
 
     /**
-     * Creates a pulse.
+     * Creates one whose task does not run yet.
      *
-     * @param beat takes the present time in nanoseconds, does its work and returns the delay until the next beat
+     * @param beat takes the present time in nanoseconds, does its work and returns the delay until the next beat, in
+     *     nanoseconds as well, or {@link #NEVER}
      */
     Housekeeper(Ticker ticker, Timer timer, LongUnaryOperator beat) {
         this.ticker = ticker;

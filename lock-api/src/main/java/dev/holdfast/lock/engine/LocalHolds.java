@@ -123,7 +123,7 @@ final class LocalHolds implements Hold.Lock {
         admission.granted();
         give(granted, waiter, false);
         Waiter next = entry.queue().head();
-        while (next != null && join(next)) { // they have come with the same terms
+        while (next != null && join(next)) { // readers, who have come with the same terms
             next = entry.queue().head();
         }
         engine().renewals().add(granted);
@@ -223,6 +223,12 @@ final class LocalHolds implements Hold.Lock {
         return mutex().get(hold::lost);
     }
 
+    /**
+     * Ends one hold. With the last one the grant lingers, is handed off or is released.
+     *
+     * @param here whether a blocking backend releases on this thread, or on one of the client's
+     * @return the release, or null if there is none
+     */
     private @Nullable Release endHold(Hold hold, boolean reading, boolean here) {
         HeldGrant current = hold.heldGrant;
         if (hold.state == Hold.State.HELD && current.remainingNanos(engine().ticker()) <= 0) {

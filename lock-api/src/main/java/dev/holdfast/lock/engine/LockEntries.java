@@ -31,10 +31,10 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
     /** Brings a waiter to the entry of its name, for the lock alone. */
     LockEntry submit(String name, Waiter waiter) {
         if (others.isEmpty()) {
-            return submitAlone(name, waiter);
+            return submitExclusive(name, waiter);
         }
         others.refuseToUpgrade(name, waiter);
-        LockEntry entry = submitAlone(name, waiter);
+        LockEntry entry = submitExclusive(name, waiter);
         if (waiter.state == Waiter.State.WAITING) {
             others.letWrite(name, waiter);
             others.of(name).forEach(other -> other.watch(waiter));
@@ -60,7 +60,8 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         return others.submitAlone(name, demand, waiter);
     }
 
-    private LockEntry submitAlone(String name, Waiter waiter) {
+    /** To the name's entry for the lock alone. One that has retired meanwhile refuses, and gives way to a new one. */
+    private LockEntry submitExclusive(String name, Waiter waiter) {
         while (true) {
             LockEntry entry = entries.get(name);
             if (entry == null) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockEntry implements EntryCallbacks {
 
-    /** What it needs of those of all names. */
+    /** What an entry needs of the client's map of entries. */
     interface Registry {
         /** Whether the client is closed. */
         boolean isClosed();
@@ -188,6 +188,7 @@ final class LockEntry implements EntryCallbacks {
         return true;
     }
 
+    /** Takes a waiter out of the queue, does {@code then}, and has the acquisition go on for the next one, or end. */
     private void leaveQueue(Waiter waiter, Runnable then) {
         queue().remove(waiter);
         then.run();
@@ -203,7 +204,7 @@ final class LockEntry implements EntryCallbacks {
         if (waiter.state != Waiter.State.WAITING || waiter.absent) {
             return;
         }
-        waiter.absent = true; // before the look: the thread looks at this after it has cleared that
+        waiter.absent = true; // before the look at 'attempting': its thread clears that before it looks at this
         if (waiter.attempting != attempt) {
             waiter.absent = false; // it has returned meanwhile
         } else if (waiter.takesNextAnswer()) {

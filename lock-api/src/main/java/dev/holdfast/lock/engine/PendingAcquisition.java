@@ -22,16 +22,16 @@ final class PendingAcquisition {
         ASKING,
         /** Somebody else has the lock: the store's signal or a poll repeats the attempt. */
         LISTENING,
-        /** The latest attempt failed: it is repeated after a pause. */
+        /** The latest attempt failed, and is repeated after a pause; or none was made yet. */
         RETRYING,
         /** Granted or given up. */
         ENDED
     }
 
-    private final EntryContext context;
+    private final EntryContext entry;
     private final EngineContext engine;
     private final WaitQueue queue;
-    private final EntryCallbacks entry;
+    private final EntryCallbacks callbacks;
     private final HeldLock heldLock;
     private final LocalHolds holds;
     private final AcquisitionOnServer acquisition;
@@ -50,16 +50,16 @@ final class PendingAcquisition {
     private @Nullable LockException lastFailure;
 
     PendingAcquisition(
-            EntryContext context, EntryCallbacks entry, HeldLock heldLock, LocalHolds holds, LockOptions options) {
-        this.context = context;
-        this.engine = context.engine();
-        this.queue = context.queue();
+            EntryContext entry, EntryCallbacks callbacks, HeldLock heldLock, LocalHolds holds, LockOptions options) {
         this.entry = entry;
+        this.engine = entry.engine();
+        this.queue = entry.queue();
+        this.callbacks = callbacks;
         this.heldLock = heldLock;
         this.holds = holds;
-        this.acquisition = new AcquisitionOnServer(context, options);
-        this.sender = new AttemptSender(context, this, acquisition);
-        this.schedule = new AttemptSchedule(context, this::signalled, this::poll);
+        this.acquisition = new AcquisitionOnServer(entry, options);
+        this.sender = new AttemptSender(entry, this, acquisition);
+        this.schedule = new AttemptSchedule(entry, this::signalled, this::poll);
     }
 
     boolean isOf(OwnerId owner) {
@@ -81,7 +81,7 @@ final class PendingAcquisition {
     void ask() {
         Waiter head = queue.head();
         if (head == null) {
-            throw new IllegalStateException("lock '" + context.name() + "': attempt without a waiter");
+            throw new IllegalStateException("lock '" + entry.name() + "': attempt without a waiter");
         }
         schedule.attemptBegins();
         Round next = sender.nextRound(head);
@@ -89,14 +89,14 @@ final class PendingAcquisition {
         state = State.ASKING;
         LockException overload = acquisition.overload();
         if (overload != null) {
-            context.mutex().afterUnlock(() -> context.mutex().run(() -> failed(next, overload, false)));
+            entry.mutex().afterUnlock(() -> entry.mutex().run(() -> failed(next, overload, false)));
         } else {
             sender.begin(next, head);
         }
     }
 
     private void signalled() {
-        context.mutex().run(() -> {
+        entry.mutex().run(() -> {
             schedule.signalled();
             if (state == State.ASKING) {
                 latest().signalled = true;
@@ -107,7 +107,7 @@ final class PendingAcquisition {
     }
 
     private void poll() {
-        context.mutex().run(() -> {
+        entry.mutex().run(() -> {
             if (state == State.LISTENING || state == State.RETRYING) {
                 ask();
             }
@@ -137,14 +137,14 @@ final class PendingAcquisition {
         } else if (answer instanceof AcquireResult.OtherLimit other) {
             otherLimit(asked, other.limit());
         } else {
-            failed(asked, Failures.of(context.name(), error), true);
+            failed(asked, Failures.of(entry.name(), error), true);
         }
     }
 
     private void otherLimit(Round asked, int stored) {
         if (isAwaited(asked)) {
             acquisition.noteGone();
-            failed(asked, Failures.otherLimit(context.name(), context.demand(), stored), false);
+            failed(asked, Failures.otherLimit(entry.name(), entry.demand(), stored), false);
         }
     }
 
@@ -198,7 +198,7 @@ final class PendingAcquisition {
         if (head == null || isLost || !acquisition.serves(head.options)) {
             end();
             acquisition.abandon();
-            entry.startNext();
+            callbacks.startNext();
             return;
         }
         long now = engine.nanos();
@@ -208,14 +208,14 @@ final class PendingAcquisition {
                 heldGrant.renewSoon(now, engine.ticker());
             }
             end();
-            context.availability().noteAnswer();
+            entry.availability().noteAnswer();
             holds.begin(heldGrant, head);
             queue.tellBusy();
             if (earlyDoubt) {
                 heldLock.doubt(acquisition.id.owner(), "doubted before the grant was seen");
             }
         } else {
-            fail(Failures.grantedTooLate(context.name(), now - sent.nanos(), grant.leaseMillis()), true);
+            fail(Failures.grantedTooLate(entry.name(), now - sent.nanos(), grant.leaseMillis()), true);
         }
     }
 
@@ -225,14 +225,14 @@ final class PendingAcquisition {
         }
         state = State.LISTENING;
         lastFailure = null;
-        context.availability().noteAnswer();
+        entry.availability().noteAnswer();
         schedule.succeeded();
         acquisition.noteBusy(busy.ticket());
         queue.tellBusy();
         Waiter head = queue.head();
         if (head == null || !acquisition.serves(head.options)) {
             giveUp();
-            entry.startNext();
+            callbacks.startNext();
         } else if (asked.handedOver != null) {
             handedOver(asked.handedOver);
         } else if (asked.signalled || !asked.askedToWait()) {
@@ -245,7 +245,7 @@ final class PendingAcquisition {
     /** The thread that makes an attempt does not return from it. */
     void stuck(Round asked, Waiter asking, Runnable attempt, LockException failure) {
         if (asking.thread() != null) {
-            entry.passOver(asking, attempt, failure);
+            callbacks.passOver(asking, attempt, failure);
         }
         failed(asked, failure, true);
     }
@@ -281,7 +281,7 @@ final class PendingAcquisition {
             if (onlyRefused) {
                 acquisition.abandonRefused();
             }
-            entry.startNext();
+            callbacks.startNext();
         } else if (latest().handedOver != null || cutOff && head.takesNextAnswer()) {
             ask();
         } else {
@@ -299,7 +299,7 @@ final class PendingAcquisition {
         long now = engine.nanos();
         long waitedNanos = now - waiter.sinceNanos;
         long recentNanos = Math.min(waitedNanos, engine.requestTimeoutNanos());
-        return context.availability()
+        return entry.availability()
                 .unavailability(now - recentNanos, lastFailure, isLeftOpen(now, recentNanos), waitedNanos);
     }
 
@@ -325,10 +325,9 @@ final class PendingAcquisition {
         Waiter head = queue.head();
         if (head == null || !acquisition.serves(head.options)) {
             giveUp();
-            entry.startNext();
+            callbacks.startNext();
         } else if (undoneAttempt || state == State.RETRYING && head.takesNextAnswer()) {
-            ask(); // the attempt that the next one waited for was cut off, perhaps, by the deadline of the one that
-            // left
+            ask(); // perhaps the deadline of the one that left cut off the attempt that the next one waited for
         }
     }
 
@@ -336,7 +335,7 @@ final class PendingAcquisition {
     private void undo(Round undone) {
         state = State.RETRYING;
         if (undone.untilBegun != null) {
-            context.mutex().afterUnlock(undone.untilBegun::end);
+            entry.mutex().afterUnlock(undone.untilBegun::end);
         }
     }
 
@@ -367,7 +366,7 @@ final class PendingAcquisition {
 
     private void end() {
         state = State.ENDED;
-        entry.pendingEnded();
+        callbacks.pendingEnded();
         schedule.close();
     }
 }

@@ -53,6 +53,13 @@ final class Removal<T> {
 
     private long refusedPauseNanos;
 
+    /**
+     * Creates one, which is under way from now on.
+     *
+     * @param request sends it
+     * @param first takes the outcome of the first try: null if it is not known
+     * @param timeoutNanos how long each try may take
+     */
     Removal(
             Kind kind,
             AcquisitionId acquisition,

@@ -24,8 +24,9 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A lease is due a third of its length after the last confirmed request was sent. Each beat of the {@link Housekeeper} sends
  * one request for all that are due, or will be within half of that time, so that leases acquired at different times
- * fall into step: one a length, to a factor of two, and no more than {@value #LARGEST_BATCH} leases in each. A failure means "unknown": the lease is retried until its validity has passed. A lease that is
- * released takes its schedule with it; there is nothing to cancel.
+ * fall into step: one a length, to a factor of two, and no more than {@value #LARGEST_BATCH} leases in each. A failure
+ * means "unknown": the lease is retried until its validity has passed. A lease that is released takes its schedule with
+ * it; there is nothing to cancel.
  */
 final class Renewals {
     private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);

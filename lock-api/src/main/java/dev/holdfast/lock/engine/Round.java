@@ -10,11 +10,13 @@ final class Round {
     /** Counts the rounds of an acquisition from one. */
     final int number;
 
+    /** When it was decided on, by the monotonic clock. */
     final long begunNanos;
     /** Set before anything is done with it. */
     @SuppressWarnings("NullAway.Init")
     AcquireRequest request;
 
+    /** How long its answer is waited for. */
     final long timeoutNanos;
     /** The store has answered its waiter before, so that it has no more time than the waiter has left. */
     final boolean untilDeadline;
@@ -45,8 +47,8 @@ final class Round {
 
     /** Whether it had to end without an answer because its waiter's time was over, which says nothing about the store. */
     boolean isCutOff(long nowNanos) {
-        long roundedNanos =
-                Math.min(2_000_000, timeoutNanos / 4); // a backend counts what is left in whole milliseconds
+        // A backend counts what is left in whole milliseconds.
+        long roundedNanos = Math.min(2_000_000, timeoutNanos / 4);
         return untilDeadline && nowNanos - begunNanos >= timeoutNanos - roundedNanos;
     }
 

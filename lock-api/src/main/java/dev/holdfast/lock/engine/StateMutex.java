@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * Runs the transitions of one {@link LockEntry} one after the other. A transition only changes state; whatever calls out
  * (the backend, a waiter's thread, a log) it notes as an <em>effect</em>. The effects of a transition run after the mutex
  * was left, in order, on the same thread. So no call is made with the mutex held, and an answer that comes back at
- * once is simply the next transition.
+ * once is the next transition.
  */
 final class StateMutex {
     private static final Logger LOG = LoggerFactory.getLogger(StateMutex.class);

@@ -68,7 +68,7 @@ final class ThreadWaiter extends Waiter {
     }
 
     private void park(LockEntry entry, Ticker ticker) {
-        if (waitsForever() || triesOnce()) {
+        if (waitsForever() || triesOnce()) { // no deadline to look at: one try ends with its attempt
             LockSupport.park(entry);
             return;
         }

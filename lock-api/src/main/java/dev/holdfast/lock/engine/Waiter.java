@@ -33,9 +33,10 @@ abstract class Waiter {
     final Thread requester = Thread.currentThread();
     /** How long the caller waits: zero for one try, {@link #FOREVER}, or a time. */
     final long timeoutNanos;
-    /** The same, or longer once its time has passed without any answer: then it waits as long as one that asks once. */
+    /** The same, or longer once its time has passed without any answer: see {@link #awaitOneAnswer}. */
     private volatile long patienceNanos;
 
+    /** When it began to wait, by the monotonic clock. */
     final long sinceNanos;
 
     static final long FOREVER = Durations.FOREVER;
@@ -93,9 +94,14 @@ abstract class Waiter {
         return waitsForever() ? FOREVER : Math.max(0, patienceNanos - (nowNanos - sinceNanos));
     }
 
-    /** Its time has passed and the first answer is still out: from now on it takes whatever that is, until the new end. */
-    final void awaitOneAnswer(long untilNanos) {
-        patienceNanos = untilNanos;
+    /**
+     * Its time has passed and the first answer is still out: from now on it takes whatever that is, like one that asks
+     * once.
+     *
+     * @param totalNanos how long it waits for that in all, counted from {@link #sinceNanos}
+     */
+    final void awaitOneAnswer(long totalNanos) {
+        patienceNanos = totalNanos;
     }
 
     /** Whether the next answer decides it. */

@@ -64,7 +64,8 @@ public interface LockBackend extends AutoCloseable {
      * others had decided.
      *
      * <p>With {@link AcquireRequest#waitMillis()} of zero, {@link AcquireResult.Busy} leaves nothing on the server. A backend
-     * that cannot be sure of that adds a ticket: then the engine abandons the acquisition. Otherwise Busy may leave a place in the store's queue, named by its ticket and kept until it is granted or {@link #abandon}ed.
+     * that cannot be sure of that adds a ticket: then the engine abandons the acquisition. Otherwise Busy may leave a
+     * place in the store's queue, named by its ticket and kept until it is granted or {@link #abandon}ed.
      *
      * <p>An attempt of several requests may be abandoned between two of them: if what it took is gone, it answers
      * {@link AcquireResult.Busy} and does not take the lock again.

@@ -10,6 +10,7 @@ import java.util.concurrent.TimeUnit;
  */
 record Deadline(long startNanos, long timeoutMillis) {
 
+    /** What is left of that time; at least a millisecond. */
     long leftMillis() {
         long spent = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startNanos);
         return Math.max(1, timeoutMillis - spent);

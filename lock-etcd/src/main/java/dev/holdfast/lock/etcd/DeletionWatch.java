@@ -36,7 +36,9 @@ final class DeletionWatch implements Subscription {
     private static final long READ_TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
+    /** A waiter's ticket, or a {@link NameWatch} for several waiters. */
     private final Watched ticket;
+
     private final Runnable onDeleted;
     private final AtomicInteger generation = new AtomicInteger();
     private final AtomicReference<Watch.@Nullable Watcher> watcher = new AtomicReference<>();

@@ -27,15 +27,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What this process knows about one acquisition: its key, what the newest answer said of it, and the writes that have no
- * answer yet. {@link ConditionalWrite} tells how these three say where the key may be.
+ * answer yet. {@link ConditionalWrite} tells how these three say where the key may be. Variables of this type are
+ * called {@code place}: it is the acquisition's place in the line.
  *
  * <p>Thread-safe.
  */
 final class EtcdAcquisition implements PermitLine.Mine {
     private enum State {
+        /** No answer has said yet that it waits or holds. */
         CONTENDING,
+        /** Its key stands in the line. */
         WAITING,
+        /** Granted, or handed the lock. */
         HELD,
+        /** Nothing of it is on the server, or only until its leases end. */
         ENDED
     }
 
@@ -79,6 +84,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
     private final AtomicReference<@Nullable SlotPlan> plan = new AtomicReference<>();
     private volatile @Nullable Asked asked;
 
+    /** It was called: the next attempt writes, instead of only looking whether something has changed. */
     private final AtomicBoolean called = new AtomicBoolean();
     /** Held while it is decided whether it waits or holds. */
     private final ReentrantLock mutex = new ReentrantLock();
@@ -224,6 +230,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
         learntNanos = System.nanoTime();
         boolean newest = seen.updateAndGet(last -> news.at() >= last.at() ? news : last) == news;
         if (newest) {
+            // What expects an older revision, which does not come back, is refused whenever it arrives.
             open.keySet()
                     .removeIf(write -> write.expected() != 0
                             && write.expected() <= news.at()
@@ -271,6 +278,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
         }
     }
 
+    /** Leaves the leases on which the key cannot be any more, and joins the one on which it was seen. */
     private void leaveOthers() {
         for (SharedLease lease : leases) {
             boolean needed =
@@ -355,12 +363,12 @@ final class EtcdAcquisition implements PermitLine.Mine {
     }
 
     /** An attempt was granted; returns whether its key is still the one of that grant. */
-    boolean held(Grant granted, long requested) {
+    boolean held(Grant granted, long askedMillis) {
         mutex.lock();
         try {
             boolean same = seen().created() == granted.token();
             if (same) {
-                hold(granted, requested);
+                hold(granted, askedMillis);
             }
             return same;
         } finally {
@@ -368,8 +376,8 @@ final class EtcdAcquisition implements PermitLine.Mine {
         }
     }
 
-    private void hold(Grant granted, long requested) {
-        requestedMillis = requested;
+    private void hold(Grant granted, long askedMillis) {
+        requestedMillis = askedMillis;
         grant = granted;
         asked = null; // which would keep whoever asked for as long as the lock is held
         if (state != State.ENDED) {
@@ -478,6 +486,7 @@ final class EtcdAcquisition implements PermitLine.Mine {
         return called.getAndSet(false);
     }
 
+    /** Its lease has ended, and its key with it: it is to ask again. */
     void wake() {
         Runnable waiter = wake.get();
         if (waiter != null) {

@@ -33,7 +33,7 @@ record EtcdAttempts(
         Consumer<Grant> onVoid) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
-    /** Makes one; {@code again}: if etcd does not know the lease any more, on another one. */
+    /** Makes one; {@code again}: whether it is repeated on another lease if etcd does not know the first any more. */
     CompletableFuture<AcquireResult> tryAcquire(
             EtcdAcquisition place, AcquireRequest request, Deadline deadline, boolean again) {
         boolean called = place.takeCall();
@@ -68,6 +68,7 @@ record EtcdAttempts(
                 .thenCompose(lease -> write(place, lease, request, deadline, again));
     }
 
+    /** Beside the write goes a keep-alive, if the lease was not confirmed lately: see {@link #granted}. */
     private CompletableFuture<AcquireResult> write(
             EtcdAcquisition place, SharedLease lease, AcquireRequest request, Deadline deadline, boolean again) {
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
@@ -108,7 +109,7 @@ record EtcdAttempts(
         if (outcome instanceof Outcome.OtherLimit other) {
             return leave(place, deadline).thenApply(gone -> new AcquireResult.OtherLimit(other.limit()));
         }
-        if (!(outcome instanceof Outcome.Queued queued)) {
+        if (!(outcome instanceof Outcome.Queued queued)) { // changed or taken: the next attempt knows how the key is
             place.called();
             return tryAcquire(place, request, deadline, true);
         }

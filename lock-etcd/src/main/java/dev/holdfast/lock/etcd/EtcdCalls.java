@@ -111,8 +111,9 @@ final class EtcdCalls {
     }
 
     /**
-     * The same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself goes on. A result comes on jetcd's thread,
-     * where short code that never blocks is allowed, and another hop would cost as much as a tenth of a transaction.
+     * The same result, or a {@link java.util.concurrent.TimeoutException} after that time; the call itself goes on. A
+     * result comes on jetcd's thread, where short code that never blocks is allowed, and another hop would cost as much
+     * as a tenth of a transaction.
      */
     <T> CompletableFuture<T> bounded(CompletableFuture<T> call, long timeoutMillis) {
         CompletableFuture<T> result = new CompletableFuture<>();

@@ -53,6 +53,7 @@ final class EtcdLockBackend implements LockBackend {
             .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
             .build();
     private static final long LONGEST_CLOSE_MILLIS = 2_000;
+    /** How long removals after a loss, and revocations at a close, may take: no caller waits for them. */
     private static final long LATE_MILLIS = 3_000;
 
     private final EtcdProtocol protocol;
@@ -68,7 +69,7 @@ final class EtcdLockBackend implements LockBackend {
     private final HandOver handOver;
     private final QueueSlots slots = new QueueSlots();
     private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
-    private volatile @Nullable GrantListener observer;
+    private volatile @Nullable GrantListener listener;
 
     EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode, Duration requestTimeout) {
         this.closeMillis = Math.min(LONGEST_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
@@ -97,8 +98,8 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     @Override
-    public void setGrantListener(GrantListener observer) {
-        this.observer = observer;
+    public void setGrantListener(GrantListener listener) {
+        this.listener = listener;
     }
 
     @Override
@@ -123,7 +124,7 @@ final class EtcdLockBackend implements LockBackend {
             place.called();
             onMaybeFree.run();
         };
-        // An object of its own: the same onMaybeFree may come with several tickets.
+        // For a lease that has ended. An object of its own: the same onMaybeFree may come with several tickets.
         Runnable wake = new Runnable() {
             @Override
             public void run() {
@@ -134,7 +135,7 @@ final class EtcdLockBackend implements LockBackend {
         Subscription watch =
                 ours instanceof ShortLine line ? names.add(line, () -> tell(line, call)) : watch(ours, call);
         SharedLease lease = place.lease();
-        if (protocol.queues() && (lease == null || lease.isGone())) {
+        if (protocol.queues() && (lease == null || lease.isGone())) { // before there was anybody to wake
             executor.execute(place::wake);
         }
         return () -> {
@@ -143,6 +144,7 @@ final class EtcdLockBackend implements LockBackend {
         };
     }
 
+    /** There is news for that waiter: it is handed the lock, or asks. */
     private void tell(ShortLine line, Runnable call) {
         if (!handOver.to(line)) {
             call.run();
@@ -233,17 +235,17 @@ final class EtcdLockBackend implements LockBackend {
             place.wake();
         } else if (place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
             lost(place);
-            GrantListener ear = observer;
-            if (ear != null) {
-                ear.lost(grant, LossReason.REVOKED, detail);
+            GrantListener present = listener;
+            if (present != null) {
+                present.lost(grant, LossReason.REVOKED, detail);
             }
         } // else the next renewal finds out
     }
 
     private void voided(Grant grant) {
-        GrantListener ear = observer;
-        if (ear != null) {
-            ear.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
+        GrantListener present = listener;
+        if (present != null) {
+            present.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
         }
     }
 

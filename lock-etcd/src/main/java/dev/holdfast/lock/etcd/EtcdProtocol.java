@@ -14,7 +14,7 @@ interface EtcdProtocol {
     /** The key of an acquisition. */
     ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot);
 
-    /** What an attempt does: it puts the key, and what it does and reads besides, by the same transaction. */
+    /** The operations of an attempt's one transaction: above all, it puts the key and reads what decides. */
     List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write);
 
     /** What the write's result means. */

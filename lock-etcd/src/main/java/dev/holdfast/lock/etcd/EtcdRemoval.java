@@ -34,6 +34,7 @@ record EtcdRemoval(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, Shared
                 .exceptionallyCompose(failure -> {
                     if (lease != null && EtcdFailures.isLeaseGone(failure)) {
                         leases.gone(lease, "etcd refused to put a key on it");
+                        // Nothing was removed by that: the next tombstone's transaction does it, or one without any.
                         return open.isEmpty()
                                 ? next(place, revision, deadline, open, wasThere)
                                 : CompletableFuture.completedFuture(wasThere);

@@ -25,16 +25,16 @@ record HandOver(SharedLeases leases) {
         }
         AcquireRequest request = asked.request();
         Consumer<Grant> onHandOver = request.onHandOver();
-        long certain = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(asked.nanos()));
-        if (onHandOver == null || certain < 1) {
+        long certainMillis = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(asked.nanos()));
+        if (onHandOver == null || certainMillis < 1) {
             return false;
         }
-        long lease = Math.min(request.leaseMillis(), certain);
+        long leaseMillis = Math.min(request.leaseMillis(), certainMillis);
         long sinceMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - asked.nanos());
-        if (lease - sinceMillis <= lease / 3) {
+        if (leaseMillis - sinceMillis <= leaseMillis / 3) {
             return false; // too little is left for the engine: so it goes on waiting, and asks
         }
-        Grant grant = new Grant(request.acquisition(), seen.created(), lease, 0, place);
+        Grant grant = new Grant(request.acquisition(), seen.created(), leaseMillis, 0, place);
         if (!place.handedOver(grant, asked)) {
             return false;
         }

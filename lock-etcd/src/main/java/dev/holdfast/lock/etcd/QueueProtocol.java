@@ -60,6 +60,7 @@ final class QueueProtocol implements EtcdProtocol {
             ops.add(Op.get(keys.queue(name), PermitLine.wholeQueue()));
             return ops;
         }
+        // Of a lock: its own key, those ahead of it in a short line, and one more, by which a longer line is known.
         GetOption ahead = isShare(place)
                 ? upTo(write.created(), keys.sharesStart(name), 1)
                 : upTo(write.created(), keys.queueEnd(name), 2 + ShortLine.MOST_AHEAD);
@@ -100,7 +101,7 @@ final class QueueProtocol implements EtcdProtocol {
         if (place.acquisition().demand() instanceof Demand.Permits) {
             return permits(place, new PermitLine(read, at));
         }
-        int own = isShare(place) ? 0 : 1;
+        int own = isShare(place) ? 0 : 1; // whether the own key was read: it is the first, as it is the newest
         if (read.size() <= own) {
             return new Outcome.Held(written.created(), 0);
         }
@@ -138,7 +139,10 @@ final class QueueProtocol implements EtcdProtocol {
                 : deleteOwn(calls, place, revision, rest);
     }
 
-    /** Of a lock that was granted. jetcd does not send a deletion again but if etcd has refused it. */
+    /**
+     * Deletes the key whatever it holds, after a grant. jetcd does not send a deletion again but if etcd has refused
+     * it. One without an answer stays counted, so that no other acquisition gets the key.
+     */
     private static CompletableFuture<Boolean> delete(EtcdCalls calls, EtcdAcquisition place, long revision) {
         return calls.delete(place.key(), WITH_PREVIOUS).thenApply(deleted -> {
             place.deleted();

@@ -152,7 +152,7 @@ final class SharedLeases {
     /** Keeps a lease alive for as long as a key waits on it. */
     void lookAfter(SharedLease lease) {
         if (lease.upkeep().compareAndSet(false, true)) {
-            again(lease, third(lease) - lease.ageNanos(System.nanoTime()));
+            again(lease, thirdNanos(lease) - lease.ageNanos(System.nanoTime()));
         }
     }
 
@@ -164,12 +164,12 @@ final class SharedLeases {
             }
             return;
         }
-        long rest = third(lease) - lease.ageNanos(System.nanoTime());
-        if (rest > 0) {
-            again(lease, rest);
+        long restNanos = thirdNanos(lease) - lease.ageNanos(System.nanoTime());
+        if (restNanos > 0) {
+            again(lease, restNanos);
             return;
         }
-        renew(lease, TimeUnit.NANOSECONDS.toMillis(third(lease))).whenComplete((ok, failure) -> {
+        renew(lease, TimeUnit.NANOSECONDS.toMillis(thirdNanos(lease))).whenComplete((ok, failure) -> {
             if (failure != null) {
                 LOG.debug("{}: renewal for waiting keys failed, trying again", lease, failure);
             }
@@ -189,7 +189,7 @@ final class SharedLeases {
         return lease.members().stream().anyMatch(EtcdAcquisition::isWaiting);
     }
 
-    private static long third(SharedLease lease) {
+    private static long thirdNanos(SharedLease lease) {
         return lease.ttlNanos() / 3;
     }
 

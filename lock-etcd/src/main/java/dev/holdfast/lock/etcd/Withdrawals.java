@@ -44,7 +44,7 @@ final class Withdrawals {
 
     /**
      * Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. Completes
-     * with whether the key was there with that create revision.
+     * with whether the key was there with that create revision, the token of a grant; 0 if there is none.
      */
     CompletableFuture<Boolean> withdraw(EtcdAcquisition place, long revision, Deadline deadline) {
         return once(place, revision, deadline).exceptionallyCompose(failure -> {

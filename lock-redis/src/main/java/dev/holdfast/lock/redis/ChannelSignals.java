@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One connection with one subscription, made when this process waits for the first time, for all locks and as long as the
- * client lives. A message is the owner id of the acquisition that is called. Whenever the subscription has been
- * (re-)established, everybody is called, because messages may have been missed before. A process that cannot subscribe
- * does not queue; it tries to subscribe again while somebody waits.
+ * One connection with one subscription, made when this process waits for the first time, for all locks and as long as
+ * the client lives. A message calls an acquisition, or hands it the lock ({@link RedisWaiters#message}). Whenever the
+ * subscription has been (re-)established, everybody is called, because messages may have been missed before. A
+ * process that cannot subscribe does not queue; it tries to subscribe again while somebody waits.
  */
 final class ChannelSignals implements RedisSignals {
     private static final Logger LOG = LoggerFactory.getLogger(ChannelSignals.class);

@@ -4,7 +4,8 @@ import dev.holdfast.lock.Demand;
 import java.util.Arrays;
 
 /**
- * An attempt as a script takes it. Immutable, as long as nobody changes the array.
+ * An attempt as a script takes it. Immutable but for the array, which {@link RedisAttempts} may change before it is
+ * sent, or sent again.
  *
  * @param inLine whether it is made by {@link RedisDemandScripts#ATTEMPT}, or by the mutex's {@link RedisScript#ATTEMPT}
  * @param demand what is asked for
@@ -37,12 +38,12 @@ record RedisAttempt(boolean inLine, Demand demand, RedisKeys keys, String[] args
     }
 
     /** The script that ends it. */
-    RedisScript release() {
-        return release(demand);
+    RedisScript releaseScript() {
+        return releaseScript(demand);
     }
 
     /** The script that ends what has that demand. */
-    static RedisScript release(Demand demand) {
+    static RedisScript releaseScript(Demand demand) {
         return demand instanceof Demand.Exclusive ? RedisScript.RELEASE : RedisDemandScripts.RELEASE;
     }
 }

@@ -28,8 +28,8 @@ final class RedisAttempts {
     private final AcquireSender sender;
     private final RedisWaiters waiters;
     private final RedisSignals signals;
-    private final String recordMillis;
-    private final String pollPatience;
+    private final String memoryMillis;
+    private final String pollPatienceMillis;
     private final RedisAbandoned abandoned = new RedisAbandoned();
     private volatile EncodedIdentity identity = new EncodedIdentity(new Identity("", "", 0));
 
@@ -38,8 +38,8 @@ final class RedisAttempts {
         this.sender = sender;
         this.waiters = waiters;
         this.signals = signals;
-        this.recordMillis = Long.toString(settings.recordMillis());
-        this.pollPatience = Long.toString(Math.min(5_000, 2 * settings.pollMaxMillis() + 500));
+        this.memoryMillis = Long.toString(settings.memoryMillis());
+        this.pollPatienceMillis = Long.toString(Math.min(5_000, 2 * settings.pollMaxMillis() + 500));
     }
 
     /** Tries to acquire, in a round that is greater than that of each earlier attempt of the same acquisition. */
@@ -53,11 +53,11 @@ final class RedisAttempts {
         RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
         String[] args = {
             owner,
-            Long.toString(request.leaseMillis() + settings.recordMillis()),
-            recordMillis,
+            Long.toString(request.leaseMillis() + settings.memoryMillis()),
+            memoryMillis,
             Long.toString(round),
             encoded(request.identity()),
-            wait(request, takesOver ? "2" : queue ? "1" : "0", mode, signals.inbox(), ticket)
+            howToWait(request, takesOver ? "2" : queue ? "1" : "0", mode, signals.inbox(), ticket)
         };
         RedisAttempt attempt = new RedisAttempt(false, request.demand(), keys, args, round);
         boolean inLine = !(request.demand() instanceof Demand.Exclusive) || ticket != null && ticket.inLine();
@@ -70,7 +70,10 @@ final class RedisAttempts {
         });
     }
 
-    /** Tells whether the attempt may be handed the lock: not while grants wait for replicas. */
+    /**
+     * From now on calls to the owner count. Tells whether the attempt may be handed the lock as well: not while
+     * grants wait for replicas.
+     */
     private boolean expect(AcquireRequest request, String owner, long round) {
         Consumer<Grant> onHandOver = request.onHandOver();
         if (onHandOver == null || settings.replicas() != null || !(request.demand() instanceof Demand.Exclusive)) {
@@ -101,9 +104,9 @@ final class RedisAttempts {
         String[] args = attempt.args();
         if (request.waitMillis() > 0 && !queue) {
             RedisTicket ticket = request.ticket() instanceof RedisTicket given ? given : null;
-            args[5] = wait(request, "1", RedisSignals.DEAF, pollPatience, ticket);
+            args[5] = howToWait(request, "1", RedisSignals.DEAF, pollPatienceMillis, ticket);
         }
-        args[4] = args[4].replaceAll("\\p{Cntrl}", " "); // which separate holders
+        args[4] = args[4].replaceAll("\\p{Cntrl}", " "); // in the identity; in the record they separate holders
         RedisAttempt inLine = attempt.ofLine();
         return RedisFailures.TRANSLATOR.translate(
                 "attempt",
@@ -111,6 +114,7 @@ final class RedisAttempts {
                         .thenApply(reply -> result(request, inLine, queue, reply)));
     }
 
+    /** Reads the answer of {@link RedisScript#ATTEMPT}, or of {@link RedisDemandScripts#ATTEMPT}. */
     private AcquireResult result(AcquireRequest request, RedisAttempt attempt, boolean queue, List<Object> reply) {
         AcquisitionId acquisition = request.acquisition();
         String owner = attempt.owner();
@@ -130,7 +134,7 @@ final class RedisAttempts {
         long place = RedisLockBackend.number(reply, 2);
         if (place > 0 && queue) {
             signals.wanted(owner, attempt.keys());
-            unlessKnown(owner); // it was handed the lock before this answer came
+            unwantedUnlessKnown(owner); // it was handed the lock before this answer came
         } else if (queue) {
             leftQueue(owner); // the queue is full, or the slot is moving
         }
@@ -160,8 +164,11 @@ final class RedisAttempts {
         }
     }
 
-    /** How to wait, in one argument: most attempts are granted before the server has to read it. */
-    private String wait(
+    /**
+     * How to wait, in one argument, as {@link RedisScript#ATTEMPT} reads it: most attempts are granted before the
+     * server has to.
+     */
+    private String howToWait(
             AcquireRequest request, String queues, String mode, String inbox, @Nullable RedisTicket ticket) {
         return queues + " " + order(request.fair()) + " " + mode + " " + inbox
                 + (ticket == null ? " 0" : " " + ticket.arrival());
@@ -176,7 +183,7 @@ final class RedisAttempts {
         Subscription listening = waiters.listen(owner, onMaybeFree);
         return () -> {
             listening.close();
-            unlessKnown(owner);
+            unwantedUnlessKnown(owner);
         };
     }
 
@@ -192,13 +199,14 @@ final class RedisAttempts {
         signals.unwanted(owner);
     }
 
+    /** It has no place in the queue, as far as is known. */
     private void leftQueue(String owner) {
         waiters.forgetUnlessListened(owner);
         signals.unwanted(owner);
     }
 
     /** Nobody has to be called who is not waiting any more. */
-    private void unlessKnown(String owner) {
+    private void unwantedUnlessKnown(String owner) {
         if (!waiters.knows(owner)) {
             signals.unwanted(owner);
         }

@@ -8,6 +8,7 @@ import io.lettuce.core.ScriptOutputType;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Supplier;
 
 /**
  * Sends commands on one connection (to a server, or to a cluster): scripts by their digest, every command bounded in
@@ -36,8 +37,8 @@ final class RedisCalls {
 
     /**
      * Runs a script that answers with a list; fails with the client's own exceptions. While the slot of its keys moves, a
-     * cluster refuses scripts with several keys; then a script that can do without the queue runs with the lock's state only,
-     * which the cluster says where to find.
+     * cluster refuses scripts with several keys; then a script that can do without the queue runs with the lock's state
+     * only, which the cluster says where to find. Renewals cannot: their keys are the states of several locks.
      */
     CompletableFuture<List<Object>> script(RedisScript script, String[] keys, String[] args, long timeoutMillis) {
         CompletableFuture<List<Object>> sent = scriptOnce(script, keys, args, timeoutMillis);
@@ -63,7 +64,7 @@ final class RedisCalls {
         }
         RedisFuture<List<Object>> sent = link.commands().evalsha(script.digest(), ScriptOutputType.MULTI, keys, args);
         return bounded(link, keys[0], sent, timeoutMillis)
-                .exceptionallyCompose(failure -> unlessUnknown(
+                .exceptionallyCompose(failure -> inFullIfUnknown(
                         failure,
                         () -> bounded(
                                 link,
@@ -72,13 +73,9 @@ final class RedisCalls {
                                 timeoutMillis)));
     }
 
-    private interface Retry<T> {
-        CompletableFuture<T> send();
-    }
-
-    private <T> CompletableFuture<T> unlessUnknown(Throwable failure, Retry<T> retry) {
+    private <T> CompletableFuture<T> inFullIfUnknown(Throwable failure, Supplier<CompletableFuture<T>> sendInFull) {
         if (RedisFailures.isUnknownScript(failure)) {
-            return retry.send();
+            return sendInFull.get();
         }
         throw new CompletionException(told(failure));
     }

@@ -46,7 +46,7 @@ final class RedisLockBackend implements LockBackend {
     private final RedisSignals signals;
     private final Runnable closer;
     private final BackendInfo info;
-    private final String recordMillis;
+    private final String memoryMillis;
     private final AtomicLong rounds = new AtomicLong();
 
     RedisLockBackend(
@@ -65,7 +65,7 @@ final class RedisLockBackend implements LockBackend {
         this.waiters = waiters;
         this.signals = signals;
         this.closer = closer;
-        this.recordMillis = Long.toString(settings.recordMillis());
+        this.memoryMillis = Long.toString(settings.memoryMillis());
         boolean queues = signals.queues();
         this.info = BackendInfo.named("redis")
                 .fifo(queues)
@@ -139,15 +139,17 @@ final class RedisLockBackend implements LockBackend {
                 reply -> number(reply, 0) == 1 ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD);
     }
 
+    /** Names one release, so that it gets the same answer if the Redis client sends it again. */
     private static String releaseId() {
         return HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong());
     }
 
+    /** See {@link RedisScript#end}. */
     private CompletableFuture<List<Object>> end(
             AcquisitionId acquisition, String owner, long token, String what, String which, long timeoutMillis) {
-        String[] args = RedisScript.end(owner, token, recordMillis, what, which);
+        String[] args = RedisScript.end(owner, token, memoryMillis, what, which);
         return calls.script(
-                RedisAttempt.release(acquisition.demand()),
+                RedisAttempt.releaseScript(acquisition.demand()),
                 keys(acquisition.name()).all(),
                 args,
                 timeoutMillis);

@@ -153,7 +153,7 @@ public final class RedisLocks {
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */
     public static final class Builder {
-        private static final Duration RECORD = Duration.ofMinutes(5);
+        private static final Duration TOKEN_MEMORY = Duration.ofMinutes(5);
 
         private final Function<Duration, List<ConnectionFactory>> sources;
         private final boolean connects;
@@ -285,7 +285,7 @@ public final class RedisLocks {
             List<ConnectionFactory> opened = sources.apply(chosen.requestTimeout());
             RedisSettings settings = new RedisSettings(
                     prefix == null ? "holdfast" : prefix,
-                    (tokenMemory == null ? RECORD : tokenMemory).toMillis(),
+                    (tokenMemory == null ? TOKEN_MEMORY : tokenMemory).toMillis(),
                     pollFirst == null && opened.stream().allMatch(ConnectionFactory::subscribes),
                     redlock,
                     pollFirst == null ? 50 : pollFirst.toMillis(),
@@ -314,7 +314,7 @@ public final class RedisLocks {
             AcquireSender sender = replicas == null
                     ? (attempt, timeoutMillis) ->
                             calls.script(attempt.script(), attempt.scriptKeys(), attempt.args(), timeoutMillis)
-                    : new ReplicaAcquireSender(factory, calls, replicas, settings.recordMillis());
+                    : new ReplicaAcquireSender(factory, calls, replicas, settings.memoryMillis());
             return new RedisLockBackend(settings, factory.cluster(), calls, sender, waiters, signals, () -> {
                 calls.close();
                 factory.close();

@@ -76,7 +76,7 @@ final class RedisRenewal {
             List<Grant> grants, List<Integer> part, RenewResult[] results, long timeoutMillis) {
         List<String> lockKeys = new ArrayList<>(part.size());
         List<String> args = new ArrayList<>(part.size() * 3 + 1);
-        args.add(Long.toString(settings.recordMillis()));
+        args.add(Long.toString(settings.memoryMillis()));
         for (int i : part) {
             Grant grant = grants.get(i);
             lockKeys.add(stateKey(grant));

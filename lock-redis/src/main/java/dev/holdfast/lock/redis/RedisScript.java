@@ -10,10 +10,11 @@ import java.util.List;
  * The scripts that decide everything, each atomic on the server.
  *
  * <p><b>State</b>: one key has all that an uncontended lock needs (see {@link RedisKeys}). Its value is
- * {@code waiting owner memory token released round since identity}. The key lives for the lease and then for {@code memory} ms
- * more, so the lock is held as long as more than {@code memory} is left of the key's life, and free after that; a lock
- * that was released has the owner {@code -}, and {@code +} stands for the holders of shares or permits ({@link RedisLine}). Time is counted by what is left of the key's life only: a key that moves to
- * another server of a cluster takes it along, whatever that server's clock says.
+ * {@code waiting owner memory token released round since identity}. The key lives for the lease and then for
+ * {@code memory} ms more, so the lock is held as long as more than {@code memory} is left of the key's life, and free
+ * after that; a lock that was released has the owner {@code -}, and {@code +} stands for the holders of shares or
+ * permits ({@link RedisLine}). Time is counted by what is left of the key's life only: a key that moves to another
+ * server of a cluster takes it along, whatever that server's clock says.
  *
  * <p><b>Token</b>: {@code max(last + 1, server time in µs)}. It rises as long as the server keeps either the state or its
  * clock, so a state may expire, be flushed, or be lost in a failover. In 2026 it is 1.8 · 10^15, below 2^53.
@@ -25,13 +26,16 @@ import java.util.List;
  * <p><b>Released</b>: the ids of the last four releases, so that one which the Redis client has sent again, because its
  * reply was lost, gets the same answer.
  *
- * <p><b>Queue</b>: a sorted set of waiting acquisitions by arrival, and a hash of their entries {@code deadlineMillis mode
- * inbox}. The state's {@code waiting} says whether there may be any: 0 none, 1 some, 2 some of them {@code fair}, 3 some
- * of them not for the lock alone ({@link RedisLine}). A waiter proves that it lives by trying again, which sets its deadline
- * to 5 s from now. A release makes the first live waiter the holder if that one takes it, and tells it so (docs/decisions/0028). Otherwise
- * it calls (as does an attempt that finds the lock free and somebody else first in line) the first live
- * waiter and leaves it 700 ms to try; then the next one is first. The server says how many heard a call. If nobody did, although the waiter was subscribed (its mode is in
- * upper case), its process is gone: the waiter leaves the queue and the next one is called at once.
+ * <p><b>Queue</b>: a sorted set of waiting acquisitions by arrival, and a hash of their entries
+ * {@code deadlineMillis mode inbox}. Behind that, {@code x round leaseMillis identity} says that the waiter takes the
+ * lock from a release; shares and permits say there what they ask for. The state's {@code waiting} says whether there
+ * may be any: 0 none, 1 some, 2 some of them {@code fair}, 3 some of them not for the lock alone ({@link RedisLine}).
+ * A waiter proves that it lives by trying again, which sets its deadline to 5 s from now. A release makes the first
+ * live waiter the holder if that one takes it, and tells it so (docs/decisions/0028). Otherwise it calls (as does an
+ * attempt that finds the lock free and somebody else first in line) the first live waiter and leaves it 700 ms to
+ * try; then the next one is first. The server says how many heard a call. If nobody did, although the waiter was
+ * subscribed (its mode is in upper case), its process is gone: the waiter leaves the queue and the next one is called
+ * at once.
  *
  * <p><b>Order</b> is what the waiting side asked for: nobody passes while a {@code fair} waiter is in the queue. Otherwise
  * a newcomer may pass until the first waiter has waited for 30 ms: cheap hand-overs under short contention, no starvation
@@ -52,7 +56,10 @@ record RedisScript(String name, String body, String digest) {
     /** What a script answers for a lock whose tokens are used up. */
     static final String NO_TOKEN = "NOTOKEN";
 
-    /** The longest lease that is handed over: it is counted from the waiter's last attempt, and a waiter polls each second. */
+    /**
+     * The longest lease that is handed over, as {@link #RELEASE} has it, too: it is counted from the waiter's last
+     * attempt, and a waiter polls each second.
+     */
     static final long HANDED_OVER_MILLIS = 2_000;
 
     static final String CLOCK = """
@@ -122,12 +129,13 @@ record RedisScript(String name, String body, String digest) {
             """;
 
     /**
-     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease and memory together in ms, memory,
-     * round, identity, and how to wait: {@code queues order mode inbox arrival}, which are 1 to queue or 0, the order, mode and
-     * inbox of a call, and the arrival of the ticket or 0. The order is {@code fair}, {@code young}
-     * or {@code any}: the last for votes, where order has no meaning. Answers {1, token, 0, called} or {0, remaining ms,
-     * arrival, called}: called is 1 if a call has gone to the owner since its last attempt, if it has a ticket. Or answers {2, …}:
-     * there are shares or permits, held or waited for, so {@link RedisDemandScripts#ATTEMPT} decides.
+     * Keys: state, and queue and entries unless the slot is moving. Arguments: owner, lease and memory together in
+     * ms, memory, round, identity, and how to wait: {@code queues order mode inbox arrival}, which are 2 to queue and
+     * to take the lock from a release, 1 to queue, or 0, the order, mode and inbox of a call, and the arrival of the
+     * ticket or 0. The order is {@code fair}, {@code young} or {@code any}: the last for votes, where order has no
+     * meaning. Answers {1, token, 0, called} or {0, remaining ms, arrival, called}: called is 1 if a call has gone to
+     * the owner since its last attempt, if it has a ticket. Or answers {2, …}: there are shares or permits, held or
+     * waited for, so {@link RedisDemandScripts#ATTEMPT} decides.
      *
      * <p>Free and nobody waiting, which is most often so, comes first, and reads the state by its positions: a released state
      * begins with {@code 0 - 0}, and a token has 16 digits from 2001 to 2286. Half of the time of a script goes into patterns, formats
@@ -230,12 +238,14 @@ record RedisScript(String name, String body, String digest) {
             """);
 
     /**
-     * Keys: state, and queue and entries unless the slot is moving. Arguments: how the state of such a grant begins ({@link #end}),
-     * token or 0 if not known, memory ms, what to end: {@code release}, followed by an id of 16 characters, which gets the same answer if it is sent again;
-     * {@code grant}, followed by the last round that it ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
+     * Keys: state, and queue and entries unless the slot is moving. Arguments: how the state of such a grant begins
+     * ({@link #end}), token or 0 if not known, memory ms, what to end: {@code release}, followed by an id of 16
+     * characters, which gets the same answer if it is sent again; {@code grant}, followed by the last round that it
+     * ends; {@code place} in the queue; or {@code both}. Answers {1} if the lock was held by the owner, else {0}.
      *
-     * <p>Before it hands the lock over, it asks who listens, and passes over whoever does not, without a message. What PUBLISH answers would
-     * be too late: replicas tell their listeners too, and are not counted, so the waiter might hear of a grant that the next one has.
+     * <p>Before it hands the lock over, it asks who listens, and passes over whoever does not, without a message.
+     * What PUBLISH answers would be too late: replicas tell their listeners too, and are not counted, so the waiter
+     * might hear of a grant that the next one has.
      */
     static final RedisScript RELEASE =
             of("release", """
@@ -344,7 +354,7 @@ record RedisScript(String name, String body, String digest) {
      * @param token the grant's, or 0 if it is not known
      * @param memory the state's memory in ms
      * @param what what to end
-     * @param which the id of the release, or the last round
+     * @param which the id of the release, or the last round; empty with {@code place} and {@code both}
      */
     static String[] end(String owner, long token, String memory, String what, String which) {
         String number = Long.toString(token);

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
  * How a backend behaves. Immutable.
  *
  * @param prefix the first part of all keys and channels
- * @param recordMillis for how long a token is remembered after its grant ended
+ * @param memoryMillis for how long a token is remembered after its grant ended: the {@code memory} of the scripts
  * @param notified true if waiters queue and are called, false if they poll
  * @param barging true if nobody waits for his turn: where several servers vote, their queues may differ
  * @param pollMinMillis the first interval of polling
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 record RedisSettings(
         String prefix,
-        long recordMillis,
+        long memoryMillis,
         boolean notified,
         boolean barging,
         long pollMinMillis,

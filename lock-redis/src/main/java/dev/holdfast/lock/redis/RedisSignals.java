@@ -53,8 +53,9 @@ interface RedisSignals {
     void unwanted(String owner);
 
     /**
-     * The server has called a waiter, which came by itself and had not heard of it. That may be a coincidence, but not if
-     * it happens several times without any call that is heard in between: then the subscription's connection is dead.
+     * A waiter has asked again by itself, and the answer says that the server had called it, which was not heard.
+     * Once, that may be a coincidence. Several times in a row, without any call that is heard in between, mean that
+     * the subscription's connection is dead.
      */
     default void missed() {}
 

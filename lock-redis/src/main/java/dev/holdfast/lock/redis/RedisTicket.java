@@ -7,7 +7,7 @@ import dev.holdfast.lock.spi.Ticket;
  * A place in a lock's queue.
  *
  * @param acquisition who waits
- * @param inLine whether there were shares or permits, held or waited for: what the lock's own script leaves to another
+ * @param inLine whether there were shares or permits, held or waited for, so that {@link RedisDemandScripts} decide
  * @param arrival the place: the server's time of arrival in µs, made unique
  */
 record RedisTicket(AcquisitionId acquisition, boolean inLine, long arrival) implements Ticket {}

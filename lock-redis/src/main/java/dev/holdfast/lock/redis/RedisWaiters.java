@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The acquisitions of this process that wait, by owner id. A call that comes before anybody listens, between the reply
- * that put the acquisition into the queue and {@code signal}, is kept for it. Thread-safe, never blocks.
+ * that put the acquisition into the queue and {@link #listen}, is kept for it. Thread-safe, never blocks.
  */
 final class RedisWaiters {
     private final Map<String, Waiter> waiters = new ConcurrentHashMap<>();
@@ -101,8 +101,11 @@ final class RedisWaiters {
     private record Latest(long round, BiConsumer<Long, Long> onHandOver) {}
 
     private static final class Waiter {
+        /** A call is to be delivered to the listener. */
         private final AtomicBoolean called = new AtomicBoolean();
+        /** Something has come since {@link RedisWaiters#takeHeard} last asked. */
         private final AtomicBoolean heard = new AtomicBoolean();
+
         private volatile @Nullable Runnable listener;
         volatile @Nullable Latest latest;
 

@@ -29,7 +29,7 @@ final class ReplicaAcquireSender implements AcquireSender {
     private final ConnectionFactory factory;
     private final RedisCalls main;
     private final ReplicaAcknowledgement wanted;
-    private final long recordMillis;
+    private final long memoryMillis;
     private final Rounds rounds = new Rounds();
     private final Timeouts timeouts = new Timeouts();
     private final ReentrantLock lock = new ReentrantLock();
@@ -40,11 +40,11 @@ final class ReplicaAcquireSender implements AcquireSender {
     private boolean closed;
 
     /** Connects the first lane; blocks. */
-    ReplicaAcquireSender(ConnectionFactory factory, RedisCalls main, ReplicaAcknowledgement wanted, long recordMillis) {
+    ReplicaAcquireSender(ConnectionFactory factory, RedisCalls main, ReplicaAcknowledgement wanted, long memoryMillis) {
         this.factory = factory;
         this.main = main;
         this.wanted = wanted;
-        this.recordMillis = recordMillis;
+        this.memoryMillis = memoryMillis;
         lanes = 1;
         ReplicaLane first = open();
         all.add(first);
@@ -168,8 +168,8 @@ final class ReplicaAcquireSender implements AcquireSender {
             CompletableFuture<List<Object>> answer,
             LockUnavailableException failure) {
         String[] release =
-                RedisScript.end(job.owner(), 0, Long.toString(recordMillis), "grant", Long.toString(job.round()));
-        main.script(job.attempt().release(), job.attempt().keys().all(), release, job.timeoutMillis())
+                RedisScript.end(job.owner(), 0, Long.toString(memoryMillis), "grant", Long.toString(job.round()));
+        main.script(job.attempt().releaseScript(), job.attempt().keys().all(), release, job.timeoutMillis())
                 .whenComplete((released, failed) -> answer.completeExceptionally(failure));
     }
 

@@ -110,7 +110,7 @@ final class RedisAttemptArgumentsTest {
         assertThat(attempt.round()).isEqualTo(8);
         assertThat(attempt.script()).isSameAs(RedisScript.ATTEMPT);
         assertThat(attempt.scriptKeys()).containsExactly("p:{n}", "p:{n}:q", "p:{n}:w");
-        assertThat(attempt.release()).isSameAs(RedisScript.RELEASE);
+        assertThat(attempt.releaseScript()).isSameAs(RedisScript.RELEASE);
         // Whoever may be called, is known from now on.
         assertThat(waiters.knows(attempt.owner())).isEqualTo(waitMillis > 0 && !mode.equals("-"));
     }
@@ -145,7 +145,7 @@ final class RedisAttemptArgumentsTest {
                             .toList());
             assertThat(attempt.script()).isSameAs(RedisDemandScripts.ATTEMPT);
             assertThat(attempt.scriptKeys()).containsExactly("p:{n}", "p:{n}:q", "p:{n}:w", "p:{n}:n");
-            assertThat(attempt.release()).isSameAs(i == 2 ? RedisScript.RELEASE : RedisDemandScripts.RELEASE);
+            assertThat(attempt.releaseScript()).isSameAs(i == 2 ? RedisScript.RELEASE : RedisDemandScripts.RELEASE);
         }
     }
 
