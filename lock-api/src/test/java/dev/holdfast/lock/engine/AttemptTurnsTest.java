@@ -242,7 +242,7 @@ class AttemptTurnsTest {
         assertThat(backend.isHeld("n")).isFalse();
     }
 
-    /** Nobody is told of a failure that came of a close, and what may be on the server is removed. */
+    /** The waiter is told of the close, not of the failure before it; what may be on the server is removed. */
     @Test
     void close_whileItPausesAfterAFailure_abandonsWhatMayBeThere() {
         backend.failure = OutageBackend::unreachable;

@@ -367,6 +367,13 @@ class ClientCallsTest {
         assertThat(client.status().store()).isEqualTo("answering");
         assertThat(client.status().pendingReleases()).isZero();
         assertThat(client.status().droppedEvents()).isZero();
+
+        Virtual failing = new Virtual();
+        Hold hold = failing.hold("n", LockOptions.defaults());
+        failing.backend.failure = OutageBackend::unreachable;
+        failing.end(hold);
+        failing.pass(1_000_000);
+        assertThat(failing.client.status().pendingReleases()).isEqualTo(1);
     }
 
     @Test

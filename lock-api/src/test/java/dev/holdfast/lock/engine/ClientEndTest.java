@@ -13,7 +13,10 @@ import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.MultiLease;
+import dev.holdfast.lock.MultiLock;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.OwnerId;
@@ -140,9 +143,16 @@ class ClientEndTest {
     }
 
     @Test
-    void recipes_areOfThisClient() {
-        assertThat(client.lockAll("b", "a")).isNotNull();
-        assertThat(client.lockAll(List.of("b", "a"), LockOptions.defaults())).isNotNull();
+    void recipes_areOfThisClient() throws InterruptedException {
+        List<MultiLock> both =
+                List.of(client.lockAll("b", "a"), client.lockAll(List.of("b", "a"), LockOptions.defaults()));
+        for (MultiLock each : both) {
+            try (MultiLease all = each.acquire()) {
+                assertThat(all.names()).containsExactly("a", "b");
+                assertThat(client.held()).extracting(LockUsage::name).containsExactlyInAnyOrder("a", "b");
+            }
+            assertThat(backend.holders).isEmpty();
+        }
         assertThat(client.election("e")).isNotNull();
     }
 

@@ -322,7 +322,8 @@ class EngineModelTest {
                                     !row.cells().get(2).equals("no"),
                                     !row.cells().get(3).equals("no"),
                                     other))
-                            .isInstanceOf(AssertionError.class);
+                            .isInstanceOf(AssertionError.class)
+                            .hasMessageContaining("answer of step");
                 }
             }
         }

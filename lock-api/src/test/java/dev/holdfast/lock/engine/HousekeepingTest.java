@@ -1,8 +1,10 @@
 package dev.holdfast.lock.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LossReason;
 import java.util.ArrayList;
 import java.util.List;
@@ -65,11 +67,7 @@ class HousekeepingTest {
         DistributedLock lock = virtual.client.lock("n");
         lock.lock();
         virtual.client.entries().lost(virtual.grantHere("n"), LossReason.EXPIRED, "on purpose");
-        try {
-            lock.unlock();
-        } catch (dev.holdfast.lock.LeaseLostException expected) {
-            assertThat(expected).hasMessageContaining("on purpose");
-        }
+        assertThatThrownBy(lock::unlock).isInstanceOf(LeaseLostException.class).hasMessageContaining("on purpose");
         virtual.pass(21 * SECOND);
         assertThat(virtual.openTimers()).isZero();
     }

@@ -18,6 +18,7 @@ import java.util.Arrays;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -199,10 +200,8 @@ class LossAndReleaseTest {
                 .run(
                         () -> { // the thread cannot leave the queue meanwhile
                             thread.interrupt();
-                            while (Arrays.stream(thread.getStackTrace())
-                                    .noneMatch(frame -> frame.getMethodName().equals("cancel"))) {
-                                Thread.onSpinWait();
-                            }
+                            spinUntil(() -> Arrays.stream(thread.getStackTrace())
+                                    .anyMatch(frame -> frame.getMethodName().equals("cancel")));
                             answer.complete(
                                     new AcquireResult.Granted(new Grant(inline.attempted.get(0), 1, 15_000, null)));
                         });
@@ -231,7 +230,12 @@ class LossAndReleaseTest {
     }
 
     private static void awaitState(Thread thread, Thread.State state) {
-        while (thread.getState() != state) {
+        spinUntil(() -> thread.getState() == state);
+    }
+
+    /** Or until the time of the test is over, which interrupts this thread. */
+    private static void spinUntil(BooleanSupplier condition) {
+        while (!condition.getAsBoolean() && !Thread.currentThread().isInterrupted()) {
             Thread.onSpinWait();
         }
     }

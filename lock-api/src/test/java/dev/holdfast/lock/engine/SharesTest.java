@@ -308,7 +308,7 @@ class SharesTest {
         });
         read.lock();
         Lease lease = reader();
-        pass(11_000 * MILLI); // a third of the lease
+        pass(11_000 * MILLI); // two renewals, one after each third of the lease
         backend.store.revoke("n");
         pass(30_000 * MILLI);
 
@@ -320,7 +320,7 @@ class SharesTest {
         assertThat(told.stream().filter("lost"::equals)).hasSize(2);
         assertThat(told.indexOf("lost"))
                 .as("renewals before the loss, told once each")
-                .isLessThan(3);
+                .isEqualTo(2);
     }
 
     @Test

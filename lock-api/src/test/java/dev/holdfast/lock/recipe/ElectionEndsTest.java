@@ -124,7 +124,7 @@ class ElectionEndsTest extends PlannedElection {
                 .isEqualTo(10_000);
     }
 
-    /** No one is told: neither by its lease nor by the time. */
+    /** No loss is reported, and the next look is far away: only by the question whether it leads the end is seen. */
     @Test
     void leader_whoseLeaseAnybodySeesInvalid_isInterruptedAtOnce_andPausesBeforeTheNextTime() {
         answers.add(() -> lease);

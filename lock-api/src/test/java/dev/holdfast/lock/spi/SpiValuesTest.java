@@ -72,31 +72,6 @@ class SpiValuesTest {
     }
 
     @Test
-    void demands_leaveRoomForTheirOwnKindAlone() {
-        Demand two = new Demand.Permits(2, 4);
-        List<Demand> all = List.of(Demand.EXCLUSIVE, Demand.SHARED, two);
-        for (Demand one : all) {
-            for (Demand other : all) {
-                assertThat(one.leavesRoomFor(other))
-                        .as("%s beside %s", other, one)
-                        .isEqualTo(one.equals(other) && one != Demand.EXCLUSIVE);
-            }
-        }
-        assertThat(two.leavesRoomFor(new Demand.Permits(3, 4))).isFalse();
-        assertThat(all).extracting(Demand::kind).containsExactly(Demand.Kind.values());
-    }
-
-    @ParameterizedTest
-    @CsvSource({"1, 1, true", "1, 1000000, true", "0, 1, false", "2, 1, false", "1, 1000001, false", "0, 0, false"})
-    void permits_areWithinTheLimit(int permits, int limit, boolean allowed) {
-        if (allowed) {
-            assertThat(new Demand.Permits(permits, limit)).hasToString(permits + " of " + limit + " permits");
-        } else {
-            assertThatIllegalArgumentException().isThrownBy(() -> new Demand.Permits(permits, limit));
-        }
-    }
-
-    @Test
     void info_hasExclusiveDemands_alwaysAndAtFirstAlone() {
         BackendInfo info = info("x", 1, 1, 1);
         assertThat(info.demands()).containsExactly(Demand.Kind.EXCLUSIVE);

@@ -57,7 +57,7 @@ final class TimeoutsTest {
     }
 
     @Test
-    void manyThreads_everyDeadlineIsMet_andWhatEndedInTimeIsLeftAlone() throws Exception {
+    void manyThreads_everyDeadlineIsMet_alsoBetweenOthersThatEndInTime() throws Exception {
         int threads = 4;
         ExecutorService pool = Executors.newFixedThreadPool(threads);
         try {

@@ -64,6 +64,7 @@ final class ConsulLockProviderTest {
             consul.instead("read", "200 []", "404 ");
             provider.connect(uri, OPTIONS).close();
             provider.connect(uri, OPTIONS).close();
+            assertThat(consul.kinds()).as("one look each").containsExactly("read", "read");
         }
     }
 

@@ -48,15 +48,15 @@ final class ConsulThreadsTest {
             clients.forEach(LockClient::close);
             leases.clear();
 
+            // The JDK's client has no close() before Java 21, and ends when it is collected.
             await().atMost(PATIENCE).untilAsserted(() -> {
-                System.gc(); // the JDK's client has no close() before Java 21; the closed lock clients are kept by
-                // this list
+                System.gc();
                 assertThat(threads("holdfast-consul-"))
                         .as("threads for answers")
                         .isZero();
                 assertThat(threads("SelectorManager")).as("selectors").isEqualTo(before);
             });
-            assertThat(clients).hasSize(CLIENTS);
+            assertThat(clients).hasSize(CLIENTS); // which keeps the closed lock clients from being collected
         }
     }
 }

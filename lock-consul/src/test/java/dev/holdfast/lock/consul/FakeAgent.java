@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** Answers as a test says, on a thread for each connection. Thread-safe. */
@@ -32,7 +33,10 @@ final class FakeAgent implements AutoCloseable {
 
     /** What it says. */
     interface Answers {
-        /** Returns {@code status body}, or {@code stall} for headers without their body; may block. */
+        /**
+         * Returns {@code status body}, {@code status@index body} for an answer with an {@code X-Consul-Index}, or
+         * {@code stall} for headers without their body; may block.
+         */
         String to(String path, String body) throws InterruptedException;
     }
 
@@ -45,7 +49,7 @@ final class FakeAgent implements AutoCloseable {
                     Socket connection = socket.accept();
                     threads.execute(() -> serve(connection));
                 }
-            } catch (IOException e) {
+            } catch (IOException | RejectedExecutionException e) {
                 // closed
             }
         });
@@ -58,7 +62,7 @@ final class FakeAgent implements AutoCloseable {
             for (String request = in.readLine(); request != null; request = in.readLine()) {
                 int length = 0;
                 StringBuilder head = new StringBuilder(request).append('\n');
-                for (String header = in.readLine(); !header.isEmpty(); header = in.readLine()) {
+                for (String header = in.readLine(); header != null && !header.isEmpty(); header = in.readLine()) {
                     head.append(header).append('\n');
                     if (header.toLowerCase(Locale.ROOT).startsWith("content-length:")) {
                         length = Integer.parseInt(header.substring(15).strip());
@@ -73,11 +77,15 @@ final class FakeAgent implements AutoCloseable {
                 String answer = answers.to(request.split(" ")[1], new String(body));
                 boolean stalls = answer.equals("stall");
                 String status = stalls ? "200" : answer.substring(0, 3);
-                String text = stalls ? "" : answer.substring(3).strip();
+                boolean indexed = answer.startsWith("@", 3);
+                String index = indexed ? "X-Consul-Index: " + answer.substring(4, answer.indexOf(' ')) + "\r\n" : "";
+                String text = stalls
+                        ? ""
+                        : answer.substring(indexed ? answer.indexOf(' ') : 3).strip();
                 connection
                         .getOutputStream()
-                        .write(("HTTP/1.1 " + status + " x\r\nContent-Length: " + (stalls ? 9 : text.length())
-                                        + "\r\n\r\n" + text)
+                        .write(("HTTP/1.1 " + status + " x\r\n" + index + "Content-Length: "
+                                        + (stalls ? 9 : text.length()) + "\r\n\r\n" + text)
                                 .getBytes(StandardCharsets.US_ASCII));
             }
         } catch (IOException e) {

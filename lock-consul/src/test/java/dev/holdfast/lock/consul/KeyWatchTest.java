@@ -4,22 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.Subscription;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.net.InetAddress;
-import java.net.ServerSocket;
-import java.net.Socket;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,64 +22,24 @@ final class KeyWatchTest {
 
     private final List<String> asked = new CopyOnWriteArrayList<>();
     private final AtomicInteger calls = new AtomicInteger();
-    private final ExecutorService threads = Executors.newCachedThreadPool(task -> {
-        Thread thread = new Thread(task, "key-watch-agent");
-        thread.setDaemon(true);
-        return thread;
-    });
     private volatile boolean looksAreAnswered;
-    private ServerSocket agent;
+    private FakeAgent agent;
     private KeyWatches watches;
 
     @BeforeEach
     void start() throws Exception {
-        agent = new ServerSocket(0, 200, InetAddress.getLoopbackAddress());
-        threads.execute(() -> {
-            try {
-                while (true) {
-                    Socket connection = agent.accept();
-                    threads.execute(() -> serve(connection));
-                }
-            } catch (IOException | RejectedExecutionException e) {
-                // closed, or the test has ended
-            }
+        agent = new FakeAgent((path, body) -> {
+            String query = path.contains("?") ? path.substring(path.indexOf('?') + 1) : "";
+            asked.add(query);
+            String answer = query.isEmpty() && looksAreAnswered ? "200 7" : answers.take();
+            return answer.replace(' ', '@') + " ";
         });
-        URI address = URI.create("http://127.0.0.1:" + agent.getLocalPort());
-        ConsulHttp http =
-                new ConsulHttp(new ConsulConnection(HttpClient.newHttpClient(), List.of(address), null, () -> {}));
-        watches = new KeyWatches(http, ConsulFixture.KEYS);
+        watches = new KeyWatches(new ConsulHttp(agent.connection()), ConsulFixture.KEYS);
     }
 
     @AfterEach
     void stop() throws Exception {
         agent.close();
-        threads.shutdownNow(); // daemons: those that read from an idle connection end with it
-    }
-
-    /** One request after the other. */
-    private void serve(Socket connection) {
-        try (connection) {
-            BufferedReader in =
-                    new BufferedReader(new InputStreamReader(connection.getInputStream(), StandardCharsets.US_ASCII));
-            for (String request = in.readLine(); request != null; request = in.readLine()) {
-                while (!in.readLine().isEmpty()) {
-                    // a header
-                }
-                String path = request.split(" ")[1];
-                String query = path.contains("?") ? path.substring(path.indexOf('?') + 1) : "";
-                asked.add(query);
-                String[] answer = (query.isEmpty() && looksAreAnswered ? "200 7" : answers.take()).split(" ");
-                connection
-                        .getOutputStream()
-                        .write(("HTTP/1.1 " + answer[0] + " x\r\nX-Consul-Index: " + answer[1]
-                                        + "\r\nContent-Length: 0\r\n\r\n")
-                                .getBytes(StandardCharsets.US_ASCII));
-            }
-        } catch (IOException e) {
-            // the client has gone
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     private void awaitAsked(String... queries) {

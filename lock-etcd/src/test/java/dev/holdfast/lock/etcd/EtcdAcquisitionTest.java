@@ -9,9 +9,12 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.api.TxnRequest;
+import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.op.TxnImpl;
+import io.etcd.jetcd.options.PutOption;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Objects;
@@ -20,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 
 /** What is known of an acquisition, in each order in which answers may come: without a server. */
@@ -85,20 +89,20 @@ final class EtcdAcquisitionTest {
 
         Op put = waiter.put(waiter.sent(present), late);
 
-        assertThat(sent(put).getSuccess(0).getRequestPut().getValue().toByteArray())
+        TxnRequest request = sent(txn -> txn.Then(put));
+        assertThat(request.getSuccess(0).getRequestPut().getValue().toByteArray())
                 .isEqualTo(waiter.value(3).getBytes());
     }
 
-    private static TxnRequest sent(Op op) {
+    private static TxnRequest sent(UnaryOperator<Txn> made) {
         AtomicReference<TxnRequest> sent = new AtomicReference<>();
-        TxnImpl.newTxn(
-                        request -> {
-                            sent.set(request);
-                            return new CompletableFuture<>();
-                        },
-                        ByteSequence.EMPTY)
-                .Then(op)
-                .commit();
+        Txn txn = TxnImpl.newTxn(
+                request -> {
+                    sent.set(request);
+                    return new CompletableFuture<>();
+                },
+                ByteSequence.EMPTY);
+        made.apply(txn).commit();
         return sent.get();
     }
 
@@ -311,14 +315,22 @@ final class EtcdAcquisitionTest {
     @Test
     void ownership_ofPermits_isTheOwnersWhateverTheSlot() {
         EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
+        EtcdAcquisition others = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
         for (int slot = 0; slot < 4; slot++) {
-            String value = permits.value(slot).toString(StandardCharsets.UTF_8);
-            assertThat(value).contains(" 1/3/" + slot + " ");
-            String owner = permits.acquisition().owner().toString();
-            assertThat(value).isGreaterThan(owner + " ").isLessThan(owner + "!");
+            assertThat(permits.value(slot).toString(StandardCharsets.UTF_8)).contains(" 1/3/" + slot + " ");
+            assertThat(isOwn(permits, permits.value(slot))).as("slot %d", slot).isTrue();
+            assertThat(isOwn(permits, others.value(slot))).as("slot %d", slot).isFalse();
         }
-        assertThat(permits.ownership()).hasSize(2);
-        assertThat(place.ownership()).hasSize(1);
+        assertThat(isOwn(place, place.value(0))).as("of a lock").isTrue();
+        assertThat(isOwn(place, others.value(0))).isFalse();
+    }
+
+    /** Whether a key with that value meets the conditions of what deletes an acquisition's key alone. */
+    private static boolean isOwn(EtcdAcquisition asking, ByteSequence value) {
+        SimulatedEtcd etcd = new SimulatedEtcd();
+        etcd.execute(sent(txn -> txn.Then(Op.put(asking.key(), value, PutOption.DEFAULT))));
+        TxnRequest conditions = sent(txn -> txn.If(asking.ownership().toArray(new Cmp[0])));
+        return etcd.execute(conditions).getSucceeded();
     }
 
     /** A request's answer, an event and the end of a lease come on several threads. */

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * A process of its own, started by {@link ChildProcesses}. It ends when its standard input does.
  *
  * <p>{@code wait URI NAME THREADS} lets so many threads wait for a lock that they keep, and says {@code got} for each
- * grant. {@code connect URI NAME SECONDS} says {@code connected}. {@code relay URI NAME TURNS} takes so many turns for each line that it reads, and prints what they took.
+ * grant. {@code relay URI NAME TURNS} takes so many turns for each line that it reads, and prints what they took.
  */
 final class EtcdChild {
     private static final int PAUSE_MILLIS = 3;

@@ -27,38 +27,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** What things cost, counted by the server. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdCountingTest {
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "counted-" + NAMES.incrementAndGet();
-    }
-
-    private long calls(String method) throws IOException {
-        return fixture.server().calls(method);
-    }
-
-    private long watches() throws IOException {
-        return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
-    }
+final class EtcdCountingTest extends OneEtcd {
 
     /** etcd reads a queue past all keys that were ever deleted from it, until it is compacted. */
     @Test
@@ -360,8 +332,9 @@ final class EtcdCountingTest {
         LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(2)).build();
         try (LockClient client = fixture.newClient(
                 LockClientOptions.builder().lockOptions(options).build())) {
-            client.lock(newName()).lock();
-            client.lock("counted-" + NAMES.get()).unlock();
+            DistributedLock lock = client.lock(newName());
+            lock.lock();
+            lock.unlock();
             long before = fixture.commands();
             long startNanos = System.nanoTime();
             await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 3_000_000_000L);

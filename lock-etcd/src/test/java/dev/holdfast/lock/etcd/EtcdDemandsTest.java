@@ -14,38 +14,17 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.KeyValue;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** What shares and permits cost, whom they call, and what is on the server. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdDemandsTest {
+final class EtcdDemandsTest extends OneEtcd {
     private static final long LEASE = 120_000;
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "demands-" + NAMES.incrementAndGet();
-    }
 
     private static Demand permits(int permits, int limit) {
         return new Demand.Permits(permits, limit);
@@ -53,14 +32,6 @@ final class EtcdDemandsTest {
 
     private static BackendDriver driver(LockBackend backend, String name, Demand demand) {
         return BackendDriver.of(backend, name, demand, LEASE);
-    }
-
-    private long calls(String method) throws IOException {
-        return fixture.server().calls(method);
-    }
-
-    private long watches() throws IOException {
-        return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
     }
 
     /** Has a waiter wait, and counts how often it is called. */

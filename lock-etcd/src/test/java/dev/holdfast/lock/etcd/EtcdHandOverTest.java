@@ -10,12 +10,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
@@ -33,31 +31,11 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** Who is handed the lock by the event that those ahead have left, who is only called, and what is promised. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdHandOverTest {
+final class EtcdHandOverTest extends OneEtcd {
     private static final long LEASE = 30_000;
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "handed-" + NAMES.incrementAndGet();
-    }
 
     /** An acquisition that takes what is handed over, as the engine's do. */
     private static final class Heir implements AutoCloseable {
@@ -118,10 +96,6 @@ final class EtcdHandOverTest {
 
     private void delete(ByteSequence key) throws Exception {
         fixture.admin().getKVClient().delete(key).get(1, TimeUnit.MINUTES);
-    }
-
-    private long watches() throws Exception {
-        return fixture.server().sum("etcd_debugging_mvcc_watcher_total", "");
     }
 
     /** The lease of what is handed over counts from the last keep-alive, as the waiter's attempt sent none. */
@@ -211,7 +185,7 @@ final class EtcdHandOverTest {
         try (LockBackend first = fixture.newBackend();
                 LockBackend second = fixture.newBackend();
                 Heir heir = new Heir(second, name)) {
-            second.setGrantListener(listener(lost));
+            second.setGrantListener(noting(lost));
             Grant held = acquire(first, name, LEASE);
             heir.queueUp().listen();
             release(first, held);
@@ -224,18 +198,6 @@ final class EtcdHandOverTest {
             assertThat(lost).containsExactly(handed);
             assertThat(renew(second, handed)).isInstanceOf(RenewResult.Lost.class);
         }
-    }
-
-    private static GrantListener listener(Queue<Grant> lost) {
-        return new GrantListener() {
-            @Override
-            public void suspect(Grant grant, String detail) {}
-
-            @Override
-            public void lost(Grant grant, LossReason reason, String detail) {
-                lost.add(grant);
-            }
-        };
     }
 
     /** Its place is to move to another lease first, so that its holder can rely on it. */
@@ -280,8 +242,8 @@ final class EtcdHandOverTest {
     }
 
     /**
-     * Random: waiters come, poll, give up and are handed the lock, while watches break, and keys and leases are deleted behind the
-     * backs of their clients. Whoever is handed the lock, and whose key nobody has deleted, is the first in the store.
+     * Random: waiters come, poll, give up and are handed the lock, while watches break, and keys are deleted behind the backs of their
+     * clients. Whoever is handed the lock, and whose key nobody has deleted, is the first in the store.
      */
     @Test
     void whoeverIsHandedTheLock_isFirstInTheStore() throws Exception {

@@ -22,34 +22,13 @@ import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** Which keys a client uses again, and which it does not. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdKeyReuseTest {
+final class EtcdKeyReuseTest extends OneEtcd {
     private static final long LEASE = 120_000;
     private static final long SHORT_TIMEOUT = 3_000;
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "keys-" + NAMES.incrementAndGet();
-    }
 
     private static ByteSequence keyOf(Grant grant) {
         return Objects.requireNonNull(EtcdAcquisition.of(grant)).key();

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
@@ -19,37 +18,18 @@ import dev.holdfast.lock.testkit.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.options.LeaseOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** Leases and keys that end early, on one etcd: who is told of it, and what a lease promises until then. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdLeaseEndTest {
+final class EtcdLeaseEndTest extends OneEtcd {
     private static final long LEASE = 120_000;
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "ends-" + NAMES.incrementAndGet();
-    }
 
     /** etcd-io/etcd#11456 and #19597: a waiter whose lease has ended is granted the lock, or waits for ever. */
     @Test
@@ -151,7 +131,6 @@ final class EtcdLeaseEndTest {
             Grant held = acquire(holder, name, LEASE);
             BackendDriver waiter = BackendDriver.of(other, name, LEASE);
             waiter.queueUp();
-            Ticket ticket = waiter.ticket();
             revoke(fixture.find(name, 0).get(1).getLease());
             release(holder, held);
             Grant rival = acquire(third, name, LEASE);
@@ -159,6 +138,8 @@ final class EtcdLeaseEndTest {
             assertThat(waiter.tryAcquire(BackendDriver.WAIT_MILLIS)).isInstanceOf(AcquireResult.Busy.class);
 
             assertThat(renew(third, rival)).isInstanceOf(RenewResult.Renewed.class);
+            release(third, rival);
+            assertThat(waiter.acquireQueued().token()).as("the new key's").isGreaterThan(rival.token());
         }
     }
 
@@ -174,8 +155,8 @@ final class EtcdLeaseEndTest {
                 .backend()) {
             Grant shorter = acquire(backend, "a", LEASE);
             Grant longer = acquire(backend, "b/b/a", LEASE);
-            ByteSequence key = java.util.Objects.requireNonNull(EtcdAcquisition.of(shorter))
-                    .key();
+            ByteSequence key =
+                    Objects.requireNonNull(EtcdAcquisition.of(shorter)).key();
             client.getKVClient().delete(key).get(3, TimeUnit.MINUTES);
 
             assertThat(renew(backend, shorter)).isInstanceOf(RenewResult.Lost.class);
@@ -190,15 +171,7 @@ final class EtcdLeaseEndTest {
             Grant one = acquire(backend, name, LEASE);
             Grant two = acquire(backend, newName(), LEASE);
             List<Grant> told = new ArrayList<>();
-            backend.setGrantListener(new dev.holdfast.lock.spi.GrantListener() {
-                @Override
-                public void suspect(Grant grant, String detail) {}
-
-                @Override
-                public void lost(Grant grant, LossReason reason, String detail) {
-                    told.add(grant);
-                }
-            });
+            backend.setGrantListener(noting(told));
             revoke(fixture.find(name, 1).get(0).getLease());
 
             assertThat(renew(backend, one)).isInstanceOf(RenewResult.Lost.class);
@@ -219,7 +192,7 @@ final class EtcdLeaseEndTest {
             long lease = fixture.find(name, 1).get(0).getLease();
             assertThat(fixture.admin()
                             .getLeaseClient()
-                            .timeToLive(lease, io.etcd.jetcd.options.LeaseOption.DEFAULT)
+                            .timeToLive(lease, LeaseOption.DEFAULT)
                             .get(1, TimeUnit.MINUTES)
                             .getGrantedTTL())
                     .isEqualTo(21);
@@ -231,9 +204,8 @@ final class EtcdLeaseEndTest {
         try (LockBackend backend = fixture.newBackend()) {
             acquire(backend, newName(), 4_000);
             boolean nearlyFull = false;
-            for (int i = 0;
-                    i < 5 && !nearlyFull;
-                    i++) { // a slow machine may miss the keep-alive's answer, but not always
+            // A slow machine may miss the keep-alive's answer, but not always.
+            for (int i = 0; i < 5 && !nearlyFull; i++) {
                 long startNanos = System.nanoTime();
                 await().atMost(PATIENCE).until(() -> System.nanoTime() - startNanos > 1_500_000_000L);
                 String name = newName();
@@ -246,7 +218,7 @@ final class EtcdLeaseEndTest {
                         .orElse(0);
                 long left = fixture.admin()
                         .getLeaseClient()
-                        .timeToLive(lease, io.etcd.jetcd.options.LeaseOption.DEFAULT)
+                        .timeToLive(lease, LeaseOption.DEFAULT)
                         .get(1, TimeUnit.MINUTES)
                         .getTTL();
                 nearlyFull = grant.leaseMillis() >= 3_000;
@@ -286,15 +258,7 @@ final class EtcdLeaseEndTest {
     void holder_whoseOtherLeaseHasEnded_isNotToldOfALoss() throws Exception {
         try (LockBackend backend = fixture.newBackend()) {
             List<Grant> lost = new ArrayList<>();
-            backend.setGrantListener(new dev.holdfast.lock.spi.GrantListener() {
-                @Override
-                public void suspect(Grant grant, String detail) {}
-
-                @Override
-                public void lost(Grant grant, LossReason reason, String detail) {
-                    lost.add(grant);
-                }
-            });
+            backend.setGrantListener(noting(lost));
             Grant grant = acquire(backend, newName(), LEASE);
             EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
             // A move whose answer is lost, to a lease that etcd does not have.
@@ -308,9 +272,5 @@ final class EtcdLeaseEndTest {
             assertThat(lost).isEmpty();
             assertThat(release(backend, grant)).isEqualTo(ReleaseResult.RELEASED);
         }
-    }
-
-    private void revoke(long lease) throws Exception {
-        fixture.admin().getLeaseClient().revoke(lease).get(1, TimeUnit.MINUTES);
     }
 }

@@ -94,7 +94,8 @@ final class EtcdRenewalTest {
             var renewal = backend.renew(List.of(grant), timeoutMillis).toCompletableFuture();
 
             assertThat(renewal.get(timeoutMillis * 3 / 4, TimeUnit.MILLISECONDS))
-                    .hasOnlyElementsOfType(RenewResult.Renewed.class);
+                    .singleElement()
+                    .isInstanceOf(RenewResult.Renewed.class);
         }
     }
 
@@ -116,17 +117,21 @@ final class EtcdRenewalTest {
                 silent.set(true);
 
                 assertThat(answer(backend.renew(List.of(one), timeoutMillis)))
-                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+                        .singleElement()
+                        .isInstanceOf(RenewResult.Renewed.class);
                 int before = asked.get();
                 assertThat(answer(backend.renew(List.of(two), timeoutMillis)))
-                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+                        .singleElement()
+                        .isInstanceOf(RenewResult.Renewed.class);
                 assertThat(asked).hasValue(before);
 
                 assertThat(answer(backend.renew(List.of(one), timeoutMillis)))
-                        .hasOnlyElementsOfType(RenewResult.Unknown.class);
+                        .singleElement()
+                        .isInstanceOf(RenewResult.Unknown.class);
                 silent.set(false);
                 assertThat(answer(backend.renew(List.of(one), timeoutMillis)))
-                        .hasOnlyElementsOfType(RenewResult.Renewed.class);
+                        .singleElement()
+                        .isInstanceOf(RenewResult.Renewed.class);
             }
         }
     }

@@ -23,31 +23,11 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** Slots of permits while somebody stands still before the write of one, and what they cost. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdSlotsTest {
+final class EtcdSlotsTest extends OneEtcd {
     private static final long LEASE = 120_000;
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "slots-" + NAMES.incrementAndGet();
-    }
 
     private static BackendDriver driver(LockBackend backend, String name, int limit) {
         return BackendDriver.of(backend, name, new Demand.Permits(1, limit), LEASE);
@@ -288,7 +268,7 @@ final class EtcdSlotsTest {
             assertThat(fixture.server().calls("Txn") - txns).as("and a waiter").isEqualTo(3);
             AtomicInteger calls = new AtomicInteger();
             try (Subscription subscription = second.subscribe(waiter.ticket(), calls::incrementAndGet)) {
-                await().atMost(PATIENCE).until(() -> fixture.server().sum("etcd_debugging_mvcc_watcher_total", "") > 0);
+                await().atMost(PATIENCE).until(() -> watches() > 0);
                 release(first, lower);
                 await().atMost(PATIENCE).until(() -> calls.get() == 1);
 

@@ -35,37 +35,16 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.TestInstance;
 
 /** Requests whose outcome nobody heard, between a backend and one etcd. */
-@TestInstance(TestInstance.Lifecycle.PER_CLASS)
-final class EtcdUnknownOutcomeTest {
+final class EtcdUnknownOutcomeTest extends OneEtcd {
     private static final long LEASE = 120_000;
-    private static final AtomicInteger NAMES = new AtomicInteger();
-    private EtcdFixture fixture;
-
-    @BeforeAll
-    void start() throws Exception {
-        fixture = EtcdFixture.single();
-    }
 
     @AfterEach
     void heal() {
         fixture.heal();
-    }
-
-    @AfterAll
-    void stop() {
-        fixture.close();
-    }
-
-    private static String newName() {
-        return "unknown-" + NAMES.incrementAndGet();
     }
 
     /** So that the connection and the lease are there. Nothing of it is left. */
@@ -335,9 +314,5 @@ final class EtcdUnknownOutcomeTest {
 
     private static AcquireRequest request(AcquisitionId acquisition, long leaseMillis, long timeoutMillis) {
         return new AcquireRequest(acquisition, leaseMillis, 0, false, null, timeoutMillis, BackendDriver.IDENTITY);
-    }
-
-    private void revoke(long lease) throws Exception {
-        fixture.admin().getLeaseClient().revoke(lease).get(1, TimeUnit.MINUTES);
     }
 }

@@ -38,4 +38,17 @@ final class QueueSlotsTest {
 
         assertThat(slots.take("n")).isNotEqualTo(present).isNotEqualTo(earlier);
     }
+
+    @Test
+    void deletion_withoutAnswer_leavesNothingToRemember() {
+        for (int i = 0; i < 1_000; i++) {
+            QueueSlots.Slot slot = slots.take("name-" + i);
+            slots.retire(slot);
+            assertThat(slots.take("name-" + i).toString())
+                    .as("never that key again")
+                    .isNotEqualTo(slot.toString());
+            slots.giveBack("name-" + i, slot);
+        }
+        assertThat(slots.names()).isLessThanOrEqualTo(1);
+    }
 }

@@ -86,7 +86,7 @@ final class AttemptsUnderWayTest {
 
     /** Of very many, those are forgotten that have had no answer for long: not those of now, nor one that is under way. */
     @Test
-    void manyWithoutAnAnswer_theLatestAreKept() {
+    void manyWithoutAnAnswer_thoseOfNowAreKept() {
         OwnerId active = OwnerId.random();
         underWay.begin(active);
         underWay.begin(owner);

@@ -56,7 +56,7 @@ final class GuardedUpdateTest {
         assertThat(write)
                 .hasToString(
                         "GuardedUpdate[UPDATE t SET a = ':token ?', b = x::token, c = ? WHERE d <= ? AND e = 'it''s']");
-        assertThatThrownBy(() -> write.execute(SharedDb.H2.db().connect(), 1))
+        assertThatThrownBy(() -> write.execute(new RecordedDb(Dialect.H2).connection(), 1))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("takes 1 values");
     }

@@ -161,7 +161,7 @@ final class JdbcFailuresTest {
                 .hasMessageContaining("'t'");
         assertThat(JdbcFailures.of(schema, "me").translate("", new SQLException("no right", "42501")))
                 .isInstanceOf(LockException.class)
-                .hasMessageContaining("me");
+                .hasMessageEndingWith(" ON t TO me");
         assertThat(JdbcFailures.of(schema).translate("", new SQLException("reset", "08006")))
                 .hasMessageContaining("no usable answer from PostgreSQL");
     }

@@ -257,9 +257,11 @@ final class NotificationTest {
     @Test
     void notificationsDoNotArrive_waiterPolls() throws Exception {
         try (LockClient holder = client(JdbcStrategy.VERSION, pool);
-                LockClient waiter = client(JdbcStrategy.VERSION, deaf(pool))) {
+                LockClient waiter = client(JdbcStrategy.VERSION, new CountingDataSource(deaf(pool), count))) {
             Lease lease = holder.lock("polled", LONG).acquire();
+            long before = count.get();
             CompletableFuture<Lease> waiting = waiter.lock("polled", LONG).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> count.get() > before); // its first attempt
             lease.close();
             try (Lease next = waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
                 assertThat(next.token()).isGreaterThan(lease.token());
@@ -325,12 +327,14 @@ final class NotificationTest {
     @Test
     void notificationsOff_waiterPolls() throws Exception {
         try (LockClient holder = client(JdbcStrategy.VERSION, pool);
-                LockClient waiter = JdbcLocks.builder(pool)
+                LockClient waiter = JdbcLocks.builder(new CountingDataSource(pool, count))
                         .table(table)
                         .notifications(false)
                         .build()) {
             Lease lease = holder.lock("polled", LONG).acquire();
+            long before = count.get();
             CompletableFuture<Lease> waiting = waiter.lock("polled", LONG).acquireAsync(PATIENCE);
+            await().atMost(PATIENCE).until(() -> count.get() > before); // its first attempt
             lease.close();
             waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).close();
             assertThat(listening()).isZero();

@@ -221,16 +221,6 @@ final class RowLockTest {
         }
     }
 
-    @Test
-    void maxRowLocks_lessThanOneOrTwice_refused() throws Exception {
-        try (HikariDataSource pool = SharedDb.H2.db().pool(config -> {})) {
-            assertThatThrownBy(() -> JdbcLocks.builder(pool).maxRowLocks(0))
-                    .isInstanceOf(IllegalArgumentException.class);
-            assertThatThrownBy(() -> JdbcLocks.builder(pool).maxRowLocks(1).maxRowLocks(1))
-                    .isInstanceOf(IllegalStateException.class);
-        }
-    }
-
     /** The counting waits for a connection while an administrator ends the one that has the row, and another client locks it. */
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
@@ -242,16 +232,7 @@ final class RowLockTest {
         AtomicLong connections = new AtomicLong(Long.MIN_VALUE);
         try (HikariDataSource pool = db.pool(config -> {});
                 HikariDataSource othersPool = db.pool(config -> {})) {
-            DataSource slow = (DataSource) Proxy.newProxyInstance(
-                    DataSource.class.getClassLoader(),
-                    new Class<?>[] {DataSource.class},
-                    (proxy, method, arguments) -> {
-                        if (method.getName().equals("getConnection") && connections.incrementAndGet() == 2) {
-                            counting.countDown();
-                            lost.await();
-                        }
-                        return method.invoke(pool, arguments);
-                    });
+            DataSource slow = waitingBefore(2, pool, connections, counting, lost);
             LockBackend other = builder(othersPool, table).backend(LockClientOptions.defaults());
             release(other, acquire(other, "x"));
             LockBackend backend = builder(slow, table).backend(LockClientOptions.defaults());

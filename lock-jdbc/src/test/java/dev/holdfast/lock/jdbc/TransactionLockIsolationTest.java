@@ -166,7 +166,7 @@ final class TransactionLockIsolationTest {
             throws Exception {
         Db db = shared.db();
         String table = account(db);
-        boolean refuses = db.dialect.mysqlFamily() ? false : refuses(db, isolation);
+        boolean refuses = !db.dialect.mysqlFamily() && refuses(db, isolation);
         inTwoTransactions(db, isolation, known, (first, second) -> {
             JdbcLocks.lockInTransaction(first, name, PATIENCE);
             CompletableFuture<Long> waiting =

@@ -10,10 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -134,9 +131,9 @@ final class TransactionRunnerTest {
 
     /** Somebody may be in the way for ever: what is tried again and again would keep the connection until the deadline. */
     @Test
-    void conflictEachTime_isTriedTwentyTimes() {
+    void conflictEachTime_isTriedTwentyTimes() throws Exception {
         AtomicInteger tries = new AtomicInteger();
-        Connection connection = recording(new ArrayList<>());
+        Connection connection = new RecordedDb(Dialect.POSTGRESQL).connection();
         assertThatThrownBy(() -> new TransactionRunner(Dialect.POSTGRESQL)
                         .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(60), bounded -> {
                             if (tries.incrementAndGet() > 100) {
@@ -150,9 +147,9 @@ final class TransactionRunnerTest {
 
     /** To switch auto-commit on commits what is open: so what has failed halfway has to be rolled back before. */
     @Test
-    void readOnlyByDefault_workFailsHalfway_isRolledBackBeforeAutoCommitIsOn() {
-        List<String> calls = new ArrayList<>();
-        Connection connection = recording(calls);
+    void readOnlyByDefault_workFailsHalfway_isRolledBackBeforeAutoCommitIsOn() throws Exception {
+        RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);
+        Connection connection = db.connection();
         AtomicInteger tries = new AtomicInteger();
         assertThatThrownBy(() -> new TransactionRunner(Dialect.POSTGRESQL)
                         .run(connection, System.nanoTime() + TimeUnit.SECONDS.toNanos(60), bounded -> {
@@ -161,35 +158,9 @@ final class TransactionRunnerTest {
                                     : new SQLException("halfway", "58000");
                         }))
                 .hasMessage("halfway");
-        assertThat(calls).containsSubsequence("setAutoCommit false", "rollback", "setAutoCommit true");
-        assertThat(calls).doesNotContain("commit");
-    }
-
-    /** A connection in auto-commit mode that only notes how its transactions begin and end. */
-    private static Connection recording(List<String> calls) {
-        AtomicBoolean autoCommit = new AtomicBoolean(true);
-        Statement statement = (Statement) Proxy.newProxyInstance(
-                Statement.class.getClassLoader(),
-                new Class<?>[] {Statement.class},
-                (proxy, called, arguments) -> called.getReturnType() == boolean.class ? false : null);
-        return (Connection) Proxy.newProxyInstance(
-                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (proxy, called, arguments) -> {
-                    switch (called.getName()) {
-                        case "setAutoCommit" -> {
-                            autoCommit.set((Boolean) arguments[0]);
-                            calls.add("setAutoCommit " + arguments[0]);
-                        }
-                        case "commit", "rollback" -> calls.add(called.getName());
-                        default -> {}
-                    }
-                    return switch (called.getName()) {
-                        case "getNetworkTimeout" -> 0;
-                        case "getAutoCommit" -> autoCommit.get();
-                        case "isReadOnly" -> false;
-                        case "createStatement" -> statement;
-                        default -> null;
-                    };
-                });
+        assertThat(db.events())
+                .containsSubsequence("1 setAutoCommit false", "1 rollback", "1 setAutoCommit true")
+                .doesNotContain("1 commit");
     }
 
     /** A pool that hands out its first connection with 300 ms left. */

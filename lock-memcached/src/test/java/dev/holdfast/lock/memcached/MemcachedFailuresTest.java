@@ -78,8 +78,7 @@ final class MemcachedFailuresTest {
     @Test
     void message_saysWhatToDo() {
         assertThat(told(new MemcacheAuthenticationException("no")))
-                .hasMessageEndingWith(
-                        "; give user and password as " + "its file of -Y has them, and open a new client");
+                .hasMessageEndingWith("; give user and password as its file of -Y has them, and open a new client");
         assertThat(told(new MemcacheOverloadedException("full")))
                 .hasMessageEndingWith("; see whether it answers, and try again");
         assertThat(told(new IOException("reset")))

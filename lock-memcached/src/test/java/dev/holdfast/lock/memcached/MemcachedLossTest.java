@@ -222,7 +222,7 @@ final class MemcachedLossTest {
         }
     }
 
-    /** An attempt that arrives after its abandonment takes the lock, for its lease and at most two seconds. */
+    /** An attempt that arrives after its abandonment takes the lock, for its lease and less than five seconds more. */
     @Test
     void lateAttempt_holdsTheLockForItsLeaseOnly() throws Exception {
         try (LockBackend backend = backend()) {

@@ -2,6 +2,7 @@ package dev.holdfast.lock.memcached;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.ConnectDiagnosis;
@@ -70,12 +71,11 @@ final class MemcachedUriTest {
         Random random = new Random(24);
         for (int i = 0; i < 300; i++) {
             CanaryPassword password = CanaryPassword.random(random);
-            try {
-                new MemcachedLockProvider()
-                        .connect("memcached://me:" + password.text() + "@127.0.0.1:1", LockClientOptions.defaults());
-            } catch (RuntimeException e) {
-                assertThat(password.showsIn(e.toString())).as(e.toString()).isFalse();
-            }
+            String address = "memcached://me:" + password.text() + "@127.0.0.1:1";
+            assertThatThrownBy(() -> new MemcachedLockProvider().connect(address, LockClientOptions.defaults()))
+                    .satisfies(failure -> assertThat(password.showsIn(failure.toString()))
+                            .as(failure.toString())
+                            .isFalse());
         }
     }
 

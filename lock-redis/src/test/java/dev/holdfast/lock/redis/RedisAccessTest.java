@@ -124,7 +124,7 @@ final class RedisAccessTest {
                 AcquisitionId first = BackendDriver.newAcquisition("n");
                 Grant grant = Attempts.grant(a, first);
                 assertThat(holder(a, "n")).isPresent();
-                renew(a, List.of(grant));
+                assertThat(renew(a, List.of(grant))).containsExactly(new RenewResult.Renewed(Attempts.LEASE_MILLIS));
                 AcquisitionId second = BackendDriver.newAcquisition("n");
                 Ticket ticket = Attempts.busy(b, second, 60_000, true, null).ticket();
                 await().atMost(Duration.ofSeconds(60))
@@ -132,7 +132,7 @@ final class RedisAccessTest {
                 Attempts.busy(b, second, 60_000, true, ticket); // shows that it lives, as waiters do each second
                 CountDownLatch called = new CountDownLatch(1);
                 try (var x = b.subscribe(ticket, called::countDown)) {
-                    release(a, grant);
+                    assertThat(release(a, grant)).isEqualTo(ReleaseResult.RELEASED);
                     assertThat(called.await(60, TimeUnit.SECONDS)).isTrue();
                 }
                 assertThat(Attempts.tryAcquire(b, second, 60_000, true, ticket))

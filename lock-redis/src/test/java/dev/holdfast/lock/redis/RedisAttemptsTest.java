@@ -10,9 +10,7 @@ import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
@@ -24,7 +22,7 @@ final class RedisAttemptsTest {
     private static final List<Object> MEETS_OTHER_DEMANDS = List.of(2L, 30_000L, 0L, 0L);
 
     private final RedisWaiters waiters = new RedisWaiters();
-    private final WantedChannels signals = new WantedChannels();
+    private final ScriptedMaster.Channels signals = new ScriptedMaster.Channels();
     private final List<CompletableFuture<List<Object>>> sent = new ArrayList<>();
     private final List<Grant> handed = new ArrayList<>();
     private final AcquisitionId acquisition = BackendDriver.newAcquisition("n");
@@ -38,39 +36,6 @@ final class RedisAttemptsTest {
             },
             waiters,
             signals);
-
-    /** Notes for whom a channel is wanted. */
-    private static final class WantedChannels implements RedisSignals {
-        private final Set<String> owners = new HashSet<>();
-
-        @Override
-        public boolean queues() {
-            return true;
-        }
-
-        @Override
-        public String mode(RedisKeys keys) {
-            return "S";
-        }
-
-        @Override
-        public String inbox() {
-            return "a1";
-        }
-
-        @Override
-        public void wanted(String owner, RedisKeys keys) {
-            owners.add(owner);
-        }
-
-        @Override
-        public void unwanted(String owner) {
-            owners.remove(owner);
-        }
-
-        @Override
-        public void close() {}
-    }
 
     private CompletionStage<AcquireResult> attempt() {
         return attempts.tryAcquire(
@@ -115,14 +80,5 @@ final class RedisAttemptsTest {
         assertThat(sent).hasSize(1);
         assertThat(result.join()).isInstanceOf(AcquireResult.Busy.class);
         assertThat(signals.owners).isEmpty();
-    }
-
-    @Test
-    void meetsOtherDemands_sendsASecondCommand() {
-        attempt();
-
-        sent.get(0).complete(MEETS_OTHER_DEMANDS);
-
-        assertThat(sent).hasSize(2);
     }
 }

@@ -69,7 +69,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
 
     @Test
     void goneWaiter_isPassedOverByAnAttemptToo() throws Exception {
-        Grant held = grant(a, acquisition());
+        grant(a, acquisition());
         try (LockBackend gone = fixture.newBackend()) {
             queueSubscribed(gone, acquisition(), 1);
         }
@@ -78,7 +78,6 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         await().atMost(PATIENCE).until(() -> fixture.server().number("EXISTS", keys().lock()) == 0);
         AcquisitionId next = acquisition();
         assertThat(tryAcquire(b, next, 60_000, true, null)).isInstanceOf(AcquireResult.Granted.class);
-        assertThat(held.token()).isPositive();
     }
 
     @Test

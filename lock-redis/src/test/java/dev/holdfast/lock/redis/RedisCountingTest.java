@@ -198,9 +198,8 @@ final class RedisCountingTest {
             DistributedLock held = client.lock("held", lease);
             long start = System.nanoTime();
             held.lock();
-            // One command for the acquisition, two for a first renewal with a script that the server does not know yet,
-            // and
-            // four renewals more: they take five intervals at least.
+            // One command for the acquisition, two for a first renewal with a script that the server does not know
+            // yet, and four renewals more: they take five intervals at least.
             await().atMost(Duration.ofMinutes(2)).until(() -> fixture.commands() - before >= 7);
             assertThat(Duration.ofNanos(System.nanoTime() - start))
                     .as("time of five renewals")

@@ -298,6 +298,7 @@ final class RedisDemandsTest extends TwoBackends {
     void keys_allExpire_withSharesAndPermits() throws Exception {
         driver(a, permits(1, 1)).acquire();
         driver(b, permits(1, 1)).queueUp();
+        driver(b, Demand.SHARED).queueUp();
         for (String key : keys().withLimit()) {
             assertThat(fixture.server().number("PTTL", key)).as(key).isPositive();
         }

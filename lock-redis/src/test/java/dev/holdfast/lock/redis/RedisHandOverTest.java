@@ -199,6 +199,7 @@ final class RedisHandOverTest extends TwoBackends {
         release(a, held);
         long since = System.nanoTime();
         assertThat(handed.poll(60, TimeUnit.SECONDS)).isNotNull();
+        assertThat(lifeMillis()).as("what it costs").isLessThanOrEqualTo(2_000);
         AcquisitionId next = acquisition();
         await().atMost(PATIENCE).until(() -> attempt(a, next, null) instanceof AcquireResult.Granted);
         assertThat(System.nanoTime() - since).isGreaterThan(1_900_000_000L);

@@ -19,12 +19,15 @@ import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.LateBytes;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.RedisClient;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -340,12 +343,21 @@ final class RedisReplicasTest {
                         .backend()) {
             for (int i = 0; i < 10; i++) {
                 AcquisitionId acquisition = BackendDriver.newAcquisition("n" + i);
+                RedisServer node = cluster.master(RedisKeys.of("holdfast", acquisition.name()));
+                long before = waits(node);
                 await().atMost(Duration.ofSeconds(60))
                         .ignoreExceptions()
                         .until(() -> Attempts.tryAcquire(backend, acquisition, 0, false, null)
                                 instanceof AcquireResult.Granted);
+                assertThat(waits(node)).isGreaterThan(before);
             }
         }
+    }
+
+    private static long waits(RedisServer server) throws IOException {
+        Matcher found = Pattern.compile("cmdstat_wait:calls=(\\d+)")
+                .matcher(String.valueOf(server.command("INFO", "commandstats")));
+        return found.find() ? Long.parseLong(found.group(1)) : 0;
     }
 
     private LockBackend backend(int replicas, ReplicaPolicy policy) {

@@ -106,6 +106,7 @@ final class RedisRotationTest {
                             RenewResult.Unknown.class,
                             unknown -> assertThat(unknown.detail()).contains("WRONGPASS"));
             long refused = refusals();
+            assertThat(refused).as("logins refused so far").isPositive();
             long start = System.nanoTime();
             await().pollInterval(Duration.ofMillis(10)).atMost(PATIENCE).until(() -> {
                 assertThatThrownBy(() -> Attempts.grant(backend, acquisition("q")))

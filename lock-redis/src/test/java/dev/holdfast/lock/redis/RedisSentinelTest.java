@@ -38,8 +38,8 @@ final class RedisSentinelTest {
 
             await().atMost(PATIENCE)
                     .until(() -> answer(backend.renew(List.of(grant), 1_000)).get(0) instanceof RenewResult.Renewed);
-            // The former master may still close a connection; the same attempt finds what one without an answer has
-            // got.
+            // The former master may still close a connection. An attempt without an answer may have been granted, which
+            // the same one finds when it is made again.
             BackendDriver attempt = BackendDriver.of(backend, "free", LEASE.toMillis());
             Grant next = await().atMost(PATIENCE)
                     .ignoreException(LockUnavailableException.class)

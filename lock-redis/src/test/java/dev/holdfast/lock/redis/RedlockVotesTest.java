@@ -21,8 +21,7 @@ final class RedlockVotesTest extends ThreeMasters {
     @CsvSource(
             delimiter = '|',
             value = {
-                // the masters' answers                     | result                | where a grant is taken back, a
-                // place left
+                // the masters' answers                     | result                | taken back at | place left at
                 "1 70 0 0  | 1 72 0 0    | 1 71 0 0         | granted 72            | ''    | ''",
                 "1 70 0 0  | 0 300 5 0   | 1 71 0 0         | granted 71            | ''    | '1'",
                 "1 70 0 0  | failed      | 1 71 0 0         | granted 71            | ''    | '1'",

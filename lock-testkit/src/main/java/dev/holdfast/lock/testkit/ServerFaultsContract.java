@@ -149,7 +149,20 @@ abstract class ServerFaultsContract extends ClientGroup {
             assertThat(lease.isValid()).isTrue();
             assertThat(recorder.count("lost", name)).as("losses").isZero();
         }
+        connectedAgain(name);
         assertBecomesFree(name, Duration.ofSeconds(10));
+    }
+
+    /** The other client was cut off too, and may need some time to connect again. */
+    private void connectedAgain(String name) {
+        Waits.until("an answer for the other client", () -> {
+            try {
+                second().holder(name);
+                return true;
+            } catch (LockUnavailableException e) {
+                return false;
+            }
+        });
     }
 
     @TestIf(Need.RESTART)

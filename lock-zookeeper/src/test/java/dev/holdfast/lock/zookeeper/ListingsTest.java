@@ -108,6 +108,7 @@ class ListingsTest {
     /** Whoever is cut off along with the poisoned name is not taken for it. */
     @Test
     void children_ofNeighbours_areSentApartAndAnswered() {
+        int cutOff = 0;
         for (int i = 0; i < 10; i++) {
             CompletableFuture<List<String>> hot = listings.children("/hot");
             CompletableFuture<List<String>> neighbour = listings.children("/q");
@@ -116,10 +117,13 @@ class ListingsTest {
             }
             assertThat(hot).isCompletedExceptionally();
             answer();
-            if (!neighbour.isCompletedExceptionally()) {
+            if (neighbour.isCompletedExceptionally()) {
+                cutOff++;
+            } else {
                 assertThat(neighbour).isCompletedWithValue(List.of());
             }
         }
+        assertThat(cutOff).as("losses along with it, before it is refused").isBetween(1, Listings.PROOFS);
         sent.clear();
         CompletableFuture<List<String>> neighbour = listings.children("/q");
         answer();

@@ -11,6 +11,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.LockEngine;
@@ -74,10 +75,15 @@ class ZooKeeperClientFaultTest {
         };
         try (LockClient near = client(fixture.newBackend(4_000));
                 LockClient far = client(fixture.directBackend())) {
-            Lease lease = near.lock("partition " + how).acquire();
             AtomicInteger losses = new AtomicInteger();
+            near.addListener(new LockListener() {
+                @Override
+                public void lost(String name, long token, Duration held, LossReason reason) {
+                    losses.incrementAndGet();
+                }
+            });
+            Lease lease = near.lock("partition " + how).acquire();
             CompletableFuture<LossReason> lost = lease.lost().toCompletableFuture();
-            lost.thenAccept(reason -> losses.incrementAndGet());
             assertThat(lease.isValid()).isTrue();
 
             cut.accept(fixture.proxies().get(0));
@@ -92,7 +98,7 @@ class ZooKeeperClientFaultTest {
                 assertThat(rival.isValid()).isTrue();
             }
             near.lock("partition " + how).acquire(PATIENCE).close();
-            assertThat(losses).hasValue(1);
+            await().atMost(PATIENCE).untilAsserted(() -> assertThat(losses).hasValue(1));
         }
         assertThat(fixture.entries("partition " + how)).isZero();
     }

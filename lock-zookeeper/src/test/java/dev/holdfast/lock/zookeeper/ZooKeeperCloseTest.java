@@ -163,7 +163,7 @@ class ZooKeeperCloseTest {
         client.zk.sessionMillis = 30;
         BackendDriver driver = client.driver("a");
         client.zk.fail("create EPHEMERAL", LocalZooKeeper.Fault.REQUEST_LOST);
-        assertThatThrownBy(() -> driver.send(0).toCompletableFuture().join()).isNotNull();
+        assertThatThrownBy(driver::acquire).isInstanceOf(LockUnavailableException.class);
         AtomicInteger looks = new AtomicInteger();
         client.zk.onRequest = request -> {
             if (request.equals("list /b/a") && looks.incrementAndGet() == 2) {

@@ -165,7 +165,10 @@ class SupervisorTest {
     }
 
     private Supervisor.Outcome supervise(boolean ignoreLoss) throws InterruptedException {
-        return new Supervisor(GRACE, ignoreLoss, messages::add, world).watch(world, world.program);
+        Supervisor.Outcome outcome =
+                new Supervisor(GRACE, ignoreLoss, messages::add, world).watch(world, world.program);
+        assertThat(world.program.rehearsals).as("rehearsals of its end").isEqualTo(1);
+        return outcome;
     }
 
     /** The clock, the lease of 15 s, and what happens when. */
@@ -260,6 +263,7 @@ class SupervisorTest {
         boolean ignoresTerm = true;
         boolean orphan;
         long deadAt;
+        int rehearsals;
 
         Program(World world) {
             this.world = world;
@@ -282,6 +286,7 @@ class SupervisorTest {
         @Override
         public void rehearse() {
             assertThat(world.now).as("before anything else").isZero();
+            rehearsals++;
         }
 
         @Override

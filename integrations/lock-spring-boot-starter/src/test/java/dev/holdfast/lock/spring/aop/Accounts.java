@@ -26,7 +26,9 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
 class Accounts {
     private final JdbcTemplate jdbc;
     private final LockClient client;
-    private volatile boolean freeAfterCommit;
+    /** Null until a transaction that was observed has ended: what fails then is logged only. */
+    private volatile Boolean freeAfterCommit;
+
     private volatile Lease lease;
     private volatile CompletableFuture<String> begun;
 
@@ -59,7 +61,7 @@ class Accounts {
         return accounts;
     }
 
-    public boolean freeAfterCommit() {
+    public Boolean freeAfterCommit() {
         return freeAfterCommit;
     }
 

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
@@ -206,11 +207,12 @@ class HoldfastPropertiesTest {
                         "\"holdfast.annotation.wait\"",
                         "\"holdfast.annotation.in-transaction\"",
                         "\"holdfast.metrics.enabled\"");
-        String[] properties =
-                metadata.substring(metadata.indexOf("\"properties\"")).split("\\{");
-        assertThat(properties).hasSizeGreaterThan(25);
-        for (int i = 1; i < properties.length && properties[i].contains("\"name\": \"holdfast."); i++) {
-            assertThat(properties[i]).contains("\"description\"");
-        }
+        String section = metadata.substring(metadata.indexOf("\"properties\""));
+        List<String> properties = Arrays.stream(section.split("\\{"))
+                .filter(property -> property.contains("\"name\": \"holdfast."))
+                .toList();
+        assertThat(properties)
+                .hasSizeGreaterThan(25)
+                .allSatisfy(property -> assertThat(property).contains("\"description\""));
     }
 }
