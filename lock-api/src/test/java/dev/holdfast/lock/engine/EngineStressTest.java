@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Runs {@link EngineStress} under jcstress in JVMs of its own; {@code -Dholdfast.jcstress.seconds=N} runs it longer. */
 @DisplayName("The engine's races, under jcstress")
 class EngineStressTest {
-    private static final int SECONDS = Integer.getInteger("holdfast.jcstress.seconds", 6);
+    private static final int SECONDS = Integer.getInteger("holdfast.jcstress.seconds", 3);
 
     @Test
     @DisplayName("have only the acceptable outcomes")
@@ -30,9 +30,9 @@ class EngineStressTest {
                         "-f",
                         "1",
                         "-iters",
-                        String.valueOf(SECONDS / 3),
+                        String.valueOf(Math.max(1, SECONDS * 2 / 3)),
                         "-time",
-                        "1000",
+                        "500",
                         "-sc",
                         "false",
                         "-v",
