@@ -23,7 +23,7 @@ final class OldDiskTest {
     @Test
     void grantThatTheDiskHasNot_isReportedLost() throws Exception {
         LockClientOptions options = LockClientOptions.builder()
-                .requestTimeout(Duration.ofSeconds(2))
+                .requestTimeout(Duration.ofSeconds(5))
                 .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(15)).build())
                 .build();
         try (PostgresServer server = PostgresServer.start()) {

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class MutantsTest {
     private static final int AT_ONCE = 20;
+    private static final int RUNS = 5;
 
     private final Map<Mutant, ContractRun.Outcome> outcomes = new LinkedHashMap<>();
     private ContractRun.Outcome control = new ContractRun.Outcome(0, List.of("not run"));
@@ -34,7 +35,7 @@ final class MutantsTest {
                     executor.submit(() -> ContractRun.of(Mutants.CONTROL, allGroups()));
             Map<Mutant, Future<ContractRun.Outcome>> runs = new LinkedHashMap<>();
             for (Mutant mutant : Mutants.all()) {
-                runs.put(mutant, executor.submit(() -> ContractRun.of(mutant)));
+                runs.put(mutant, executor.submit(() -> untilNoticed(mutant)));
             }
             for (Map.Entry<Mutant, Future<ContractRun.Outcome>> run : runs.entrySet()) {
                 outcomes.put(run.getKey(), run.getValue().get(5, TimeUnit.MINUTES));
@@ -43,6 +44,15 @@ final class MutantsTest {
         } finally {
             executor.shutdownNow();
         }
+    }
+
+    /** A mutant that has a race does not lose it in every run, least of all on a busy machine. */
+    private static ContractRun.Outcome untilNoticed(Mutant mutant) {
+        ContractRun.Outcome outcome = ContractRun.of(mutant);
+        for (int tries = 1; tries < RUNS && outcome.failures().isEmpty(); tries++) {
+            outcome = ContractRun.of(mutant);
+        }
+        return outcome;
     }
 
     /** Every group that is to notice a mutant. */

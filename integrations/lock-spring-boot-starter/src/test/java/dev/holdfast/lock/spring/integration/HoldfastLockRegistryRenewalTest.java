@@ -4,10 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.memory.MemoryStore;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
@@ -87,6 +90,28 @@ class HoldfastLockRegistryRenewalTest {
                 .isInstanceOf(IllegalMonitorStateException.class);
         lock.unlock();
         assertThatThrownBy(() -> registry.renewLock("foo")).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void renewLock_renewsALeaseOfWhichLessThanHalfIsLeft() {
+        Duration half = Duration.ofSeconds(3);
+        LockOptions notRenewed = LockOptions.builder()
+                .lease(half.multipliedBy(2))
+                .renewal(Renewal.NONE)
+                .build();
+        try (LockClient manual = store.newClient(
+                LockClientOptions.builder().lockOptions(notRenewed).build())) {
+            HoldfastLockRegistry ofManual = new HoldfastLockRegistry(manual);
+            DistributedLock lock = ofManual.obtain("foo");
+            lock.lock();
+            Lease lease = manual.lock("foo").held().orElseThrow();
+            await().atMost(PATIENCE).until(() -> lease.remaining().compareTo(half) < 0);
+
+            ofManual.renewLock("foo");
+
+            assertThat(lease.remaining()).isGreaterThan(half);
+            lock.unlock();
+        }
     }
 
     @Test
