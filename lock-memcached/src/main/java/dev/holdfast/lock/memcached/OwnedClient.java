@@ -136,7 +136,7 @@ final class OwnedClient {
 
     private static void close(@Nullable AsciiMemcacheClient<byte[]> client, EventLoopGroup loop) {
         shutDown(client);
-        // Without a quiet time, a connection that is made while the loop ends stays open: with one, Netty looks once more.
+        // Without a quiet time, a connection made while the loop ends would stay open: with one, Netty looks again.
         loop.shutdownGracefully(20, 1_000, TimeUnit.MILLISECONDS);
     }
 
