@@ -29,8 +29,8 @@ public interface LockClient extends AutoCloseable {
      *     needs, something else answers at the address, only one side speaks TLS, or the libraries on the class path do not
      *     fit together
      * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}; the
-     *     message has the address and the root cause. The first connection of a process to etcd or Redis, which loads
-     *     much, may take five times as long if the server answers
+     *     message has the address and the root cause. The first connection of a process to etcd, Redis or a database,
+     *     which loads much, may take five times as long if the server answers
      */
     static LockClient connect(String uri) {
         return connect(uri, LockClientOptions.defaults());
@@ -47,8 +47,8 @@ public interface LockClient extends AutoCloseable {
      *     needs, something else answers at the address, only one side speaks TLS, or the libraries on the class path do not
      *     fit together
      * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}; the
-     *     message has the address and the root cause. The first connection of a process to etcd or Redis, which loads
-     *     much, may take five times as long if the server answers
+     *     message has the address and the root cause. The first connection of a process to etcd, Redis or a database,
+     *     which loads much, may take five times as long if the server answers
      */
     static LockClient connect(String uri, LockClientOptions options) {
         return Providers.connect(uri, options);

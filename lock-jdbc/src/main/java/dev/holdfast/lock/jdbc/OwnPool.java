@@ -4,6 +4,8 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.FailureTranslator;
+import java.net.SocketTimeoutException;
 import java.sql.Driver;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -12,8 +14,10 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +28,11 @@ final class OwnPool implements AutoCloseable {
     private static final long SHORTEST_MILLIS = 250;
     private static final long LONGEST_VALIDATION_MILLIS = 1_000;
     private static final String SOCKET_FACTORY = "socketFactory";
+
+    private static final int FIRST_REPEATS = 4;
+
+    /** The kinds of database that this process has been connected to, so that all classes are there. */
+    private static final Set<String> LOADED = ConcurrentHashMap.newKeySet();
 
     private final HikariDataSource dataSource;
 
@@ -38,18 +47,40 @@ final class OwnPool implements AutoCloseable {
      * @throws dev.holdfast.lock.LockUnavailableException if the database cannot be reached in time
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
-        AddressSource source = source(uri.address(), timeoutMillis);
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        String kind = uri.address().kind();
         try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(uri.address(), deadlineNanos)) {
-            try {
+            OwnPool opened = repeated(diagnosis, LOADED.contains(kind) ? 0 : FIRST_REPEATS, () -> {
+                AddressSource source = source(uri.address(), timeoutMillis);
                 return new OwnPool(inTime(timeoutMillis, () -> {
                     source.openFirst();
                     return connect(config(uri, source, timeoutMillis));
                 }));
+            });
+            LOADED.add(kind);
+            return opened;
+        }
+    }
+
+    /**
+     * Until a driver has connected this process once, it is tried again if the server answers otherwise: loading the driver and
+     * the pool takes part of the time of the first connection, on a busy machine more than all of it.
+     */
+    static <T> T repeated(ConnectDiagnosis diagnosis, int repeats, BoundedExecutor.SqlCall<T> open) {
+        for (int left = repeats; ; left--) {
+            try {
+                return open.run();
             } catch (SQLException e) {
-                throw diagnosis.explain(e);
+                if (left == 0 || !isTimeout(e) || !diagnosis.isAnswering()) {
+                    throw diagnosis.explain(e);
+                }
             }
         }
+    }
+
+    private static boolean isTimeout(SQLException failure) {
+        return FailureTranslator.causes(failure).stream()
+                .anyMatch(cause -> cause instanceof TimeoutException || cause instanceof SocketTimeoutException);
     }
 
     /** What was opened in time; what opens later is closed by whoever comes second, its thread or its caller. */

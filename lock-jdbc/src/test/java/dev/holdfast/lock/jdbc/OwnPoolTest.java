@@ -4,6 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.spi.ConnectDiagnosis;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -11,10 +18,12 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** What opens too late is closed, by one or the other. */
+/** What opens too late is closed, by one or the other; how often the first connection is tried. */
 final class OwnPoolTest {
     private static final Duration PATIENCE = Duration.ofSeconds(60);
 
@@ -82,6 +91,61 @@ final class OwnPoolTest {
         try (OwnPool pool = OwnPool.open(new JdbcUri("jdbc:h2:mem:kept"), 3_000)) {
             assertThat(pool.dataSource().getMaxLifetime()).isZero();
             assertThat(pool.dataSource().getMinimumIdle()).isEqualTo(1);
+        }
+    }
+
+    /** Loading a driver may take longer than a connection may: if the server answers otherwise, it is tried again. */
+    @Test
+    void firstConnection_thatTakesTooLong_isTriedAgain_whereTheServerAnswersOtherwise() throws IOException {
+        SQLException late = new SQLException("late", "08000", new TimeoutException("expect it"));
+        try (Greeter postgres = new Greeter('N');
+                Greeter other = new Greeter('2')) {
+            assertThat(triesOf(late, postgres, 4)).isEqualTo(5);
+            assertThat(triesOf(late, postgres, 0)).isEqualTo(1);
+            assertThat(triesOf(late, other, 4)).isEqualTo(1);
+            SQLException unheard = new SQLException("late", "08000", new SocketTimeoutException("expect it"));
+            assertThat(triesOf(unheard, postgres, 1)).isEqualTo(2);
+            assertThat(triesOf(new SQLException("expect it", "28P01"), postgres, 4))
+                    .as("what is no time-out")
+                    .isEqualTo(1);
+        }
+    }
+
+    private static int triesOf(SQLException failure, Greeter server, int repeats) {
+        AtomicInteger tries = new AtomicInteger();
+        JdbcAddress address =
+                new JdbcUri("jdbc:postgresql://127.0.0.1:" + server.port.getLocalPort() + "/db").address();
+        try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(address, System.nanoTime() + PATIENCE.toNanos())) {
+            assertThatThrownBy(() -> OwnPool.repeated(diagnosis, repeats, () -> {
+                        tries.incrementAndGet();
+                        throw failure;
+                    }))
+                    .isInstanceOf(LockException.class)
+                    .hasCause(failure);
+        }
+        return tries.get();
+    }
+
+    /** Says one letter to whoever asks. */
+    private static final class Greeter implements AutoCloseable {
+        final ServerSocket port = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+
+        Greeter(char letter) throws IOException {
+            Threads.start("greeting", () -> {
+                while (!port.isClosed()) {
+                    try (Socket socket = port.accept()) {
+                        socket.getInputStream().read(new byte[64]); // else closing would take the answer back
+                        socket.getOutputStream().write(letter);
+                    } catch (IOException e) {
+                        // That client has gone, or this is closed.
+                    }
+                }
+            });
+        }
+
+        @Override
+        public void close() throws IOException {
+            port.close();
         }
     }
 }
