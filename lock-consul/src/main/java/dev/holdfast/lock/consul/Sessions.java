@@ -130,25 +130,31 @@ final class Sessions {
         String value =
                 Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
         Transaction write = new Transaction().lock(keys.epoch(session.id()), session.id(), value);
-        transact(write, false, deadline.goingFirst()).whenComplete((outcome, failure) -> {
-            // Before the epoch rises: whoever sends an attempt with the new epoch and then asks for a newer one must
-            // not be
-            // given this one.
-            session.newEpoch().set(null);
-            if (failure != null) {
-                result.completeExceptionally(failure);
-            } else if (outcome.done()) {
-                session.raiseEpoch(outcome.written(keys.epoch(session.id())).modifyIndex());
-                result.complete(true);
-            } else if (outcome.says("invalid session")) {
-                ended(session);
-                result.complete(false);
-            } else {
-                result.completeExceptionally(new ConsulException(
-                        Reply.CONFLICT, outcome.refusals().values().toString()));
-            }
-        });
+        transact(write, false, deadline.goingFirst())
+                // Before the epoch rises: whoever sends an attempt with the new epoch, and then asks for a newer one, must not
+                // get this one.
+                .whenComplete((outcome, failure) -> session.newEpoch().set(null))
+                .thenApply(outcome -> Failing.run(() -> risen(session, outcome)))
+                .whenComplete((valid, failure) -> {
+                    if (failure == null) {
+                        result.complete(valid);
+                    } else {
+                        result.completeExceptionally(failure);
+                    }
+                });
         return result;
+    }
+
+    private boolean risen(ConsulSession session, Transaction.Outcome outcome) throws ConsulException {
+        if (outcome.done()) {
+            session.raiseEpoch(outcome.written(keys.epoch(session.id())).modifyIndex());
+            return true;
+        }
+        if (outcome.says("invalid session")) {
+            ended(session);
+            return false;
+        }
+        throw new ConsulException(Reply.CONFLICT, outcome.refusals().values().toString());
     }
 
     /** What an attempt on this session has to find. */

@@ -152,6 +152,16 @@ final class SessionsTest {
         assertThat(sessions.find(session.id())).isNull();
     }
 
+    @Test
+    void epoch_ofWhichTheAnswerSaysNothing_fails() {
+        ConsulSession session = usable(30_000);
+        consul.instead("epoch", "200 {\"Results\":[]}");
+        assertThatThrownBy(() -> sessions.newEpoch(session, soon()).get(1, TimeUnit.MINUTES))
+                .isInstanceOf(ExecutionException.class)
+                .hasRootCauseInstanceOf(IllegalStateException.class);
+        assertThat(BackendDriver.answer(sessions.newEpoch(session, soon()))).isTrue();
+    }
+
     /** Consul does not count a write that changes nothing: each value is another one. */
     @Test
     void epoch_isAKeyOfTheSession_withAValueThatWasNeverThere() {

@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc;
 import dev.holdfast.lock.spi.OwnerId;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 
 /**
  * The attempts whose transactions have begun and not ended, or had no answer, so that they may still be committed; and what
@@ -20,15 +21,24 @@ final class AttemptsUnderWay {
     }
 
     private final ConcurrentHashMap<OwnerId, Entry> entries = new ConcurrentHashMap<>();
+    private final LongSupplier nanoTime;
+
+    AttemptsUnderWay() {
+        this(System::nanoTime);
+    }
+
+    AttemptsUnderWay(LongSupplier nanoTime) {
+        this.nanoTime = nanoTime;
+    }
 
     void begin(OwnerId owner) {
+        long now = nanoTime.getAsLong();
         if (entries.size() > MANY) {
-            long now = System.nanoTime();
             entries.values().removeIf(each -> each.attempts == 0 && now - each.sinceNanos > FORGET_NANOS);
         }
         entries.merge(
                 owner,
-                new Entry(1, false, State.ACTIVE, System.nanoTime()),
+                new Entry(1, false, State.ACTIVE, now),
                 (old, one) -> new Entry(old.attempts + 1, old.unanswered, old.state, one.sinceNanos));
     }
 

@@ -3,6 +3,10 @@ package dev.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.OwnerId;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** When the row of an acquisition may be removed by something else than its release. */
@@ -99,5 +103,41 @@ final class AttemptsUnderWayTest {
         assertThat(underWay.ended(owner)).as("removed behind the abandonment").isTrue();
         underWay.ended(active);
         assertThat(underWay.isEnded(active)).isTrue();
+    }
+
+    /** Of those that nobody releases or abandons, such as of a client that is closed: memory has its bounds. */
+    @Test
+    void manyWithoutAnAnswer_theOldAreForgotten() {
+        AtomicLong nanos = new AtomicLong(Long.MAX_VALUE - 1);
+        AttemptsUnderWay many = new AttemptsUnderWay(nanos::get);
+        List<OwnerId> old = unanswered(many, 1_000);
+        many.begin(owner);
+        nanos.addAndGet(TimeUnit.MINUTES.toNanos(10));
+        List<OwnerId> later = unanswered(many, 1);
+        assertThat(later).as("not yet").allMatch(many::ended);
+        nanos.incrementAndGet();
+        many.begin(OwnerId.random());
+        assertThat(old).as("forgotten").noneMatch(many::ended);
+        many.ended(owner);
+        assertThat(many.isEnded(owner)).as("which is still under way").isTrue();
+    }
+
+    @Test
+    void fewWithoutAnAnswer_areKept() {
+        AtomicLong nanos = new AtomicLong();
+        AttemptsUnderWay few = new AttemptsUnderWay(nanos::get);
+        List<OwnerId> old = unanswered(few, 1_000);
+        nanos.addAndGet(TimeUnit.HOURS.toNanos(1));
+        few.begin(owner);
+        assertThat(old).allMatch(few::ended);
+    }
+
+    private static List<OwnerId> unanswered(AttemptsUnderWay attempts, int count) {
+        List<OwnerId> owners = Stream.generate(OwnerId::random).limit(count).toList();
+        for (OwnerId each : owners) {
+            attempts.begin(each);
+            attempts.end(each, false);
+        }
+        return owners;
     }
 }
