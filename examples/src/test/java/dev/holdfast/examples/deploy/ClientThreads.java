@@ -2,6 +2,7 @@ package dev.holdfast.examples.deploy;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -17,6 +18,10 @@ public final class ClientThreads {
     static final int HELD = 100;
     static final int AWAITED = 300;
 
+    /** The first connection loads the driver, which on a busy machine takes seconds. */
+    static final LockClientOptions FIRST =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
+
     private ClientThreads() {}
 
     /**
@@ -30,13 +35,13 @@ public final class ClientThreads {
         List<Lease> others = new ArrayList<>();
         LockClient other = null;
         if (!Boolean.parseBoolean(arguments[1])) {
-            other = LockClient.connect(uri);
+            other = LockClient.connect(uri, FIRST);
             for (int i = 0; i < AWAITED; i++) {
                 others.add(other.lock("awaited/" + i).acquire());
             }
         }
         Set<Thread> before = Thread.getAllStackTraces().keySet();
-        try (LockClient client = LockClient.connect(uri)) {
+        try (LockClient client = LockClient.connect(uri, FIRST)) {
             client.lock("first").acquire().close();
             print("idle", before);
             List<Lease> held = new ArrayList<>();

@@ -78,7 +78,7 @@ class ClientThreadsIT {
 
     private static void check(String store, String uri) throws Exception {
         List<Lease> held = new ArrayList<>();
-        try (LockClient other = LockClient.connect(uri)) {
+        try (LockClient other = LockClient.connect(uri, ClientThreads.FIRST)) {
             for (int i = 0; i < ClientThreads.AWAITED; i++) {
                 held.add(other.lock("awaited/" + i).acquire());
             }

@@ -94,7 +94,7 @@ final class PortProbeTest {
         for (byte[] other : Arrays.asList(null, ScriptedServer.NOTHING)) {
             try (ScriptedServer server =
                     new ScriptedServer(hello -> ScriptedServer.isTls(hello) ? ScriptedServer.ALERT : other)) {
-                PortProbe.Finding finding = look(false, server.host(), 3_000);
+                PortProbe.Finding finding = look(false, server.host(), 10_000);
                 assertThat(finding.observation()).isEqualTo("the server speaks TLS");
                 assertThat(finding.remedy()).startsWith("write other://");
                 assertThat(finding.lasting()).isTrue();

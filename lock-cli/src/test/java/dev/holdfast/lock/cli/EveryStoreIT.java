@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.testkit.server.ConsulServer;
 import dev.holdfast.lock.testkit.server.EtcdServer;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
@@ -20,6 +21,10 @@ import org.junit.jupiter.api.io.TempDir;
 /** On each store: two processes, as on two hosts; who holds and who waits; and whether the store is fit. */
 class EveryStoreIT {
     private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+    /** The first connection loads the driver. */
+    private static final LockClientOptions FIRST =
+            LockClientOptions.builder().requestTimeout(PATIENCE).build();
 
     @TempDir
     private Path folder;
@@ -146,8 +151,8 @@ class EveryStoreIT {
 
     /** Two who read, and two with permits: each has a line, and an object. */
     private static void several(String store) throws Exception {
-        try (LockClient one = LockClient.connect(store);
-                LockClient two = LockClient.connect(store)) {
+        try (LockClient one = LockClient.connect(store, FIRST);
+                LockClient two = LockClient.connect(store, FIRST)) {
             Lease first = one.readWriteLock("several/prices").readLock().acquire(PATIENCE);
             Lease second = two.readWriteLock("several/prices").readLock().acquire(PATIENCE);
             String pid = " pid " + ProcessHandle.current().pid() + " since ";

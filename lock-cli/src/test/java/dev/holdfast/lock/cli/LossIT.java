@@ -59,7 +59,7 @@ class LossIT {
         Path child = folder.resolve("child");
         Path grandchild = folder.resolve("grandchild");
         try (CliRun run = viaProxy(
-                "run", "--lease", "4s", "--grace", "2s", "cut", "--", "sh", stubborn(), "" + child, "" + grandchild)) {
+                "run", "--lease", "12s", "--grace", "4s", "cut", "--", "sh", stubborn(), "" + child, "" + grandchild)) {
             run.await("both beat", () -> Files.exists(child) && Files.exists(grandchild));
             try (CliRun next = direct("run", "-w", "60s", "cut", "--", "date", "+%s%N")) {
                 next.await(
@@ -97,7 +97,7 @@ class LossIT {
         try (CliRun run = direct(
                 "run",
                 "--lease",
-                "3s",
+                "9s",
                 "frozen",
                 "--",
                 "sh",
@@ -114,7 +114,7 @@ class LossIT {
 
     @Test
     void deletedLock_commandIsKilledAtTheNextRenewal() throws Exception {
-        try (CliRun run = direct("run", "--lease", "3s", "deleted", "--", "sh", "-c", "echo ready; exec sleep 100")) {
+        try (CliRun run = direct("run", "--lease", "9s", "deleted", "--", "sh", "-c", "echo ready; exec sleep 100")) {
             run.awaitOut("ready");
             redis.command("FLUSHALL");
             assertThat(run.status()).isEqualTo(79);
@@ -175,7 +175,7 @@ class LossIT {
     void storeKilledWhileWaiting_69() throws Exception {
         try (CliRun holder = direct("run", "--lease", "60s", "wait", "--", "sh", "-c", "echo held; read x")) {
             holder.awaitOut("held");
-            try (CliRun waiter = direct("run", "-w", "4s", "wait", "--", "true")) {
+            try (CliRun waiter = direct("run", "-w", "15s", "wait", "--", "true")) {
                 waiter.await(
                         "it is in the queue",
                         () -> redis.list("KEYS", "*{wait}*").size() > 1);

@@ -79,8 +79,9 @@ class RunIT {
     void heldLock_busyAtOnce_orAfterTheWait_withTheChosenStatus() throws Exception {
         try (CliRun holder = run("run", "busy", "--", "sh", "-c", "echo held; exec sleep 100")) {
             holder.awaitOut("held");
-            assertThat(statusOf("run", "-n", "busy", "--", "true")).isEqualTo(75);
-            assertThat(statusOf("run", "-w", "300ms", "-E", "9", "busy", "--", "true"))
+            assertThat(statusOf("run", "--timeout", "20s", "-n", "busy", "--", "true"))
+                    .isEqualTo(75);
+            assertThat(statusOf("run", "--timeout", "20s", "-w", "6s", "-E", "9", "busy", "--", "true"))
                     .isEqualTo(9);
             try (CliRun asked = run("holder", "busy", "--json")) {
                 assertThat(asked.status()).isZero();
@@ -140,7 +141,7 @@ class RunIT {
     @Test
     void commandThatIgnoresTerm_keepsTheLock() throws Exception {
         try (CliRun run =
-                run("run", "stubborn", "--", "sh", "-c", "trap 'echo no' TERM; echo ready; sleep 1; read x")) {
+                run("run", "stubborn", "--", "sh", "-c", "trap 'echo no' TERM; echo ready; until read x; do :; done")) {
             run.awaitOut("ready");
             run.signal("TERM");
             run.awaitOut("no");
@@ -210,13 +211,13 @@ class RunIT {
     void killedCommand_itsChildDiesWithIt_bySetpriv_andTheLeaseEndsTheLock() throws Exception {
         String script = "echo child $$; exec sleep 100";
         try (CliRun run =
-                run("run", "--lease", "2s", "killed", "--", "setpriv", "--pdeathsig", "KILL", "sh", "-c", script)) {
+                run("run", "--lease", "10s", "killed", "--", "setpriv", "--pdeathsig", "KILL", "sh", "-c", script)) {
             String out = run.awaitOut("child ");
             long child = Long.parseLong(out.strip().split(" ")[1]);
             run.signal("KILL");
             assertThat(run.status()).isEqualTo(137);
             run.await("the child is dead", () -> ProcessHandle.of(child).isEmpty());
-            assertThat(statusOf("run", "-w", "30s", "killed", "--", "true")).isZero();
+            assertThat(statusOf("run", "-w", "60s", "killed", "--", "true")).isZero();
         }
     }
 }

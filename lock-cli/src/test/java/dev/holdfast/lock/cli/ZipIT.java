@@ -204,7 +204,7 @@ class ZipIT {
                 List.of("HOLDFAST_ARCHIVE=off"),
                 "run",
                 "--lease",
-                "3s",
+                "12s",
                 "new",
                 "--",
                 "sh",

@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.testkit.BackendDriver;
 import java.time.Duration;
@@ -103,7 +104,10 @@ final class ConsulCountingTest {
     /** Several threads wait for a name that is held for seconds: one query of this client, and no polls. */
     @Test
     void waiting_isOneQueryAName() throws Exception {
-        try (LockClient holder = fixture.newClient(LockClientOptions.defaults());
+        LockOptions untilTheEnd =
+                LockOptions.builder().lease(Duration.ofSeconds(60)).build(); // not renewed before
+        try (LockClient holder = fixture.newClient(
+                        LockClientOptions.builder().lockOptions(untilTheEnd).build());
                 LockClient waiting = fixture.newClient(LockClientOptions.defaults())) {
             Lease held = holder.lock(name).acquire();
             waiting.lock(name + "-warm").acquire().close();

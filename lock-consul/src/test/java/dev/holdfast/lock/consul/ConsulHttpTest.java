@@ -23,10 +23,11 @@ final class ConsulHttpTest {
     /** The time-out of the JDK's client ends with the headers. */
     @Test
     void bodyThatStalls_isATimeout_andGivesTheConnectionUp() throws Exception {
-        try (FakeAgent agent = new FakeAgent((path, body) -> "stall")) {
+        try (FakeAgent agent = new FakeAgent((path, body) -> path.contains("warm") ? "200 {}" : "stall")) {
             ConsulHttp http = new ConsulHttp(agent.connection());
-            CompletableFuture<Reply> put = http.put("/v1/session/create", "{}", Deadline.in(300));
-            CompletableFuture<Reply> watch = http.blockingGet("/v1/kv/a?index=1", 300);
+            http.get("/v1/kv/warm", Deadline.in(60_000)).get(1, TimeUnit.MINUTES);
+            CompletableFuture<Reply> put = http.put("/v1/session/create", "{}", Deadline.in(3_000));
+            CompletableFuture<Reply> watch = http.blockingGet("/v1/kv/a?index=1", 3_000);
 
             assertThat(put).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(TimeoutException.class);
             assertThat(watch).failsWithin(PATIENCE).withThrowableThat().withCauseInstanceOf(TimeoutException.class);

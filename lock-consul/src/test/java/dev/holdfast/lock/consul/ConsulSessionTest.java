@@ -242,7 +242,7 @@ final class ConsulSessionTest {
         long startNanos = System.nanoTime();
         await().atMost(PATIENCE).until(() -> millisSince(startNanos) > 5_000);
 
-        Grant second = BackendDriver.acquire(holder, name, 1_000);
+        Grant second = BackendDriver.of(holder, name, 1_000).await(PATIENCE);
 
         assertThat(sessionOf(second)).isNotEqualTo(sessionOf(first));
         assertThat(second.leaseMillis()).isBetween(1L, 1_000L);

@@ -38,11 +38,11 @@ final class EtcdCloseTest {
         return "closed-" + NAMES.incrementAndGet();
     }
 
-    private static LockClientOptions options(Duration minHold) {
+    private static LockClientOptions options(Duration minHold, Duration requestTimeout) {
         LockOptions.Builder options = LockOptions.builder().lease(Duration.ofSeconds(7));
         return LockClientOptions.builder()
                 .lockOptions((minHold.isZero() ? options : options.minHold(minHold)).build())
-                .requestTimeout(REQUEST_TIMEOUT)
+                .requestTimeout(requestTimeout)
                 .build();
     }
 
@@ -50,8 +50,8 @@ final class EtcdCloseTest {
     void close_withinMinHold_leavesTheLockToItsLease() throws Exception {
         String lingering = newName();
         String released = newName();
-        try (LockClient other = LockClient.connect(fixture.uri(), options(Duration.ZERO))) {
-            LockClient own = LockClient.connect(fixture.uri(), options(Duration.ofSeconds(6)));
+        try (LockClient other = LockClient.connect(fixture.uri(), options(Duration.ZERO, PATIENCE))) {
+            LockClient own = LockClient.connect(fixture.uri(), options(Duration.ofSeconds(6), PATIENCE));
             own.lock(lingering).acquire().close();
             own.lock(
                             released,
@@ -86,7 +86,8 @@ final class EtcdCloseTest {
     }
 
     private Duration closedWhileTheServerHangs(boolean holds) throws Exception {
-        LockClient client = EtcdFixture.eventually(() -> LockClient.connect(fixture.uri(), options(Duration.ZERO)));
+        LockClient client = EtcdFixture.eventually(
+                () -> LockClient.connect(fixture.uri(), options(Duration.ZERO, REQUEST_TIMEOUT)));
         Lease lease = client.lock(newName()).acquire();
         if (!holds) {
             lease.close();

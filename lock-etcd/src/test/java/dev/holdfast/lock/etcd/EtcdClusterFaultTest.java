@@ -205,8 +205,9 @@ final class EtcdClusterFaultTest {
         EtcdNode down = fixture.server().nodes().get(2);
         down.kill();
         String name = newName();
-        try (LockClient first = client(Duration.ofSeconds(6));
-                LockClient second = client(Duration.ofSeconds(6))) {
+        Duration longerThanAnElection = Duration.ofSeconds(12);
+        try (LockClient first = client(longerThanAnElection);
+                LockClient second = client(longerThanAnElection)) {
             long last = 0;
             for (int i = 0; i < 40; i++) {
                 LockClient client = i % 2 == 0 ? first : second;
@@ -214,7 +215,7 @@ final class EtcdClusterFaultTest {
                 assertThat(lease.token()).isGreaterThan(last);
                 last = lease.token();
                 if (i == 20) {
-                    pass(Duration.ofSeconds(7));
+                    pass(longerThanAnElection.plusSeconds(1));
                     assertThat(lease.isValid()).isTrue();
                 }
                 lease.close();

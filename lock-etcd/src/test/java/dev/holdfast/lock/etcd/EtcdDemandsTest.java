@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 
 /** What shares and permits cost, whom they call, and what is on the server. */
 final class EtcdDemandsTest extends OneEtcd {
-    private static final long LEASE = 120_000;
+    private static final long LEASE = 600_000;
 
     private static Demand permits(int permits, int limit) {
         return new Demand.Permits(permits, limit);

@@ -114,6 +114,7 @@ final class EtcdRotationTest {
                 LockClient rival = locks(rivalEtcd)) {
             Lease held = locks.lock("held").acquire();
             Lease released = locks.lock("released").acquire();
+            rival.lock("logged in").acquire(PATIENCE).close();
             server.changePassword("between", "second");
             pass(Duration.ofMillis(500)); // the old token is refused from now on
 
@@ -139,8 +140,8 @@ final class EtcdRotationTest {
             long startNanos = System.nanoTime();
             int told = 0;
             while (System.nanoTime() - startNanos < 5_000_000_000L) {
-                Throwable failure = catchThrowable(() ->
-                        locks.lock("refused").acquire(Duration.ofSeconds(2)).close());
+                Throwable failure = catchThrowable(
+                        () -> locks.lock("refused").acquire(PATIENCE).close());
                 assertThat(failure)
                         .isInstanceOf(LockConfigurationException.class)
                         .hasMessageContaining("password");

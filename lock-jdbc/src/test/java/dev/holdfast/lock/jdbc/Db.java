@@ -194,6 +194,7 @@ final class Db implements AutoCloseable {
             }
             case H2 -> {}
         }
+        config.setInitializationFailTimeout(15_000);
         settings.accept(config);
         return new HikariDataSource(config);
     }

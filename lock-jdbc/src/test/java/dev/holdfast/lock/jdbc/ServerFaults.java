@@ -185,10 +185,10 @@ abstract class ServerFaults {
     @ParameterizedTest
     @EnumSource(names = {"VERSION", "UNIQUE_INDEX"})
     void replyLostAfterCommit_sameAcquisitionHasOneGrant(JdbcStrategy strategy) throws Exception {
-        LockClientOptions short1 = LockClientOptions.builder()
-                .requestTimeout(Duration.ofSeconds(2))
+        LockClientOptions patient = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(10))
                 .build();
-        LockBackend backend = builder(strategy).backend(short1);
+        LockBackend backend = builder(strategy).backend(patient);
         Grant before = acquire(backend, "reply");
         release(backend, before);
         BackendDriver driver = BackendDriver.of(backend, "reply");
@@ -226,7 +226,7 @@ abstract class ServerFaults {
     void replyLost_rowLockIsFreeAgain() throws Exception {
         LockBackend backend = builder(JdbcStrategy.ROW_LOCK)
                 .backend(LockClientOptions.builder()
-                        .requestTimeout(Duration.ofSeconds(2))
+                        .requestTimeout(Duration.ofSeconds(10))
                         .build());
         Grant before = acquire(backend, "reply/row");
         release(backend, before);

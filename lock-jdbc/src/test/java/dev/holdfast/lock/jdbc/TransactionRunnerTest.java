@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
@@ -181,6 +182,21 @@ final class TransactionRunnerTest {
         }
     }
 
+    /** The other thread has 300 ms, which a busy machine does not always give it. */
+    private static boolean lateOnce(LatePool pool, BoundedExecutor executor, SqlWork<Boolean> work)
+            throws SQLException {
+        for (int tries = 1; ; tries++) {
+            pool.millis.set(1_700);
+            try {
+                return executor.run(2_000, work);
+            } catch (SQLTransientConnectionException e) {
+                if (tries == 10) {
+                    throw e;
+                }
+            }
+        }
+    }
+
     @Test
     void littleTimeLeftOnTheCallersThread_anotherOneGoesOn() throws Exception {
         try (HikariDataSource like = SharedDb.POSTGRESQL.db().pool(config -> {})) {
@@ -194,8 +210,7 @@ final class TransactionRunnerTest {
                             new BoundedExecutor(Connections.shared(pool, 2_000), Dialect.POSTGRESQL)) {
                 SqlWork<Boolean> work = connection -> Threads.isOurs();
                 assertThat((Boolean) executor.run(2_000, work)).isFalse();
-                pool.millis.set(1_700);
-                assertThat((Boolean) executor.run(2_000, work)).isTrue();
+                assertThat(lateOnce(pool, executor, work)).isTrue();
             }
         }
     }

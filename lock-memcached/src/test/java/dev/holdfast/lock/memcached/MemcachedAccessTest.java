@@ -121,7 +121,7 @@ final class MemcachedAccessTest {
     @Test
     void fair_isRefused_withTheReason() throws Exception {
         try (MemcachedServer server = MemcachedServer.start();
-                LockClient client = LockClient.connect(uri(server))) {
+                LockClient client = LockClient.connect(uri(server), options())) {
             assertThatThrownBy(() -> client.lock(
                                     "queue", LockOptions.builder().fair(true).build())
                             .acquire())
@@ -142,7 +142,7 @@ final class MemcachedAccessTest {
     @Test
     void keyOfSomethingElse_isToldAndLeftAlone() throws Exception {
         try (MemcachedServer server = MemcachedServer.start();
-                LockClient client = LockClient.connect(uri(server))) {
+                LockClient client = LockClient.connect(uri(server), options())) {
             server.command("set holdfast:taken 0 0 5\r\nhello");
             assertThatThrownBy(() -> client.lock("taken").acquire())
                     .isInstanceOf(LockConfigurationException.class)
@@ -161,7 +161,7 @@ final class MemcachedAccessTest {
             ConnectFuture.connectFuture(memcached).toCompletableFuture().get(1, TimeUnit.MINUTES);
             try (LockClient client =
                             MemcachedLocks.builder(memcached).prefix("shop").build();
-                    LockClient elsewhere = LockClient.connect(uri(server) + "/shop")) {
+                    LockClient elsewhere = LockClient.connect(uri(server) + "/shop", options())) {
                 try (Lease lease = client.lock("own").acquire()) {
                     assertThat(elsewhere.lock("own").tryAcquire()).isEmpty();
                     assertThat(lease.isValid()).isTrue();
@@ -231,7 +231,9 @@ final class MemcachedAccessTest {
     }
 
     private static LockClientOptions options() {
-        return LockClientOptions.builder().requestTimeout(Duration.ofSeconds(5)).build();
+        return LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(20))
+                .build();
     }
 
     private static String uri(MemcachedServer server) {

@@ -29,7 +29,7 @@ final class MemcachedClockTest {
         try (MemcachedServer server = MemcachedServer.start();
                 LockBackend backend = MemcachedLocks.backend(
                         MemcachedUri.parse("memcached://" + server.host() + ":" + server.port()),
-                        Duration.ofSeconds(3))) {
+                        Duration.ofSeconds(20))) {
             Deque<Held> held = new ArrayDeque<>();
             int granted = 0;
             int jumps = 0;

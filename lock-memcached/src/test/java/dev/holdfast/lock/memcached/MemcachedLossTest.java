@@ -14,6 +14,7 @@ import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.spi.AcquireRequest;
@@ -80,8 +81,11 @@ final class MemcachedLossTest {
 
     private void secondHolder(String name, Step loss) throws Exception {
         LockOptions options = LockOptions.builder().lease(LEASE).build();
-        try (LockClient first = LockClient.connect(uri());
-                LockClient second = LockClient.connect(uri())) {
+        LockClientOptions patient = LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(20))
+                .build();
+        try (LockClient first = LockClient.connect(uri(), patient);
+                LockClient second = LockClient.connect(uri(), patient)) {
             Lease held = first.lock(name, options).acquire();
             CompletableFuture<LossReason> told = new CompletableFuture<>();
             held.lost().thenAccept(told::complete);

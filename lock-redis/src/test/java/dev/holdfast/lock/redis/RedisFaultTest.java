@@ -133,7 +133,7 @@ final class RedisFaultTest {
 
     private boolean lossComesFirstOnce(String name, Fault fault) throws Exception {
         LockOptions options =
-                LockOptions.builder().lease(Duration.ofMillis(1_500)).build();
+                LockOptions.builder().lease(Duration.ofMillis(2_500)).build();
         LockClientOptions client = LockClientOptions.builder()
                 .requestTimeout(Duration.ofSeconds(1))
                 .build();
@@ -175,8 +175,7 @@ final class RedisFaultTest {
 
     @Test
     void flushAll_neverLowersATokenAndIsReported() throws Exception {
-        LockOptions options =
-                LockOptions.builder().lease(Duration.ofMillis(1_500)).build();
+        LockOptions options = LockOptions.builder().lease(Duration.ofSeconds(6)).build();
         try (LockClient client = fixture.newClient(LockClientOptions.defaults());
                 LockClient other = fixture.newClient(LockClientOptions.defaults())) {
             Lease held = client.lock("flushed", options).acquire();

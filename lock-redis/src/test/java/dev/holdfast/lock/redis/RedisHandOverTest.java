@@ -196,8 +196,8 @@ final class RedisHandOverTest extends TwoBackends {
     void waiterThatDoesNotReact_costsTwoSeconds_notALease() throws Exception {
         Grant held = grant(a, acquisition());
         waits(b, acquisition());
-        release(a, held);
         long since = System.nanoTime();
+        release(a, held);
         assertThat(handed.poll(60, TimeUnit.SECONDS)).isNotNull();
         assertThat(lifeMillis()).as("what it costs").isLessThanOrEqualTo(2_000);
         AcquisitionId next = acquisition();

@@ -349,7 +349,7 @@ final class RedisLockBackendTest extends TwoBackends {
                             new AcquireRequest(mine, 10_000, 0, false, null, 300, BackendDriver.IDENTITY))))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining("no answer from Redis");
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(4));
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
         } finally {
             fixture.resume();
         }

@@ -19,7 +19,7 @@ final class RedisOldDiskTest {
     @Test
     void grantThatTheDiskHasNot_isReportedLost_andTokensRise() throws Exception {
         LockClientOptions options = LockClientOptions.builder()
-                .requestTimeout(Duration.ofSeconds(2))
+                .requestTimeout(Duration.ofSeconds(5))
                 .lockOptions(LockOptions.builder().lease(Duration.ofSeconds(15)).build())
                 .build();
         try (RedisServer server = RedisServer.start("--appendonly", "yes", "--appendfsync", "always");

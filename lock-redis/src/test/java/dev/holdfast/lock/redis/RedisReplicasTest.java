@@ -38,6 +38,9 @@ import org.junit.jupiter.api.TestInstance;
 final class RedisReplicasTest {
     private static final Duration WAIT = Duration.ofMillis(400);
 
+    /** For replicas that answer, of a machine that may stand still. */
+    private static final Duration LONG_WAIT = Duration.ofSeconds(20);
+
     private RedisServer master;
     private RedisServer one;
     private RedisServer two;
@@ -61,7 +64,7 @@ final class RedisReplicasTest {
 
     @Test
     void pair_isThreeCommandsInTwoTrips() throws Exception {
-        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
+        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE, LONG_WAIT)) {
             pair(backend);
             long before = master.lockCommands();
             for (int i = 0; i < 20; i++) {
@@ -82,7 +85,7 @@ final class RedisReplicasTest {
 
     @Test
     void unknownScript_isHealedWithItsWait() throws Exception {
-        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
+        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE, LONG_WAIT)) {
             master.command("SCRIPT", "FLUSH");
             pair(backend);
         }
@@ -91,7 +94,7 @@ final class RedisReplicasTest {
     @Test
     void oneOfTwoHung_oneIsEnough() throws Exception {
         two.process().pause();
-        try (LockBackend backend = backend(1, ReplicaPolicy.REFUSE)) {
+        try (LockBackend backend = backend(1, ReplicaPolicy.REFUSE, LONG_WAIT)) {
             pair(backend);
         } finally {
             two.process().resume();
@@ -101,7 +104,7 @@ final class RedisReplicasTest {
     @Test
     void tooFew_refused_leavesNothing() throws Exception {
         two.process().pause();
-        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE)) {
+        try (LockBackend backend = backend(2, ReplicaPolicy.REFUSE, Duration.ofSeconds(3))) {
             assertThatThrownBy(() -> pair(backend))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessageContaining("1 of 2 replicas");
@@ -361,9 +364,13 @@ final class RedisReplicasTest {
     }
 
     private LockBackend backend(int replicas, ReplicaPolicy policy) {
+        return backend(replicas, policy, WAIT);
+    }
+
+    private LockBackend backend(int replicas, ReplicaPolicy policy, Duration wait) {
         return RedisLocks.builder(OwnedConnectionFactory.connect(
                         "redis://" + master.host() + ":" + master.port(), Duration.ofSeconds(3)))
-                .replicas(replicas, WAIT, policy)
+                .replicas(replicas, wait, policy)
                 .backend();
     }
 

@@ -56,9 +56,11 @@ final class RedlockTest {
         Grant before = Attempts.grant(a, acquisition());
         kill(0);
         kill(1);
-        assertThat(answer(a.renew(List.of(before), 1_000)).get(0)).isInstanceOf(RenewResult.Renewed.class);
+        assertThat(answer(a.renew(List.of(before), BackendDriver.TIMEOUT_MILLIS))
+                        .get(0))
+                .isInstanceOf(RenewResult.Renewed.class);
         assertThat(Attempts.tryAcquire(b, acquisition(), 0, false, null)).isInstanceOf(AcquireResult.Busy.class);
-        assertThat(answer(b.holder("n", 1_000))).isPresent();
+        assertThat(answer(b.holder("n", BackendDriver.TIMEOUT_MILLIS))).isPresent();
         assertThat(release(a, before)).isEqualTo(ReleaseResult.RELEASED);
         Grant after = Attempts.grant(b, acquisition());
         assertThat(after.token()).isGreaterThan(before.token());

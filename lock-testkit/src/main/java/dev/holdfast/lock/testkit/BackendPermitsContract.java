@@ -215,7 +215,8 @@ abstract class BackendPermitsContract extends BackendGroup {
     @DisplayName("of a holder that died comes back with its lease")
     void permits_holderDies_comeBack() {
         String name = newName();
-        Grant dead = driver(first(), name, permits(2, 3), shortLeaseMillis()).acquire();
+        Grant dead =
+                driver(first(), name, permits(2, 3), 3 * shortLeaseMillis()).acquire();
         Grant alive = granted(second(), name, permits(1, 3));
         BackendDriver waits = driver(second(), name, permits(2, 3));
         waits.queueUp();

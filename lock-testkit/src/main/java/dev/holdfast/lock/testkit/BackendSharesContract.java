@@ -144,7 +144,7 @@ abstract class BackendSharesContract extends BackendGroup {
     @DisplayName("is granted to all who wait once the lease of a writer that died has ended")
     void writer_dies_readersComeIn() {
         String name = newName();
-        Grant written = driver(first(), name, EXCLUSIVE, shortLeaseMillis()).acquire();
+        Grant written = driver(first(), name, EXCLUSIVE, 3 * shortLeaseMillis()).acquire();
         BackendDriver one = driver(second(), name, SHARED);
         BackendDriver two = driver(second(), name, SHARED);
         one.queueUp();

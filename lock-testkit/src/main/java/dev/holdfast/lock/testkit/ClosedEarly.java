@@ -40,7 +40,7 @@ public final class ClosedEarly {
             locks.close();
             assertThat(Duration.ofNanos(System.nanoTime() - startNanos))
                     .as("with a request time-out of %s", REQUEST)
-                    .isLessThan(REQUEST.dividedBy(3));
+                    .isLessThan(REQUEST);
             assertThat(log.warnings()).singleElement().asString().contains(line);
         }
         assertThat(held).noneMatch(Lease::isValid);

@@ -106,7 +106,7 @@ public final class ConnectionTranscript {
 
     private static void connect(String address, PrintStream out) {
         LockClientOptions options = LockClientOptions.builder()
-                .requestTimeout(Duration.ofSeconds(2))
+                .requestTimeout(Duration.ofSeconds(20))
                 .build();
         try (LockClient client = LockClient.connect(address, options)) {
             out.println("client " + client + " " + client.lock("transcript").tryAcquire());

@@ -8,7 +8,7 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.Renewal;
-import dev.holdfast.lock.testkit.fault.Request;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -66,14 +66,18 @@ abstract class FencingContract extends ClientGroup {
     @Test
     @DisplayName("stays the same while the lock is held, and is told by holder()")
     void token_held_isConstant() throws Exception {
+        withGrowingLease(this::tokenIsConstant);
+    }
+
+    private void tokenIsConstant(Duration leaseLength) throws Exception {
         String name = newName();
-        DistributedLock lock = first().lock(name, shortLease(Renewal.AUTO));
+        DistributedLock lock = first().lock(name, leaseOf(leaseLength, Renewal.AUTO));
         lock.lock();
         try {
             Lease held = lock.held().orElseThrow();
             long token = held.token();
             assertThat(token).isPositive();
-            Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), 0);
+            untilRenewed(firstCounts(), held, 0);
             lock.lock();
             lock.unlock();
             assertThat(held.token()).isEqualTo(token);

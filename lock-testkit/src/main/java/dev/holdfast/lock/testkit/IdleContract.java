@@ -51,16 +51,21 @@ abstract class IdleContract extends ClientGroup {
             assertThat(vain).isEmpty();
             assertThat(held.isValid()).isTrue();
             Waits.until("clean-up", () -> isQuiet(own));
-            long requests = own.counts().total();
-            long startNanos = System.nanoTime();
-
-            Waits.until(
-                    "one lease",
-                    () -> System.nanoTime() - startNanos
-                            > fixture().shortLease().toNanos());
-
-            assertThat(own.counts().total()).as("requests of an idle client").isEqualTo(requests);
+            long requests = requestsOfOneLease(own);
+            for (int i = 0; i < 2 && requests > 0; i++) { // of the clean-up, which a machine that stands still delays
+                requests = requestsOfOneLease(own);
+            }
+            assertThat(requests).as("requests of an idle client").isZero();
         }
+    }
+
+    private long requestsOfOneLease(CountedClient client) {
+        long before = client.counts().total();
+        long startNanos = System.nanoTime();
+        Waits.until(
+                "one lease",
+                () -> System.nanoTime() - startNanos > fixture().shortLease().toNanos());
+        return client.counts().total() - before;
     }
 
     /** No request for a tenth of a second. */

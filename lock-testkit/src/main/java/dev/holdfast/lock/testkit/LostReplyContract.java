@@ -8,6 +8,7 @@ import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.testkit.fault.Fault;
 import dev.holdfast.lock.testkit.fault.Request;
 import java.time.Duration;
@@ -181,17 +182,19 @@ abstract class LostReplyContract extends ClientGroup {
     @Test
     @DisplayName("of a renewal that was done: keeps the lock")
     void renew_lostReply_keepsLock() throws Exception {
+        withGrowingLease(this::keepsLockThoughRepliesAreLost);
+    }
+
+    private void keepsLockThoughRepliesAreLost(Duration leaseLength) throws Exception {
         String name = newName();
         FaultyClient own = own();
-        LockOptions options = LockOptions.builder()
-                .lease(fixture().shortLease().multipliedBy(3))
-                .build();
+        LockOptions options = leaseOf(leaseLength.multipliedBy(3), Renewal.AUTO);
         try (Lease lease = own.client().lock(name, options).acquire()) {
             own.faults().once(Request.RENEW, Fault.LOST_REPLY);
             own.faults().once(Request.RENEW, Fault.DUPLICATE);
             long renewals = own.counts().count(Request.RENEW, name);
 
-            Waits.untilMore(() -> own.counts().count(Request.RENEW, name), renewals + 2);
+            untilRenewed(own.counts(), lease, renewals + 2);
 
             assertThat(lease.isValid()).isTrue();
         }

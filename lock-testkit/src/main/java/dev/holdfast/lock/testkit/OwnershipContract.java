@@ -194,14 +194,18 @@ abstract class OwnershipContract extends ClientGroup {
     @Test
     @DisplayName("keeps a lease whose thread has died, until somebody closes it")
     void acquire_threadDied_leaseStays() throws Exception {
+        withGrowingLease(this::leaseOfADeadThreadStays);
+    }
+
+    private void leaseOfADeadThreadStays(Duration leaseLength) throws Exception {
         String name = newName();
         Actor owner = actor();
-        Lease lease =
-                owner.call(() -> first().lock(name, shortLease(Renewal.AUTO)).acquire());
+        Lease lease = owner.call(
+                () -> first().lock(name, leaseOf(leaseLength, Renewal.AUTO)).acquire());
         owner.end();
         long renewals = firstCounts().count(Request.RENEW, name);
 
-        Waits.untilMore(() -> firstCounts().count(Request.RENEW, name), renewals + 3);
+        untilRenewed(firstCounts(), lease, renewals + 3);
 
         assertThat(lease.isValid()).as("the lease of a thread that has died").isTrue();
         assertThat(second().lock(name).tryLock()).isFalse();

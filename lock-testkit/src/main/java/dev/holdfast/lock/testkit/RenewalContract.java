@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
@@ -233,36 +232,39 @@ abstract class RenewalContract extends ClientGroup {
     @Test
     @DisplayName("counts a lease from before its request was sent, however late the reply")
     void validity_lateReply_countsFromRequest() throws Exception {
+        withGrowingLease(this::lateReplyCountsFromRequest);
+    }
+
+    private void lateReplyCountsFromRequest(Duration leaseLength) throws Exception {
         String name = newName();
         FaultyClient own = faultyClient(ContractContext.clientOptions().build());
         var held = own.faults().hold(Request.ATTEMPT);
         long beforeNanos = System.nanoTime();
         Actor actor = actor();
         CompletableFuture<Duration> remaining = actor.start(() -> {
-            Lease lease = own.client().lock(name, shortLease(Renewal.NONE)).acquire();
+            Lease lease =
+                    own.client().lock(name, leaseOf(leaseLength, Renewal.NONE)).acquire();
             Duration left = lease.remaining();
             try {
                 lease.close();
             } catch (LeaseLostException e) {
                 assertThat(left)
                         .as("remaining of a lease that is lost at its close")
-                        .isLessThan(fixture().shortLease());
+                        .isLessThan(leaseLength);
             }
             return left;
         });
         held.awaitArrival(PATIENCE);
-        long delayNanos = TimeUnit.MILLISECONDS.toNanos(shortLeaseMillis() / 2);
+        long delayNanos = leaseLength.toNanos() / 2;
         Waits.until("half a lease", () -> System.nanoTime() - beforeNanos > delayNanos);
         long deliveredNanos = System.nanoTime();
         held.deliver();
 
-        Duration possible = fixture().shortLease().minusNanos(deliveredNanos - beforeNanos);
+        Duration possible = leaseLength.minusNanos(deliveredNanos - beforeNanos);
         // The request was sent after beforeNanos, so that a little more may rightly be left.
         assertThat(Actor.result(remaining))
-                .as(
-                        "remaining of a lease of %s whose reply came half a lease late",
-                        fixture().shortLease())
-                .isLessThan(possible.plusMillis(shortLeaseMillis() / 4));
+                .as("remaining of a lease of %s whose reply came half a lease late", leaseLength)
+                .isLessThan(possible.plus(leaseLength.dividedBy(4)));
     }
 
     @Test

@@ -10,6 +10,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
 import dev.holdfast.lock.LockConfigurationException;
+import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.Permit;
@@ -264,10 +265,15 @@ abstract class SemaphoreContract extends ClientGroup {
     @TestIf(Need.PERMITS)
     @DisplayName("renews each permit, and gives back those of a client that is closed")
     void renewal_andClose() throws Exception {
+        withGrowingLease(this::renewAndClose);
+    }
+
+    private void renewAndClose(Duration leaseLength) throws Exception {
         String name = newName();
         CountedClient own = client(ContractContext.clientOptions().build());
-        Permit one = own.client().semaphore(name, 2, shortLease(Renewal.AUTO)).acquire();
-        Permit two = own.client().semaphore(name, 2, shortLease(Renewal.AUTO)).acquire();
+        LockOptions options = leaseOf(leaseLength, Renewal.AUTO);
+        Permit one = own.client().semaphore(name, 2, options).acquire();
+        Permit two = own.client().semaphore(name, 2, options).acquire();
         long renewals = own.counts().count(Request.RENEW, name);
         Waits.untilMore(() -> own.counts().count(Request.RENEW, name), renewals + 6);
         assertThat(one.isValid() && two.isValid()).as("both are valid").isTrue();

@@ -233,7 +233,7 @@ abstract class WaitingContract extends ClientGroup {
         Actor impatient = actor();
         CompletableFuture<Optional<Lease>> vain =
                 impatient.start(() -> first().lock(name).tryAcquire(SHORT_WAIT));
-        impatient.awaitBlocked();
+        Waits.until("told that it is busy", () -> vain.isDone() || firstCounts().busyAcquisitions(name) > 0);
         Actor patient = actor();
         CompletableFuture<Lease> waiting =
                 patient.start(() -> first().lock(name).acquire());

@@ -52,7 +52,7 @@ final class ZooKeeperFixture implements LockFixture {
         for (int i = 0; i < server.size(); i++) {
             proxies.add(FaultProxy.to(server.node(i)));
         }
-        this.administrator = connect(server.connectString(), SESSION_MILLIS);
+        this.administrator = connect(server.connectString(), 10 * SESSION_MILLIS);
     }
 
     static ZooKeeperFixture single() throws IOException, InterruptedException {

@@ -67,7 +67,7 @@ class ThreeInstancesIT {
                 long again = terminateLeader(next, List.of(next == second ? third : second));
                 assertThat(Math.min(once, again))
                         .as("milliseconds to the next grant, the faster of two times: the machine may be busy")
-                        .isLessThan(3_000);
+                        .isLessThan(10_000);
                 for (Instance instance : all) {
                     assertThat(instance.lines()).noneMatch(line -> line.contains(" WARN ") || line.contains(" ERROR "));
                 }

@@ -65,8 +65,8 @@ class DashboardAndAlertsTest {
         try (LockClient client = LockEngine.client(backend, LockClientOptions.defaults())) {
             LockMetrics.of(client).bindTo(registry);
             LockOptions brief = LockOptions.builder()
-                    .lease(Duration.ofMillis(600))
-                    .maxHold(Duration.ofMillis(500))
+                    .lease(Duration.ofSeconds(6))
+                    .maxHold(Duration.ofSeconds(4))
                     .build();
             Lease lease = client.lock("orders/1", brief).acquire();
             lease.lost().toCompletableFuture().join();

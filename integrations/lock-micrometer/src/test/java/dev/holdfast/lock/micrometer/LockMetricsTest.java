@@ -149,7 +149,7 @@ class LockMetricsTest {
     @Test
     void renewals_areCounted_andSoAreThoseThatFail() throws Exception {
         bind();
-        LockOptions brief = LockOptions.builder().lease(Duration.ofMillis(600)).build();
+        LockOptions brief = LockOptions.builder().lease(Duration.ofSeconds(6)).build();
         try (Lease lease = client.lock("orders/1", brief).acquire()) {
             await().atMost(PATIENCE)
                     .until(() -> count("holdfast.lock.renewals", "lock", "orders", "outcome", "renewed") >= 1);

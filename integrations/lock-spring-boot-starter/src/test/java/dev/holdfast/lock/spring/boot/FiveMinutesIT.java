@@ -121,7 +121,9 @@ class FiveMinutesIT {
         Path classes = Files.createDirectories(folder.resolve("target/classes"));
         Files.createDirectories(source.getParent());
         Files.writeString(source, block(page, "java application"));
-        Files.writeString(classes.resolve("application.properties"), properties);
+        Files.writeString(
+                classes.resolve("application.properties"),
+                properties + "\nholdfast.request-timeout=20s\n"); // loading takes seconds on a busy machine
         String classPath = classPath(named);
         StringWriter messages = new StringWriter();
         boolean compiled = ToolProvider.getSystemJavaCompiler()

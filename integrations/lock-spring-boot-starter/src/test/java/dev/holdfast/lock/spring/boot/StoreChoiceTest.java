@@ -27,7 +27,8 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
 class StoreChoiceTest {
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
             .withConfiguration(
-                    AutoConfigurations.of(HoldfastAutoConfiguration.class, DataSourceAutoConfiguration.class));
+                    AutoConfigurations.of(HoldfastAutoConfiguration.class, DataSourceAutoConfiguration.class))
+            .withPropertyValues("holdfast.request-timeout=20s"); // loading takes seconds on a busy machine
     private final ApplicationContextRunner without =
             new ApplicationContextRunner().withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class));
 
