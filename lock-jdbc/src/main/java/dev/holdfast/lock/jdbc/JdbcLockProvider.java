@@ -35,11 +35,13 @@ public final class JdbcLockProvider implements LockProvider {
     public LockClient connect(String uri, LockClientOptions options) {
         JdbcUri parsed = new JdbcUri(uri);
         long deadlineNanos = System.nanoTime() + options.requestTimeout().toNanos();
+        boolean first = OwnPool.isFirst(parsed);
         OwnPool pool = null;
         try {
             pool = OwnPool.open(parsed, Math.max(1, options.requestTimeout().toMillis()));
             return JdbcLocks.builder(pool.dataSource(), pool::close)
-                    .deadline(deadlineNanos)
+                    .deadline(
+                            first ? System.nanoTime() + options.requestTimeout().toNanos() : deadlineNanos)
                     .options(options)
                     .table(parsed.table())
                     .strategy(parsed.strategy())

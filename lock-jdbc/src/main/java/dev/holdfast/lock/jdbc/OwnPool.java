@@ -29,7 +29,7 @@ final class OwnPool implements AutoCloseable {
     private static final long LONGEST_VALIDATION_MILLIS = 1_000;
     private static final String SOCKET_FACTORY = "socketFactory";
 
-    private static final int FIRST_REPEATS = 4;
+    private static final int FIRST_REPEATS = 3;
 
     /** The kinds of database that this process has been connected to, so that all classes are there. */
     private static final Set<String> LOADED = ConcurrentHashMap.newKeySet();
@@ -48,23 +48,27 @@ final class OwnPool implements AutoCloseable {
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        String kind = uri.address().kind();
         try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(uri.address(), deadlineNanos)) {
-            OwnPool opened = repeated(diagnosis, LOADED.contains(kind) ? 0 : FIRST_REPEATS, () -> {
+            OwnPool opened = repeated(diagnosis, isFirst(uri) ? FIRST_REPEATS : 0, () -> {
                 AddressSource source = source(uri.address(), timeoutMillis);
                 return new OwnPool(inTime(timeoutMillis, () -> {
                     source.openFirst();
                     return connect(config(uri, source, timeoutMillis));
                 }));
             });
-            LOADED.add(kind);
+            LOADED.add(uri.address().kind());
             return opened;
         }
     }
 
+    /** Whether connecting has yet to load the driver and the pool, which takes part of the time that it may take. */
+    static boolean isFirst(JdbcUri uri) {
+        return !LOADED.contains(uri.address().kind());
+    }
+
     /**
-     * Until a driver has connected this process once, it is tried again if the server answers otherwise: loading the driver and
-     * the pool takes part of the time of the first connection, on a busy machine more than all of it.
+     * Until a driver has connected this process once, it is tried again if the server answers otherwise: loading takes time, on a
+     * busy machine all that there is.
      */
     static <T> T repeated(ConnectDiagnosis diagnosis, int repeats, BoundedExecutor.SqlCall<T> open) {
         for (int left = repeats; ; left--) {

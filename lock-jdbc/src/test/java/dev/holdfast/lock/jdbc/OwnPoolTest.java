@@ -88,7 +88,9 @@ final class OwnPoolTest {
     /** An in-memory database lives as long as a connection to it, so the one that is kept must not be replaced after a while. */
     @Test
     void ofAnEmbeddedDatabase_connectionsDoNotRetire() {
-        try (OwnPool pool = OwnPool.open(new JdbcUri("jdbc:h2:mem:kept"), 3_000)) {
+        JdbcUri uri = new JdbcUri("jdbc:h2:mem:kept");
+        try (OwnPool pool = OwnPool.open(uri, 20_000)) {
+            assertThat(OwnPool.isFirst(uri)).as("loaded now").isFalse();
             assertThat(pool.dataSource().getMaxLifetime()).isZero();
             assertThat(pool.dataSource().getMinimumIdle()).isEqualTo(1);
         }
