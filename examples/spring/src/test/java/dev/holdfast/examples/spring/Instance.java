@@ -49,6 +49,7 @@ final class Instance implements AutoCloseable {
                 "--holdfast.jdbc.initialize-schema=always",
                 "--holdfast.who=" + name,
                 "--holdfast.lock.lease=60s",
+                "--holdfast.request-timeout=20s", // the first connection loads the pool and the driver
                 "--shop.report-cron=* * * * * *",
                 "--shop.statements=" + folder.resolve("statements")));
         Path out = folder.resolve(name + ".txt");

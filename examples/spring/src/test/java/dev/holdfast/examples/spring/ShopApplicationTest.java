@@ -95,6 +95,7 @@ class ShopApplicationTest {
     private ConfigurableApplicationContext start(String initialisation, String... more) {
         List<String> arguments = new ArrayList<>(List.of(
                 "--server.port=0", "--spring.datasource.url=" + url, "--spring.sql.init.mode=" + initialisation));
+        arguments.add("--holdfast.request-timeout=20s"); // the first connection loads the pool and the driver
         arguments.addAll(List.of(more));
         return new SpringApplicationBuilder(ShopApplication.class)
                 .properties("spring.main.banner-mode=off")
