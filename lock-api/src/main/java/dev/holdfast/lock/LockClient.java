@@ -30,7 +30,7 @@ public interface LockClient extends AutoCloseable {
      *     fit together
      * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}; the
      *     message has the address and the root cause. The first connection of a process to etcd, Redis or a database,
-     *     which loads much, may take five times as long if the server answers
+     *     whose driver has to be loaded, may take five times as long if the server answers
      */
     static LockClient connect(String uri) {
         return connect(uri, LockClientOptions.defaults());
@@ -48,7 +48,7 @@ public interface LockClient extends AutoCloseable {
      *     fit together
      * @throws LockUnavailableException if the store cannot be reached within {@link LockClientOptions#requestTimeout()}; the
      *     message has the address and the root cause. The first connection of a process to etcd, Redis or a database,
-     *     which loads much, may take five times as long if the server answers
+     *     whose driver has to be loaded, may take five times as long if the server answers
      */
     static LockClient connect(String uri, LockClientOptions options) {
         return Providers.connect(uri, options);

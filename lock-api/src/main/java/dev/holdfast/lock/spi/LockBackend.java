@@ -60,8 +60,8 @@ public interface LockBackend extends AutoCloseable {
      *
      * <p>Idempotent by {@link AcquisitionId#owner()}: if an earlier attempt of the same acquisition was granted, although
      * its reply was lost, this one answers {@link AcquireResult.Granted} with the same token, and a lease counted anew.
-     * Where several servers decide, the token may be greater: one of them may have answered the earlier attempt after the
-     * others had decided.
+     * Where several servers decide, the token may be another one: others of them may be the first to answer this time. It
+     * is still greater than that of every earlier grant.
      *
      * <p>With {@link AcquireRequest#waitMillis()} of zero, {@link AcquireResult.Busy} leaves nothing on the server. A backend
      * that cannot be sure of that adds a ticket: then the engine abandons the acquisition. Otherwise Busy may leave a

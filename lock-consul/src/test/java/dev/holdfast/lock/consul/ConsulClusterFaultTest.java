@@ -218,7 +218,9 @@ final class ConsulClusterFaultTest {
                 leader.resume();
             }
             isRenewed(held);
-            assertThat(other.lock(name).tryLock()).isFalse();
+            if (other.lock(name).tryLock() && held.isValid()) {
+                throw new IllegalStateException("two holders"); // which no election excuses
+            }
             held.close();
         }
     }

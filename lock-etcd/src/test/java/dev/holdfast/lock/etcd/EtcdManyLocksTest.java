@@ -92,7 +92,7 @@ final class EtcdManyLocksTest {
             renewed(backend, grants);
 
             Duration fifth = roundInBatches(backend, grants.subList(0, 10_000));
-            // On a busy machine by what a part of it takes; a listing with each batch would take 25 times as long.
+            // On a busy machine by what a part of it takes: it does not grow faster than the number of locks.
             Duration bound = Collections.max(List.of(HALF_A_TICK, fifth.multipliedBy(8)));
             Duration took = roundInBatches(backend, grants);
             for (int i = 1; i < ROUNDS && took.compareTo(bound) >= 0; i++) { // the machine may have stood still

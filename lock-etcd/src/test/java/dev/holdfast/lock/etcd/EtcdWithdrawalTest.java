@@ -82,8 +82,8 @@ final class EtcdWithdrawalTest {
 
     private void keepsItsPlace(long leaseMillis) throws Exception {
         String name = newName();
-        try (LockBackend holder = backend(etcd.newUser("ahead", "password"));
-                LockBackend waiting = backend(etcd.newUser("behind", "password"))) {
+        try (LockBackend holder = backend(etcd.newUser("ahead" + leaseMillis, "password"));
+                LockBackend waiting = backend(etcd.newUser("behind" + leaseMillis, "password"))) {
             Grant held = acquire(holder, name, 300_000);
             BackendDriver waiter = BackendDriver.of(waiting, name, leaseMillis);
             waiter.queueUp();

@@ -54,7 +54,7 @@ final class JdbcServers {
     }
 
     /** None of an embedded database, and of hosts whose details stand in parentheses. */
-    private static List<LockUri.Host> servers(JdbcAddress address) {
+    static List<LockUri.Host> servers(JdbcAddress address) {
         Matcher authority = AUTHORITY.matcher(address.url());
         List<LockUri.Host> servers = new ArrayList<>();
         if (!authority.find() || authority.group(1).indexOf('(') >= 0) {

@@ -47,16 +47,24 @@ final class OwnPool implements AutoCloseable {
      * @throws dev.holdfast.lock.LockUnavailableException if the database cannot be reached in time
      */
     static OwnPool open(JdbcUri uri, long timeoutMillis) {
+        return open(uri, timeoutMillis, LOADED);
+    }
+
+    static OwnPool open(JdbcUri uri, long timeoutMillis, Set<String> loaded) {
+        String kind = uri.address().kind();
+        boolean isLookedAt =
+                uri.embedded() || !JdbcServers.servers(uri.address()).isEmpty();
+        int repeats = isLookedAt && !loaded.contains(kind) ? FIRST_REPEATS : 0;
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(uri.address(), deadlineNanos)) {
-            OwnPool opened = repeated(diagnosis, isFirst(uri) ? FIRST_REPEATS : 0, () -> {
+            OwnPool opened = repeated(diagnosis, repeats, () -> {
                 AddressSource source = source(uri.address(), timeoutMillis);
                 return new OwnPool(inTime(timeoutMillis, () -> {
                     source.openFirst();
                     return connect(config(uri, source, timeoutMillis));
                 }));
             });
-            LOADED.add(uri.address().kind());
+            loaded.add(kind);
             return opened;
         }
     }
@@ -75,16 +83,19 @@ final class OwnPool implements AutoCloseable {
             try {
                 return open.run();
             } catch (SQLException e) {
-                if (left == 0 || !isTimeout(e) || !diagnosis.isAnswering()) {
+                if (left == 0 || !isTimeout(e) || Thread.currentThread().isInterrupted() || !diagnosis.isAnswering()) {
                     throw diagnosis.explain(e);
                 }
             }
         }
     }
 
+    /** PostgreSQL's driver gives no cause when its time for logging in has passed. */
     private static boolean isTimeout(SQLException failure) {
-        return FailureTranslator.causes(failure).stream()
-                .anyMatch(cause -> cause instanceof TimeoutException || cause instanceof SocketTimeoutException);
+        return failure.getCause() == null && "08001".equals(failure.getSQLState())
+                || FailureTranslator.causes(failure).stream()
+                        .anyMatch(
+                                cause -> cause instanceof TimeoutException || cause instanceof SocketTimeoutException);
     }
 
     /** What was opened in time; what opens later is closed by whoever comes second, its thread or its caller. */

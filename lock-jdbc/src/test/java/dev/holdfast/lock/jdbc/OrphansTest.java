@@ -46,6 +46,20 @@ final class OrphansTest {
                 .isInstanceOf(LockUnavailableException.class);
     }
 
+    private static boolean isServedAtOnce(LockBackend backend, String name) {
+        for (int i = 0; i < 20; i++) {
+            AcquisitionId free = BackendDriver.newAcquisition(name);
+            try {
+                AcquireResult answer = BackendDriver.answer(backend.tryAcquire(request(free, 2_000)));
+                assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
+                BackendDriver.release(backend, ((AcquireResult.Granted) answer).grant());
+            } catch (LockUnavailableException e) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     @ParameterizedTest
     @EnumSource(names = {"POSTGRESQL", "MARIADB", "MARIADB_BY_MYSQL_DRIVER"})
     void rowIsBlocked_otherNamesAreServed(SharedDb shared) throws Exception {
@@ -76,20 +90,11 @@ final class OrphansTest {
                         // The row is locked.
                     }
                 }
-                int unavailable = 0;
-                for (int i = 0; i < 20; i++) {
-                    AcquisitionId free = BackendDriver.newAcquisition("free");
-                    try {
-                        AcquireResult answer = BackendDriver.answer(backend.tryAcquire(request(free, 2_000)));
-                        assertThat(answer).isInstanceOf(AcquireResult.Granted.class);
-                        BackendDriver.release(backend, ((AcquireResult.Granted) answer).grant());
-                    } catch (LockUnavailableException e) {
-                        unavailable++;
-                    }
+                boolean served = false;
+                for (int tries = 0; tries < 3 && !served; tries++) { // not if the machine stands still
+                    served = isServedAtOnce(backend, "free/" + tries);
                 }
-                assertThat(unavailable)
-                        .as("of 20, by a machine that stands still")
-                        .isLessThanOrEqualTo(2);
+                assertThat(served).as("20 of another name, one after the other").isTrue();
                 other.rollback();
             }
             backend.close();

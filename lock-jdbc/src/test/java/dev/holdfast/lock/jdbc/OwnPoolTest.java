@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockException;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.ConnectDiagnosis;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -14,7 +15,9 @@ import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -107,16 +110,43 @@ final class OwnPoolTest {
             assertThat(triesOf(late, other, 4)).isEqualTo(1);
             SQLException unheard = new SQLException("late", "08000", new SocketTimeoutException("expect it"));
             assertThat(triesOf(unheard, postgres, 1)).isEqualTo(2);
+            assertThat(triesOf(new SQLException("Connection attempt timed out.", "08001"), postgres, 1))
+                    .isEqualTo(2);
             assertThat(triesOf(new SQLException("expect it", "28P01"), postgres, 4))
                     .as("what is no time-out")
                     .isEqualTo(1);
         }
     }
 
+    @Test
+    void interruptedCaller_isNotKept() throws IOException {
+        try (Greeter postgres = new Greeter('N')) {
+            Thread.currentThread().interrupt();
+            assertThat(triesOf(new SQLException("late", "08000", new TimeoutException()), postgres, 4))
+                    .isEqualTo(1);
+        } finally {
+            assertThat(Thread.interrupted()).isTrue();
+        }
+    }
+
+    /** A server that greets, and leaves every login without an answer. */
+    @Test
+    void serverThatGreetsOnly_isTriedAgainByTheFirstConnectionOnly() throws IOException {
+        try (Greeter postgres = new Greeter('N')) {
+            JdbcUri uri = new JdbcUri(postgres.address());
+            assertThatThrownBy(() -> OwnPool.open(uri, 1_000, new HashSet<>()))
+                    .isInstanceOf(LockUnavailableException.class);
+            assertThat(postgres.logins.getAndSet(0)).isBetween(2, 4);
+
+            assertThatThrownBy(() -> OwnPool.open(uri, 1_000, new HashSet<>(Set.of("postgresql"))))
+                    .isInstanceOf(LockUnavailableException.class);
+            assertThat(postgres.logins.get()).isLessThanOrEqualTo(1);
+        }
+    }
+
     private static int triesOf(SQLException failure, Greeter server, int repeats) {
         AtomicInteger tries = new AtomicInteger();
-        JdbcAddress address =
-                new JdbcUri("jdbc:postgresql://127.0.0.1:" + server.port.getLocalPort() + "/db").address();
+        JdbcAddress address = new JdbcUri(server.address()).address();
         try (ConnectDiagnosis diagnosis = JdbcServers.diagnosis(address, System.nanoTime() + PATIENCE.toNanos())) {
             assertThatThrownBy(() -> OwnPool.repeated(diagnosis, repeats, () -> {
                         tries.incrementAndGet();
@@ -128,21 +158,39 @@ final class OwnPoolTest {
         return tries.get();
     }
 
-    /** Says one letter to whoever asks. */
+    /** Says one letter to whoever asks, and nothing more. */
     private static final class Greeter implements AutoCloseable {
         final ServerSocket port = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        final AtomicInteger logins = new AtomicInteger();
 
         Greeter(char letter) throws IOException {
             Threads.start("greeting", () -> {
                 while (!port.isClosed()) {
-                    try (Socket socket = port.accept()) {
-                        socket.getInputStream().read(new byte[64]); // else closing would take the answer back
-                        socket.getOutputStream().write(letter);
+                    try {
+                        Socket socket = port.accept();
+                        Threads.start("greeted", () -> greet(socket, letter));
                     } catch (IOException e) {
-                        // That client has gone, or this is closed.
+                        // This is closed.
                     }
                 }
             });
+        }
+
+        private void greet(Socket client, char letter) {
+            try (Socket socket = client) {
+                socket.getInputStream().read(new byte[64]);
+                socket.getOutputStream().write(letter);
+                if (socket.getInputStream().read(new byte[1024]) > 0) {
+                    logins.incrementAndGet();
+                    socket.getInputStream().read(); // until the client has gone
+                }
+            } catch (IOException e) {
+                // That client has gone.
+            }
+        }
+
+        String address() {
+            return "jdbc:postgresql://127.0.0.1:" + port.getLocalPort() + "/db";
         }
 
         @Override

@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Token</b>: the greatest of the majority's. Renewal and release write it back, and a master never mints one below
  * what it knows. The majority of the next grant has a master that granted this one, which knows this token if the grant
  * was released or renewed. If its holder crashed before, the next grant comes a lease later, and its token is greater as
- * long as the masters' clocks differ by less than that. A repeated attempt of the same holder may be told a greater token:
- * that of a master whose grant was answered after the majority's.
+ * long as the masters' clocks differ by less than that. A repeated attempt of the same holder may be told another
+ * token: that of another majority, whose masters were the first to answer this time.
  *
  * <p><b>Waiting</b>: a waiter queues at all masters and tries again when a majority has called it. Masters may have their
  * waiters in different orders, so nobody waits for his turn, and split votes are tried again after a random time.

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 
 /** A JVM of a test's own, which is talked to by lines. If it dies or keeps silent, the failure has what it wrote. */
 final class ChildJvm implements AutoCloseable {
@@ -66,17 +67,30 @@ final class ChildJvm implements AutoCloseable {
 
     /** Waits for a line that begins so, and returns its rest. */
     String await(String beginning) throws InterruptedException {
+        return await(beginning, line -> line.startsWith(beginning))
+                .substring(beginning.length())
+                .trim();
+    }
+
+    /** Waits for a line that contains that, unless one has been seen. */
+    void awaitSaid(String part) throws InterruptedException {
+        if (seen.stream().noneMatch(line -> line.contains(part))) {
+            await(part, line -> line.contains(part));
+        }
+    }
+
+    private String await(String what, Predicate<String> wanted) throws InterruptedException {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         while (true) {
             String line = lines.poll(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
             if (line == null || line.equals(END)) {
                 throw new AssertionError(
                         "child JVM " + process.pid() + (line == null ? " did not say '" : " ended before it said '")
-                                + beginning + "'; it wrote:\n" + String.join("\n", seen));
+                                + what + "'; it wrote:\n" + String.join("\n", seen));
             }
             seen.add(line);
-            if (line.startsWith(beginning)) {
-                return line.substring(beginning.length()).trim();
+            if (wanted.test(line)) {
+                return line;
             }
         }
     }

@@ -54,7 +54,7 @@ final class RedisCloseTest {
 
     private Duration closedAfterTheApplicationsClient() throws Exception {
         RedisClient client = RedisClient.create(uri());
-        LockClient locks = RedisLocks.builder(client).options(options()).build();
+        LockClient locks = RedisLocks.builder(client).options(patient()).build();
         List<Lease> held = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             held.add(locks.lock("early" + System.nanoTime()).acquire());
@@ -99,7 +99,7 @@ final class RedisCloseTest {
     @Test
     void beforeTheApplicationsClient_isSilent() throws Exception {
         RedisClient client = RedisClient.create(uri());
-        LockClient locks = RedisLocks.builder(client).options(options()).build();
+        LockClient locks = RedisLocks.builder(client).options(patient()).build();
         CompletableFuture<Lease> waiting;
         try (Lease held = locks.lock("silent").acquire()) {
             waiting = subscribe(locks, "silent");
@@ -115,7 +115,7 @@ final class RedisCloseTest {
 
     private CompletableFuture<Lease> subscribe(LockClient locks, String name) throws Exception {
         CompletableFuture<Lease> waiting;
-        try (LockClient other = LockClient.connect(uri(), options());
+        try (LockClient other = LockClient.connect(uri(), patient());
                 Lease held = other.lock(name + "2").acquire()) {
             waiting = locks.lock(name + "2").acquireAsync(Duration.ofMinutes(1)).toCompletableFuture();
             Awaitility.await()
@@ -129,7 +129,7 @@ final class RedisCloseTest {
     @Test
     void cluster_isSilent() throws Exception {
         try (RedisClusterFixture cluster = new RedisClusterFixture()) {
-            LockClient locks = LockClient.connect(cluster.uri(), options());
+            LockClient locks = LockClient.connect(cluster.uri(), patient());
             for (int i = 0; i < 20; i++) {
                 locks.lock("name" + i).acquire().close();
             }
@@ -158,6 +158,12 @@ final class RedisCloseTest {
         } finally {
             server.process().resume();
         }
+    }
+
+    private static LockClientOptions patient() {
+        return LockClientOptions.builder()
+                .requestTimeout(Duration.ofSeconds(20))
+                .build();
     }
 
     private static LockClientOptions options() {

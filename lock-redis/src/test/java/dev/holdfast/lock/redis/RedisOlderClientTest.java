@@ -39,6 +39,7 @@ final class RedisOlderClientTest {
                         OlderClientProgram.class,
                         "redis://" + server.host() + ":" + server.port())) {
             child.await("waiting");
+            child.awaitSaid("WARN");
             child.send("");
             child.await("handed over");
             assertThat(child.seen().stream().filter(line -> line.contains("WARN")))

@@ -96,9 +96,15 @@ abstract class BackendAttemptsContract extends BackendGroup {
         BackendDriver driver = driver(first(), newName());
         Grant grant = driver.acquire();
 
-        Grant again = driver.granted(driver.tryAcquire(BackendDriver.LEASE_MILLIS));
+        // Where several servers decide, others may answer first this time.
+        boolean several = !fixture().capabilities().contains(Capability.HOLDER_TOKEN);
+        long again = 0;
+        for (int i = 0; i == 0 || several && again < grant.token() && i < 20; i++) {
+            again = driver.granted(driver.tryAcquire(BackendDriver.LEASE_MILLIS))
+                    .token();
+        }
 
-        assertGrantedToken("token of the repeated attempt", again.token(), grant.token());
+        assertGrantedToken("token of the repeated attempt", again, grant.token());
     }
 
     @Test

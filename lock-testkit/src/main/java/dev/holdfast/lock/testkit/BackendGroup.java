@@ -11,6 +11,8 @@ import java.util.concurrent.TimeUnit;
 
 /** Tests of the backend itself, below the engine. Whatever an acquisition of a test leaves behind is abandoned. */
 abstract class BackendGroup extends ContractGroup {
+    /** For many steps, which together take a minute and more on a busy machine. */
+    static final long LONG_LEASE_MILLIS = 600_000;
 
     BackendGroup(ContractContext context) {
         super(context);

@@ -33,7 +33,7 @@ abstract class BackendNamesContract extends BackendGroup {
         List<String> names = NastyNames.all();
         List<Grant> grants = new ArrayList<>();
         for (String name : names) {
-            BackendDriver holder = BackendDriver.of(first(), name);
+            BackendDriver holder = BackendDriver.of(first(), name, LONG_LEASE_MILLIS);
             AcquireResult result = holder.tryAcquire(0);
             assertThat(result)
                     .as("attempt on %s, while %d other names are held", NastyNames.visible(name), grants.size())

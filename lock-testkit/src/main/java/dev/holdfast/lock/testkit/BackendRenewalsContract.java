@@ -41,7 +41,8 @@ abstract class BackendRenewalsContract extends BackendGroup {
         List<Grant> grants = new ArrayList<>();
         String prefix = newName();
         for (int i = 0; i < MANY; i++) {
-            grants.add(BackendDriver.of(first(), prefix + "-" + i).acquire());
+            grants.add(BackendDriver.of(first(), prefix + "-" + i, LONG_LEASE_MILLIS)
+                    .acquire());
         }
 
         assertThat(renew(first(), grants)).hasOnlyElementsOfType(RenewResult.Renewed.class);

@@ -18,8 +18,8 @@ public enum Capability {
     /** {@link LockFixture#entries} works. */
     ENTRIES,
     /**
-     * The store tells the token of a grant as it was given. Not so where several servers decide: one that answers late may
-     * have given a greater one.
+     * The store tells the token of a grant as it was given. Not so where several servers decide: each has given its own, and
+     * others may be the first to answer later.
      */
     HOLDER_TOKEN,
     /** {@link LockFixture#commands} works. */

@@ -117,7 +117,7 @@ abstract class LossContract extends ClientGroup {
     @DisplayName("lets another thread of the same client have the lock")
     void loss_otherThread_getsLock() throws Exception {
         String name = newName();
-        DistributedLock lock = first().lock(name);
+        DistributedLock lock = first().lock(name, leaseOf(Duration.ofSeconds(6), Renewal.AUTO));
         lock.lock();
         Actor other = actor();
         CompletableFuture<Lease> waiting = other.start(() -> lock.acquire());

@@ -275,7 +275,9 @@ abstract class SemaphoreContract extends ClientGroup {
         Permit one = own.client().semaphore(name, 2, options).acquire();
         Permit two = own.client().semaphore(name, 2, options).acquire();
         long renewals = own.counts().count(Request.RENEW, name);
-        Waits.untilMore(() -> own.counts().count(Request.RENEW, name), renewals + 6);
+        Waits.until(
+                "three renewals of each",
+                () -> own.counts().count(Request.RENEW, name) > renewals + 6 || !one.isValid() || !two.isValid());
         assertThat(one.isValid() && two.isValid()).as("both are valid").isTrue();
 
         own.close();

@@ -22,9 +22,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 
-/** A waiter that gives up leaves no node: within a second, or a second after its client is connected again. */
+/** A waiter that gives up leaves no node: at once, or at once after its client is connected again, and not by a time-out. */
 class ZooKeeperGiveUpTest {
-    private static final Duration AT_ONCE = Duration.ofSeconds(10);
+    private static final Duration AT_ONCE = Duration.ofSeconds(4);
     private static final String NAME = "given up";
 
     private static ZooKeeperFixture fixture;
