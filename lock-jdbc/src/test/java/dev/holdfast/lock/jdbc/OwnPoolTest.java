@@ -136,11 +136,12 @@ final class OwnPoolTest {
             JdbcUri uri = new JdbcUri(postgres.address());
             assertThatThrownBy(() -> OwnPool.open(uri, 1_000, new HashSet<>()))
                     .isInstanceOf(LockUnavailableException.class);
-            assertThat(postgres.logins.getAndSet(0)).isBetween(2, 4);
+            // The driver itself tries with and without TLS.
+            assertThat(postgres.logins.getAndSet(0)).isGreaterThan(2);
 
             assertThatThrownBy(() -> OwnPool.open(uri, 1_000, new HashSet<>(Set.of("postgresql"))))
                     .isInstanceOf(LockUnavailableException.class);
-            assertThat(postgres.logins.get()).isLessThanOrEqualTo(1);
+            assertThat(postgres.logins.get()).isLessThanOrEqualTo(2);
         }
     }
 
