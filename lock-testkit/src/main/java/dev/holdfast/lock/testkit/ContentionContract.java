@@ -8,6 +8,7 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.testkit.fault.Request;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -169,7 +170,10 @@ abstract class ContentionContract extends ClientGroup {
     @Test
     @DisplayName("within one client hands the lock on without asking the server each time")
     void contention_oneClient_handsOff() throws Exception {
-        CountedClient own = client(ContractContext.clientOptions().build());
+        // On a busy machine, waking a thread takes longer than the usual time of a hand-off.
+        CountedClient own = client(ContractContext.clientOptions()
+                .handOffTime(Duration.ofSeconds(1))
+                .build());
         DistributedLock lock = own.client().lock(newName());
         Lease first = lock.acquire();
         List<CompletableFuture<Lease>> waiting = new ArrayList<>();

@@ -123,7 +123,7 @@ class FiveMinutesIT {
         Files.writeString(source, block(page, "java application"));
         Files.writeString(
                 classes.resolve("application.properties"),
-                properties + "\nholdfast.request-timeout=20s\n"); // loading takes seconds on a busy machine
+                properties + "\nholdfast.request-timeout=20s\nholdfast.lock.lease=90s\n"); // loading takes seconds
         String classPath = classPath(named);
         StringWriter messages = new StringWriter();
         boolean compiled = ToolProvider.getSystemJavaCompiler()
