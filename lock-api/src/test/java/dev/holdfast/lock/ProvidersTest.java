@@ -103,6 +103,21 @@ class ProvidersTest {
     }
 
     @Test
+    void connect_withALibraryOfAnotherVersion_isToldAsAnException() {
+        NoSuchMethodError other = new NoSuchMethodError("'void store.Driver.open()'");
+        One unlinked = new One() {
+            @Override
+            public LockClient connect(String uri, LockClientOptions options) {
+                throw other;
+            }
+        };
+        assertThatExceptionOfType(LockConfigurationException.class)
+                .isThrownBy(() -> Providers.connect(unlinked, "one://h", LockClientOptions.defaults()))
+                .withMessageStartingWith("connecting by 'one': ")
+                .withCause(other);
+    }
+
+    @Test
     void connect_whereAClassIsMissing_isToldAsAnException() {
         NoClassDefFoundError missing = new NoClassDefFoundError("store/Driver");
         One unlinked = new One() {

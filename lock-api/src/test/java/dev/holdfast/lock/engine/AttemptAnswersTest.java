@@ -93,6 +93,20 @@ class AttemptAnswersTest {
         assertThat(waiter.state).as("tried again").isEqualTo(Waiter.State.GRANTED);
     }
 
+    @Test
+    void release_ofWhatTookASecondAttempt_isFollowedByAnAbandonment_thoughItIsConfirmed() {
+        backend.answerLate();
+        AsyncWaiter waiter = submit(PLAIN);
+        virtual.pass(4 * Virtual.SECOND);
+        Hold held = Objects.requireNonNull(waiter.hold);
+        assertThat(held.heldGrant.uncertain).isTrue();
+        virtual.end(held);
+        virtual.pass(Virtual.SECOND);
+        assertThat(backend.abandoned)
+                .as("what the first may take when it arrives")
+                .containsExactly(held.heldGrant.grant.acquisition());
+    }
+
     /** The release is followed by an abandonment, as the first attempt may still have been on its way. */
     @Test
     void grant_ofAnEarlierAttempt_whileItIsReleased_isLeftToTheAbandonmentBehindIt() {

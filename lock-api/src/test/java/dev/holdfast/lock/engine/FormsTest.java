@@ -11,8 +11,10 @@ import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
+import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LockUsage;
 import dev.holdfast.lock.spi.AcquireRequest;
+import dev.holdfast.lock.spi.AcquireResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -74,6 +76,28 @@ class FormsTest {
         }
         assertThat(backend.attempts).isEmpty();
         assertThat(client.isIdle()).isTrue();
+    }
+
+    /** It is interrupted while it waits for an answer, and does not get the lock. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void formsThatDoNot_leaveTheFlag_thoughTheyEndInVain(boolean busy) {
+        CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
+        backend.answers.add(answer);
+        Thread.currentThread().interrupt();
+        CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS).execute(() -> {
+            if (busy) {
+                answer.complete(new AcquireResult.Busy(-1, null));
+            } else {
+                answer.completeExceptionally(OutageBackend.unreachable());
+            }
+        });
+        if (busy) {
+            assertThat(lock.tryLock()).isFalse();
+        } else {
+            assertThatThrownBy(lock::tryLock).isInstanceOf(LockUnavailableException.class);
+        }
+        assertThat(Thread.interrupted()).isTrue();
     }
 
     private static Object locked(DistributedLock form) throws InterruptedException {

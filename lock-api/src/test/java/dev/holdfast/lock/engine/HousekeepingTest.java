@@ -105,6 +105,20 @@ class HousekeepingTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
+    /** Whichever of them was begun first, and in whatever order they are looked at. */
+    @Test
+    void nextLook_isWhenTheFirstOfAllMayStall() {
+        for (int count = 2; count < 20; count++) {
+            InFlightRequests requests = new InFlightRequests(
+                    machine, new Housekeeper(machine, machine.runtime().timer(), now -> Housekeeper.NEVER));
+            for (int i = count; i > 0; i--) {
+                requests.begin(i * SECOND, () -> {});
+            }
+            assertThat(requests.sweep(machine.nanos())).isEqualTo(SECOND);
+            assertThat(requests.sweep(machine.nanos() + SECOND)).isEqualTo(SECOND);
+        }
+    }
+
     @Test
     void idle_isWhenTheLastOneHasStalled() {
         List<InFlightRequests> swept = new ArrayList<>();
