@@ -59,7 +59,7 @@ class LossIT {
         Path child = folder.resolve("child");
         Path grandchild = folder.resolve("grandchild");
         try (CliRun run = viaProxy(
-                "run", "--lease", "12s", "--grace", "4s", "cut", "--", "sh", stubborn(), "" + child, "" + grandchild)) {
+                "run", "--lease", "8s", "--grace", "3s", "cut", "--", "sh", stubborn(), "" + child, "" + grandchild)) {
             run.await("both beat", () -> Files.exists(child) && Files.exists(grandchild));
             try (CliRun next = direct("run", "-w", "60s", "cut", "--", "date", "+%s%N")) {
                 next.await(
@@ -175,7 +175,7 @@ class LossIT {
     void storeKilledWhileWaiting_69() throws Exception {
         try (CliRun holder = direct("run", "--lease", "60s", "wait", "--", "sh", "-c", "echo held; read x")) {
             holder.awaitOut("held");
-            try (CliRun waiter = direct("run", "-w", "15s", "wait", "--", "true")) {
+            try (CliRun waiter = direct("run", "-w", "10s", "wait", "--", "true")) {
                 waiter.await(
                         "it is in the queue",
                         () -> redis.list("KEYS", "*{wait}*").size() > 1);

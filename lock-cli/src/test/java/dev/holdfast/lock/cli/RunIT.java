@@ -211,7 +211,7 @@ class RunIT {
     void killedCommand_itsChildDiesWithIt_bySetpriv_andTheLeaseEndsTheLock() throws Exception {
         String script = "echo child $$; exec sleep 100";
         try (CliRun run =
-                run("run", "--lease", "10s", "killed", "--", "setpriv", "--pdeathsig", "KILL", "sh", "-c", script)) {
+                run("run", "--lease", "6s", "killed", "--", "setpriv", "--pdeathsig", "KILL", "sh", "-c", script)) {
             String out = run.awaitOut("child ");
             long child = Long.parseLong(out.strip().split(" ")[1]);
             run.signal("KILL");

@@ -5,6 +5,7 @@ import static dev.holdfast.lock.consul.ScriptedConsul.refused;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
+import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockUnavailableException;
@@ -232,6 +233,22 @@ final class ConsulRequestsTest {
         consul.instead("renew", session);
         consul.instead("check", key);
         return BackendDriver.renew(backend, grant);
+    }
+
+    /** A key that was changed by hand would stay with the session, which other locks keep alive. */
+    @Test
+    void whatALostGrantHasLeft_isRemovedAtALaterRenewal_ifThatFailsAtFirst() {
+        Grant lost = acquired();
+        Grant other = BackendDriver.acquire(backend, "b", 60_000);
+        consul.asked();
+        consul.instead("read", FAILED, own(1, 2, "s-1"));
+        assertThat(renewed(lost, "200 []", refused(0, "failed to check index, key \"test/a\" doesn't exist")))
+                .isInstanceOf(RenewResult.Lost.class);
+        await().atMost(Duration.ofMinutes(1)).until(() -> {
+            assertThat(BackendDriver.renew(backend, other)).isInstanceOf(RenewResult.Renewed.class);
+            return consul.has("delete");
+        });
+        assertThat(consul.kinds()).filteredOn("read"::equals).hasSize(2);
     }
 
     @Test

@@ -62,6 +62,17 @@ final class KeyWatchTest {
     }
 
     @Test
+    void anotherWaiter_whenTheKeyIsKnownToBeAbsent_isCalledAtOnce() {
+        watches.subscribe("a", calls::incrementAndGet);
+        answers.add("404 12");
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(calls).hasValue(1));
+        AtomicInteger callsOfAnother = new AtomicInteger();
+        watches.subscribe("a", callsOfAnother::incrementAndGet);
+        await().atMost(PATIENCE).untilAsserted(() -> assertThat(callsOfAnother).hasValue(1));
+        assertThat(calls).as("of the first, which has been told").hasValue(1);
+    }
+
+    @Test
     void index_goesBackwards_beginsAnew() {
         watches.subscribe("a", calls::incrementAndGet);
         answers.add("200 700");

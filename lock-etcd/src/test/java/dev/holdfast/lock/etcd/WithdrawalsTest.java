@@ -122,6 +122,20 @@ final class WithdrawalsTest {
         assertThat(etcd.requests).hasSize(2);
     }
 
+    /** A lease that is kept alive would collect them without end. */
+    @Test
+    void leaseWithManyTombstones_takesNoMore() {
+        for (int i = 0; i < 64; i++) {
+            assertThat(lease.isRetired()).as("after %d", i).isFalse();
+            EtcdAcquisition place = Places.place();
+            place.sent(lease);
+            CompletableFuture<Boolean> done = abandon(place);
+            isCarriedOut();
+            assertThat(done).isCompletedWithValue(false);
+        }
+        assertThat(lease.isRetired()).isTrue();
+    }
+
     private static List<String> puts(List<RequestOp> ops) {
         return ops.stream()
                 .filter(RequestOp::hasRequestPut)

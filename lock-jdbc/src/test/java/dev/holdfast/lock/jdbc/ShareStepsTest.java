@@ -214,6 +214,24 @@ final class ShareStepsTest {
         assertUnchanged();
     }
 
+    /** PostgreSQL's statement calls whoever waits, if there is one; it is for nobody where only a mark changes. */
+    @Test
+    void leave_onPostgreSql_notifies() throws Exception {
+        RecordedDb postgres = new RecordedDb(Dialect.POSTGRESQL);
+        Share share = new Share(ME.toString(), Demand.SHARED, 0, 6, 3_000, 900, HOLDER);
+        SharedRow row = new SharedRow(0, null, List.of(READER, share));
+        postgres.on(
+                        "SELECT COALESCE",
+                        call -> Answer.row(RowStates.SHARED, 7L, 5_000L, 1_000L, HOLDER, row.text(), 2_000L, 1))
+                .on("SET expires", call -> Answer.row("notified"));
+        RowShares there = new RowShares(Dialect.POSTGRESQL, JdbcStrategy.VERSION.defaultTable(), 1_500);
+        assertThat(there.leave(postgres.connection(), acquisition(Demand.SHARED)))
+                .isEqualTo(Released.HELD_AND_AWAITED);
+        assertThat(postgres.calls("SET expires"))
+                .singleElement()
+                .satisfies(call -> assertThat(call.sql()).contains("pg_notify("));
+    }
+
     /** A lock looks for a mark in the row only while it has one. */
     @Test
     void abandon_ofALock_looksWhereItHasAMark() throws Exception {

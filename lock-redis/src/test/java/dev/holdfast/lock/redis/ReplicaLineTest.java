@@ -100,6 +100,14 @@ final class ReplicaLineTest {
         sender.close();
     }
 
+    /** A WAIT of 0 would have no end. */
+    @Test
+    void timeThatIsOver_isAMillisecond() {
+        ReplicaJob job = new ReplicaJob(attempt(1), WANTED_MILLIS);
+        assertThat(job.leftMillis(0)).isEqualTo(1);
+        assertThat(job.leftMillis(WANTED_MILLIS)).isBetween(WANTED_MILLIS / 2, WANTED_MILLIS);
+    }
+
     /** What that WAIT answers for was written before the script was carried out. */
     @Test
     void scriptThatIsSentInFull_isNotAcknowledgedByTheWaitBeforeIt() {

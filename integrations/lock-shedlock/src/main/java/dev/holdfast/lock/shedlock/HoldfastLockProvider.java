@@ -92,6 +92,11 @@ public final class HoldfastLockProvider implements LockProvider {
         return new Held(configuration, lease);
     }
 
+    /** How many leases it keeps from the collector. */
+    int held() {
+        return held.size();
+    }
+
     /** A lock until it is released; ShedLock's base class refuses a second use. */
     private final class Held extends AbstractSimpleLock {
         private final Lease lease;

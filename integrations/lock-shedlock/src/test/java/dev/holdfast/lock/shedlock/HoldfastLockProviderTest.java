@@ -122,6 +122,16 @@ class HoldfastLockProviderTest {
     }
 
     @Test
+    void lock_thatIsReleasedOrLost_isKeptNoLonger() {
+        SimpleLock released = provider.lock(task("released")).orElseThrow();
+        List<SimpleLock> kept = new ArrayList<>();
+        provider.lock(task(Duration.ofMillis(200), Duration.ZERO)).ifPresent(kept::add);
+        assertThat(provider.held()).isPositive();
+        released.unlock();
+        await().atMost(PATIENCE).until(() -> provider.held() == 0);
+    }
+
+    @Test
     void lockOfAnObjectThatIsDropped_staysTakenUntilItsTime() {
         withGrowingLease(this::droppedStaysTaken);
     }
