@@ -131,9 +131,8 @@ final class Sessions {
                 Base64.getEncoder().encodeToString(OwnerId.random().toString().getBytes(StandardCharsets.US_ASCII));
         Transaction write = new Transaction().lock(keys.epoch(session.id()), session.id(), value);
         transact(write, false, deadline.goingFirst())
-                // Before the epoch rises: whoever sends an attempt with the new epoch, and then asks for a newer one,
-                // must not
-                // get this one.
+                // Before the epoch rises: whoever sends an attempt with it, and then asks for a newer one, must not get
+                // this one.
                 .whenComplete((outcome, failure) -> session.newEpoch().set(null))
                 .thenApply(outcome -> Failing.run(() -> risen(session, outcome)))
                 .whenComplete((valid, failure) -> {

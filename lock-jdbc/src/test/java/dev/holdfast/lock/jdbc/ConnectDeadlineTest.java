@@ -15,7 +15,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** All of connecting together takes no longer than {@code requestTimeout}, however many steps it has. */
+/**
+ * All of connecting together takes no longer than {@code requestTimeout}, however many steps it has; but for the first
+ * connection of a process, whose examination has a time of its own.
+ */
 final class ConnectDeadlineTest {
     private static final LockClientOptions TWO_SECONDS =
             LockClientOptions.builder().requestTimeout(Duration.ofSeconds(2)).build();

@@ -52,9 +52,8 @@ abstract class IdleContract extends ClientGroup {
             assertThat(held.isValid()).isTrue();
             Waits.until("clean-up", () -> isQuiet(own));
             long requests = requestsDuring(own, 1);
-            for (int leases = 2;
-                    leases <= 4 && requests > 0;
-                    leases *= 2) { // a machine that pauses delays the clean-up
+            // Of the clean-up, which a machine that pauses delays.
+            for (int leases = 2; leases <= 4 && requests > 0; leases *= 2) {
                 requests = requestsDuring(own, leases);
             }
             assertThat(requests).as("requests of an idle client").isZero();
