@@ -31,8 +31,9 @@ final class StoreOptions {
             paramLabel = "DUR",
             defaultValue = "3s",
             description =
-                    "How long the store may take to answer a request, and the first connection. Below a third of the lease"
-                            + " a renewal without an answer can be repeated. Default: ${DEFAULT-VALUE}.")
+                    "How long the store may take to answer a request; the first connection may take up to five times that."
+                            + " Below a third of the lease a renewal without an answer can be repeated."
+                            + " Default: ${DEFAULT-VALUE}.")
     private Duration timeout = LockClientOptions.defaults().requestTimeout();
 
     @Option(

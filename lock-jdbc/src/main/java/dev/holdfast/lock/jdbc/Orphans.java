@@ -29,17 +29,25 @@ final class Orphans implements AutoCloseable {
     private final Database database;
     private final ExpiryStatements statements;
     private final ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-orphans-");
-    private final Semaphore places = new Semaphore(MOST);
+    private final Semaphore places;
+    private final long whileNanos;
 
     Orphans(Database database, ExpiryStatements statements) {
+        this(database, statements, MOST, WHILE_NANOS);
+    }
+
+    /** With room for so many at a time, each for so long. */
+    Orphans(Database database, ExpiryStatements statements, int most, long whileNanos) {
         this.database = database;
         this.statements = statements;
+        this.places = new Semaphore(most);
+        this.whileNanos = whileNanos;
     }
 
     /** Begins at once, in the background. */
     void remove(AcquisitionId acquisition) {
         if (places.tryAcquire()) {
-            later(acquisition, System.nanoTime() + WHILE_NANOS, 0);
+            later(acquisition, System.nanoTime() + whileNanos, 0);
         }
     }
 

@@ -216,6 +216,27 @@ final class OrphansTest {
         }
     }
 
+    /** There is room for one, whose time is over some day. */
+    @Test
+    void placeOfAnOrphan_isGivenToTheNext() {
+        RecordedDb db = new RecordedDb(Dialect.H2);
+        TableName table = JdbcStrategy.VERSION.defaultTable();
+        AcquisitionId next = BackendDriver.newAcquisition("late/next");
+        try (Database database = db.open(JdbcStrategy.VERSION);
+                Orphans orphans = new Orphans(
+                        database,
+                        new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null),
+                        1,
+                        TimeUnit.MILLISECONDS.toNanos(300))) {
+            orphans.remove(BackendDriver.newAcquisition("late/first"));
+
+            await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(() -> {
+                orphans.remove(next);
+                return rounds(db, next) > 0;
+            });
+        }
+    }
+
     private static long rounds(RecordedDb db, AcquisitionId acquisition) {
         List<Object> parameters =
                 List.of(acquisition.name(), acquisition.owner().toString());

@@ -28,6 +28,7 @@ import dev.holdfast.lock.testkit.server.Direction;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
@@ -344,12 +345,16 @@ final class RedisLockBackendTest extends TwoBackends {
         AcquisitionId mine = acquisition();
         fixture.pause();
         try {
-            long start = System.nanoTime();
-            assertThatThrownBy(() -> answer(a.tryAcquire(
-                            new AcquireRequest(mine, 10_000, 0, false, null, 300, BackendDriver.IDENTITY))))
-                    .isInstanceOf(LockUnavailableException.class)
-                    .hasMessageContaining("no answer from Redis");
-            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(20));
+            Duration best = Duration.ofDays(1);
+            for (int i = 0; i < 10 && best.toSeconds() > 0; i++) { // not if the machine stands still
+                long start = System.nanoTime();
+                assertThatThrownBy(() -> answer(a.tryAcquire(
+                                new AcquireRequest(mine, 10_000, 0, false, null, 300, BackendDriver.IDENTITY))))
+                        .isInstanceOf(LockUnavailableException.class)
+                        .hasMessageContaining("no answer from Redis");
+                best = Collections.min(List.of(best, Duration.ofNanos(System.nanoTime() - start)));
+            }
+            assertThat(best).as("with a time-out of 300 ms").isLessThan(Duration.ofSeconds(1));
         } finally {
             fixture.resume();
         }

@@ -12,6 +12,7 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
+import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
@@ -62,10 +63,14 @@ final class RedisMemoryTest {
             client.addListener(new LockListener() {
                 @Override
                 public void renewed(String name, long token) {
-                    renewals.incrementAndGet();
+                    if (name.equals("held")) {
+                        renewals.incrementAndGet();
+                    }
                 }
             });
             Lease held = client.lock("held").acquire();
+            Permit one = client.semaphore("pool", 2).acquire();
+            Permit two = client.semaphore("pool", 2).acquire();
             server.command("CONFIG", "SET", "maxmemory", "100kb");
             int before = renewals.get();
 
@@ -78,6 +83,10 @@ final class RedisMemoryTest {
             assertThat(held.isValid()).as("a held lock is kept").isTrue();
             held.close();
             assertThat(client.holder("held")).as("its release is carried out").isEmpty();
+            one.close();
+            assertThat(client.holders("pool")).as("that of a permit").hasSize(1);
+            two.close();
+            assertThat(client.holders("pool")).as("that of the last permit").isEmpty();
 
             server.command("CONFIG", "SET", "maxmemory", "0");
             try (Lease next = client.lock("held").acquire(PATIENCE)) {

@@ -189,13 +189,14 @@ abstract class BackendLateRequestsContract extends BackendGroup {
 
     /**
      * The same client goes on, and has the lock when the request arrives. Where several servers decide, one of them may
-     * remove what is left of the wait so late that it seems to come from the request: then it is looked at again.
+     * remove what is left of the wait so late that it seems to come from the request: then it is looked at again, after a
+     * longer silence.
      */
     private void goesOn(Late what, Demand demand) throws Exception {
-        int most = fixture().capabilities().contains(Capability.HOLDER_TOKEN) ? 1 : 3;
+        int most = fixture().capabilities().contains(Capability.HOLDER_TOKEN) ? 1 : 4;
         String changed = "";
         for (int tries = 0; tries < most; tries++) {
-            changed = changeOf(what, demand);
+            changed = changeOf(what, demand, 5 << 2 * tries);
             if (changed.isEmpty()) {
                 return;
             }
@@ -203,8 +204,8 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         throw new AssertionError(changed);
     }
 
-    /** What the late request has changed in the store, or nothing. */
-    private String changeOf(Late what, Demand demand) throws Exception {
+    /** What the late request has changed in the store, where nothing had changed for so many times 20 ms; or nothing. */
+    private String changeOf(Late what, Demand demand, int silence) throws Exception {
         Scene scene = new Scene(what, demand, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_SERVER)) {
             return "";
@@ -214,7 +215,7 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         Grant grant = scene.goOn();
         eventually(() -> renewed(scene.own, grant)); // a store may move the grant then
 
-        String before = settledContent(scene.name);
+        String before = settledContent(scene.name, silence);
 
         scene.deliver(LateBytes::deliver);
 
@@ -284,11 +285,11 @@ abstract class BackendLateRequestsContract extends BackendGroup {
     }
 
     /** A client may still be removing what an earlier attempt has left on some of several servers. */
-    private String settledContent(String name) throws Exception {
+    private String settledContent(String name, int silence) throws Exception {
         long start = System.nanoTime();
         String last = fixture().content(name);
         int same = 0;
-        while (same < 5) {
+        while (same < silence) {
             assertThat(System.nanoTime() - start)
                     .as("time for '%s' to settle", name)
                     .isLessThan(PATIENCE.toNanos());

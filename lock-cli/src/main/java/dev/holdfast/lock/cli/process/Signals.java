@@ -20,7 +20,7 @@ public final class Signals {
     private @Nullable GuardedProcess program;
     private @Nullable PosixSignal asked;
 
-    private Signals(Thread waiting, boolean hupEnds) {
+    Signals(Thread waiting, boolean hupEnds) {
         this.hupEnds = hupEnds;
         this.waiting = waiting;
     }
@@ -82,7 +82,7 @@ public final class Signals {
         }
     }
 
-    private void came(PosixSignal signal) {
+    void came(PosixSignal signal) {
         mutex.lock();
         try {
             GuardedProcess process = program;
