@@ -36,6 +36,7 @@ final class LateAttemptTest {
         untilOneWaits(() -> abandonedWhileItWaits(strategy));
     }
 
+    /** Whether the statement waited, and what it got was given back with its end: one that is cut off gives it back later. */
     private static boolean abandonedWhileItWaits(JdbcStrategy strategy) throws Exception {
         boolean waited;
         Db db = SharedDb.POSTGRESQL.db();
@@ -49,6 +50,8 @@ final class LateAttemptTest {
                     .backend(LockClientOptions.defaults());
             release(backend, acquire(backend, "late"));
             BackendDriver late = BackendDriver.of(backend, "late");
+            String granted = "SELECT count(*) FROM " + table + " WHERE owner = '"
+                    + late.acquisition().owner() + "'";
             try (Connection other = db.connect();
                     var statement = other.createStatement()) {
                 other.setAutoCommit(false);
@@ -60,6 +63,8 @@ final class LateAttemptTest {
             }
             await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
 
+            waited &= db.number(granted) == 0;
+            await().atMost(Duration.ofSeconds(20)).until(() -> db.number(granted) == 0);
             release(backend, acquire(backend, "late"));
             backend.close();
         }
@@ -72,7 +77,9 @@ final class LateAttemptTest {
         for (int i = 0; !waited && i < 20; i++) {
             waited = attempt.call();
         }
-        assertThat(waited).as("a statement waited for the row").isTrue();
+        assertThat(waited)
+                .as("a statement waited for the row, and left nothing")
+                .isTrue();
     }
 
     /** Whether an attempt's statement waits for the row: it does so in the server until the row is free. */
