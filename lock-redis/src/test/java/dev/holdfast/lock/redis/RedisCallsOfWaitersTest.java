@@ -88,7 +88,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://" + DEAF + ":x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend deaf = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend deaf = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
                 .backend()) {
             Grant held = grant(a, acquisition());
             AcquisitionId mine = acquisition();
@@ -121,7 +121,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://mute:x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend mute = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend mute = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
                 .backend()) {
             Grant held = grant(mute, acquisition());
             AcquisitionId waiting = acquisition();
@@ -176,7 +176,7 @@ final class RedisCallsOfWaitersTest extends TwoBackends {
         fixture.server().command(words.toArray(String[]::new));
         String uri = "redis://fickle:x@" + fixture.server().host() + ":"
                 + fixture.server().port();
-        try (LockBackend fickle = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend fickle = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
                 .backend()) {
             Grant held = grant(a, acquisition());
             AcquisitionId mine = acquisition();

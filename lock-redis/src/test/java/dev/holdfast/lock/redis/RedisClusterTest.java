@@ -122,7 +122,7 @@ final class RedisClusterTest {
             node.command(words.toArray(String[]::new));
         }
         String uri = fixture.uri().replace("redis-cluster://", "redis-cluster://locks:canary-5ecret@");
-        try (LockBackend own = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(3)))
+        try (LockBackend own = RedisLocks.builder(OwnedConnectionFactory.connect(uri, Duration.ofSeconds(20)))
                 .backend()) {
             Grant grant = Attempts.grant(own, acquisition());
             AcquisitionId waiting = acquisition();

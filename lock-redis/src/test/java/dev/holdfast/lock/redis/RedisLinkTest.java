@@ -43,7 +43,7 @@ final class RedisLinkTest {
 
     @Test
     void readOnlyAnswers_ownClient_replaceTheLinkOnce() throws Exception {
-        try (LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(3)))
+        try (LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(uri(), Duration.ofSeconds(20)))
                 .backend()) {
             readOnlyAnswers_replaceTheLinkOnce(backend);
         }

@@ -36,7 +36,7 @@ final class RunbookTest {
         Identity holder = new Identity(shown[9], shown[8], Long.parseLong(shown[7]));
         try (RedisServer server = RedisServer.start();
                 LockBackend backend = RedisLocks.builder(OwnedConnectionFactory.connect(
-                                "redis://" + server.host() + ":" + server.port(), Duration.ofSeconds(3)))
+                                "redis://" + server.host() + ":" + server.port(), Duration.ofSeconds(20)))
                         .backend()) {
             AcquireResult result = answer(backend.tryAcquire(new AcquireRequest(
                     BackendDriver.newAcquisition("orders/42"),
