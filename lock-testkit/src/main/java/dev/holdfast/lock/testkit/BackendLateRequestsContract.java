@@ -193,10 +193,10 @@ abstract class BackendLateRequestsContract extends BackendGroup {
      * longer silence.
      */
     private void goesOn(Late what, Demand demand) throws Exception {
-        int most = fixture().capabilities().contains(Capability.HOLDER_TOKEN) ? 1 : 4;
+        int most = fixture().capabilities().contains(Capability.HOLDER_TOKEN) ? 1 : 3;
         String changed = "";
         for (int tries = 0; tries < most; tries++) {
-            changed = changeOf(what, demand, 5 << 2 * tries);
+            changed = changeOf(what, demand, 5 << 3 * tries);
             if (changed.isEmpty()) {
                 return;
             }
