@@ -104,7 +104,10 @@ final class PostgresListener implements AutoCloseable {
                 || JdbcFailure.of(e) == JdbcFailure.NO_ACCESS;
     }
 
-    /** Listens until nobody needs it; false if nothing is to be heard. */
+    /**
+     * Listens until nobody needs it; false if nothing is to be heard. Statements go to the driver's connection: a pool warns of each
+     * that breaks in its own, as one does that {@link #close()} breaks off.
+     */
     private boolean listen() throws SQLException {
         CompletableFuture<Void> over = new CompletableFuture<>();
         ended = over;
@@ -119,23 +122,24 @@ final class PostgresListener implements AutoCloseable {
         listening = connection;
         boolean clean = false;
         try {
-            boolean autoCommit = connection.getAutoCommit();
-            int timeoutMillis = connection.getNetworkTimeout();
-            if (!autoCommit) {
-                connection.setAutoCommit(true);
-            }
-            connection.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
             PGConnection driver = connection.unwrap(PGConnection.class);
-            execute(connection, "LISTEN \"" + channel + "\"");
-            boolean heard = hear(connection, driver);
+            Connection direct = driver instanceof Connection itself ? itself : connection;
+            boolean autoCommit = direct.getAutoCommit();
+            int timeoutMillis = direct.getNetworkTimeout();
+            if (!autoCommit) {
+                direct.setAutoCommit(true);
+            }
+            direct.setNetworkTimeout(Runnable::run, ANSWER_MILLIS);
+            execute(direct, "LISTEN \"" + channel + "\"");
+            boolean heard = hear(direct, driver);
             wakeups.live(false);
             if (closed && wakeups.connections().canEvict(connection)) {
                 return heard; // it may have been aborted
             }
-            execute(connection, "UNLISTEN \"" + channel + "\"");
-            connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+            execute(direct, "UNLISTEN \"" + channel + "\"");
+            direct.setNetworkTimeout(Runnable::run, timeoutMillis);
             if (!autoCommit) {
-                connection.setAutoCommit(false);
+                direct.setAutoCommit(false);
             }
             clean = true;
             return heard;
@@ -211,7 +215,7 @@ final class PostgresListener implements AutoCloseable {
     /**
      * Returns when the connection is no longer used, so that its pool may be closed: a pool warns of each that breaks, or comes back
      * broken. One that can be taken out of its pool is aborted if it only listens; else the listener gets the time of a read to
-     * come to its end.
+     * come to its end, and as long again to stop listening, on a machine that is busy too.
      */
     @Override
     public void close() {
@@ -234,7 +238,7 @@ final class PostgresListener implements AutoCloseable {
 
     private static boolean endsSoon(CompletableFuture<Void> end) {
         try {
-            end.get(2L * READ_MILLIS, TimeUnit.MILLISECONDS);
+            end.get(4L * READ_MILLIS, TimeUnit.MILLISECONDS);
             return true;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -263,9 +263,9 @@ final class ListeningTest {
         assertThat(scripted.logOf(LISTEN))
                 .filteredOn(line -> !line.equals("createStatement"))
                 .containsExactly(
+                        "unwrap",
                         "setAutoCommit true",
                         "timeout 5000",
-                        "unwrap",
                         LISTEN,
                         UNLISTEN,
                         "timeout 77",

@@ -12,15 +12,19 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.server.FaultProxy;
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
@@ -62,6 +66,59 @@ final class PostgresListenerTest {
                     .as("warnings of %s rounds, seed %s", ROUNDS, seed)
                     .noneMatch(line -> line.contains("broken"));
         }
+    }
+
+    /** What close() breaks off then is the driver's, of which the pool hears nothing. */
+    @Test
+    void close_whileTheServerIsSilent_isNothingThatThePoolWarnsOf() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        String table = SharedDb.newTable();
+        CountDownLatch listens = new CountDownLatch(1);
+        AtomicBoolean next = new AtomicBoolean();
+        try (LogCapture log = new LogCapture();
+                FaultProxy proxy = db.proxy().another();
+                HikariDataSource otherPool = db.pool(config -> {});
+                LockBackend holder = backend(otherPool, table);
+                HikariDataSource pool = db.pool(config -> {
+                    config.setMinimumIdle(2); // none is made later, which would fail
+                    config.setJdbcUrl(db.urlThrough(proxy));
+                });
+                LockBackend backend = backend(
+                        afterConnecting(pool, () -> {
+                            if (next.get()) {
+                                proxy.blackHole();
+                                listens.countDown();
+                            }
+                        }),
+                        table)) {
+            Grant held = BackendDriver.acquire(holder, "x");
+            BackendDriver waiter = BackendDriver.of(backend, "x");
+            waiter.queueUp();
+            await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getIdleConnections() == 2);
+            next.set(true);
+            try (Subscription subscription = backend.subscribe(waiter.ticket(), () -> {})) {
+                assertThat(listens.await(30, TimeUnit.SECONDS)).isTrue();
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200)); // its statement is under way
+                backend.close();
+            }
+            await().pollDelay(Duration.ofMillis(200))
+                    .atMost(PATIENCE)
+                    .until(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
+
+            assertThat(log.warnings()).noneMatch(line -> line.contains("broken"));
+            BackendDriver.release(holder, held);
+        }
+    }
+
+    /** A pool's own connections, and something that happens with each before it is used. */
+    private static DataSource afterConnecting(HikariDataSource pool, Runnable action) {
+        return proxy(DataSource.class, (self, method, arguments) -> {
+            Object result = invoke(pool, method, arguments);
+            if (result instanceof Connection) {
+                action.run();
+            }
+            return result;
+        });
     }
 
     /** The connection breaks, and no other one can listen: nobody hears of the next release, so the waiter has to look. */
@@ -137,28 +194,31 @@ final class PostgresListenerTest {
     }
 
     private static DataSource notListening(DataSource pool, AtomicBoolean broken) {
-        return proxy(DataSource.class, pool, broken);
+        return proxy(DataSource.class, (self, method, arguments) -> {
+            Object result = invoke(pool, method, arguments);
+            return result instanceof Connection connection ? notListening(connection, broken) : result;
+        });
     }
 
-    private static <T> T proxy(Class<T> type, T target, AtomicBoolean broken) {
-        return type.cast(Proxy.newProxyInstance(
-                type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
-                    if (broken.get()
-                            && method.getName().equals("execute")
-                            && String.valueOf(arguments[0]).startsWith("LISTEN")) {
-                        throw new SQLException("not now", "57P01");
-                    }
-                    try {
-                        Object result = method.invoke(target, arguments);
-                        return switch (method.getName()) {
-                            case "getConnection" -> proxy(Connection.class, (Connection) result, broken);
-                            case "createStatement" -> proxy(Statement.class, (Statement) result, broken);
-                            default -> result;
-                        };
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                }));
+    private static Connection notListening(Connection connection, AtomicBoolean broken) {
+        return proxy(Connection.class, (self, method, arguments) -> {
+            if (broken.get() && method.getName().equals("unwrap")) {
+                throw new SQLException("not now", "57P01");
+            }
+            return invoke(connection, method, arguments);
+        });
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+
+    private static Object invoke(Object target, Method method, Object[] arguments) throws Throwable {
+        try {
+            return method.invoke(target, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
     }
 
     private static void awaitListening(Db db) {
@@ -172,23 +232,12 @@ final class PostgresListenerTest {
 
     /** A data source whose connections a pool does not know as its own. */
     private static DataSource wrapped(DataSource pool) {
-        return (DataSource) Proxy.newProxyInstance(
-                DataSource.class.getClassLoader(),
-                new Class<?>[] {DataSource.class},
-                (self, method, arguments) -> method.getName().equals("getConnection")
-                        ? wrapped(pool.getConnection())
-                        : method.invoke(pool, arguments));
-    }
-
-    private static Connection wrapped(Connection connection) {
-        return (Connection) Proxy.newProxyInstance(
-                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, (self, method, arguments) -> {
-                    try {
-                        return method.invoke(connection, arguments);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
+        return proxy(DataSource.class, (self, method, arguments) -> {
+            Object result = invoke(pool, method, arguments);
+            return result instanceof Connection connection
+                    ? proxy(Connection.class, (its, call, with) -> invoke(connection, call, with))
+                    : result;
+        });
     }
 
     private static LockClient client(DataSource pool, String table) {

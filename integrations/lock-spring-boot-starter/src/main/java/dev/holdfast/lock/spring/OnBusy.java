@@ -6,7 +6,8 @@ public enum OnBusy {
     THROW,
     /**
      * Does not run, and returns nothing: an empty {@code Optional} or publisher, a completed future, or null. A method whose result
-     * cannot be nothing, such as an {@code int}, is refused when the application starts.
+     * cannot be nothing, such as an {@code int}, is refused when the application starts. The same once the application ends and has
+     * closed the client.
      */
     SKIP
 }

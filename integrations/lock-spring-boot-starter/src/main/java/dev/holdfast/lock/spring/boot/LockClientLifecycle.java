@@ -2,6 +2,7 @@ package dev.holdfast.lock.spring.boot;
 
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
+import dev.holdfast.lock.spring.hold.LockedCalls;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -52,6 +53,7 @@ final class LockClientLifecycle
     public void stop() {
         running = false;
         if (ending) {
+            forEach(LockedCalls.class, LockedCalls::end);
             forEach(Election.class, Election::close);
             forEach(LockClient.class, LockClient::close);
         }

@@ -1,6 +1,8 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClosedException;
+import dev.holdfast.lock.LockTimeoutException;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -25,6 +27,7 @@ public final class LockedCalls implements AutoCloseable {
     private final Acquisitions acquisitions = new Acquisitions(transactions);
     private final ReleaseThreads releases = new ReleaseThreads();
     private final Set<String> warned = ConcurrentHashMap.newKeySet();
+    private volatile boolean ending;
 
     /**
      * Creates it.
@@ -52,7 +55,8 @@ public final class LockedCalls implements AutoCloseable {
      * @param call what it wants
      * @param body what to run with the lease's view
      * @param ifBusy what to return if somebody else has the lock; or throws
-     * @return what the body returned, or {@code ifBusy}
+     * @return what the body returned, or {@code ifBusy}, also if the client is closed because {@linkplain #end the application
+     *     ends}
      * @throws Throwable what the body throws; {@link LockInterruptedException} if interrupted while waiting; what acquiring and
      *     releasing throw; {@link IllegalStateException} within a transaction if that is refused
      */
@@ -78,7 +82,12 @@ public final class LockedCalls implements AutoCloseable {
     private @Nullable Object lockAndRun(LockCall call, Body body, Supplier<? extends @Nullable Object> ifBusy)
             throws Throwable {
         boolean deferred = isDeferred(call);
-        Hold hold = acquisitions.forThread(call);
+        Hold hold;
+        try {
+            hold = acquisitions.forThread(call);
+        } catch (LockClosedException closed) {
+            return skipAtTheEnd(ifBusy, closed);
+        }
         if (hold == null) {
             return ifBusy.get();
         }
@@ -141,7 +150,12 @@ public final class LockedCalls implements AutoCloseable {
     private @Nullable CompletableFuture<?> lockAndBegin(
             LockCall call, Body body, Supplier<? extends @Nullable CompletableFuture<?>> ifBusy) throws Throwable {
         boolean deferred = isDeferred(call);
-        Hold.OfLease hold = acquisitions.forCall(call);
+        Hold.OfLease hold;
+        try {
+            hold = acquisitions.forCall(call);
+        } catch (LockClosedException closed) {
+            return skipAtTheEnd(ifBusy, closed);
+        }
         if (hold == null) {
             return ifBusy.get();
         }
@@ -160,6 +174,18 @@ public final class LockedCalls implements AutoCloseable {
             return null;
         }
         return releases.releaseAfter(stage, hold);
+    }
+
+    /** Who takes it that another instance has the lock, takes it that this one ends; who does not, gets to know which it is. */
+    private <T extends @Nullable Object> T skipAtTheEnd(Supplier<? extends T> ifBusy, LockClosedException closed) {
+        if (!ending) {
+            throw closed;
+        }
+        try {
+            return ifBusy.get();
+        } catch (LockTimeoutException busy) {
+            throw closed;
+        }
     }
 
     /**
@@ -216,6 +242,18 @@ public final class LockedCalls implements AutoCloseable {
 
     ReleaseThreads releases() {
         return releases;
+    }
+
+    /**
+     * The application ends, and closes its clients next. Spring's scheduler starts jobs that are due until it is destroyed, which is
+     * later; one that is skipped if its lock is busy is skipped then as well, instead of failing.
+     */
+    public void end() {
+        ending = true;
+    }
+
+    boolean isEnding() {
+        return ending;
     }
 
     /** Ends the threads that release what futures and publishers held; what is still to be released is. */

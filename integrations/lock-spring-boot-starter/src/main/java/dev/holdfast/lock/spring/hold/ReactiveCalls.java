@@ -1,6 +1,7 @@
 package dev.holdfast.lock.spring.hold;
 
 import dev.holdfast.lock.Lease;
+import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockTimeoutException;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -105,7 +106,11 @@ public final class ReactiveCalls {
         Mono<Lease> lease = (TRANSACTIONS ? ReactiveTransactions.acquire(hold, calls) : hold.acquire())
                 .doOnNext(granted -> observed.acquired(granted.token()))
                 .doOnError(LockTimeoutException.class, busy -> observed.busy());
-        return skip ? lease.onErrorResume(LockTimeoutException.class, busy -> Mono.empty()) : lease;
+        return skip ? lease.onErrorResume(this::isSkipped, busy -> Mono.empty()) : lease;
+    }
+
+    private boolean isSkipped(Throwable failure) {
+        return failure instanceof LockTimeoutException || failure instanceof LockClosedException && calls.isEnding();
     }
 
     /**

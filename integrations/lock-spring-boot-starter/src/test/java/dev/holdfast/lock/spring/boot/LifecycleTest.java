@@ -2,16 +2,23 @@ package dev.holdfast.lock.spring.boot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.holdfast.lock.Election;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.memory.MemoryStore;
+import dev.holdfast.lock.spring.Locked;
+import dev.holdfast.lock.spring.LockedJob;
+import dev.holdfast.lock.spring.OnBusy;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
@@ -21,11 +28,12 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskExecutor;
+import reactor.core.publisher.Mono;
 
 /** When the client is closed, and when it is not. */
 class LifecycleTest {
     private final ApplicationContextRunner runner = new ApplicationContextRunner()
-            .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class))
+            .withConfiguration(AutoConfigurations.of(HoldfastAutoConfiguration.class, LockedAutoConfiguration.class))
             .withPropertyValues("holdfast.uri=memory:lifecycle");
 
     @Test
@@ -40,11 +48,18 @@ class LifecycleTest {
     @Test
     void close_releasesBetweenTheServerAndTheConnections() {
         List<String> seen = new ArrayList<>();
-        runner.withBean("server", SmartLifecycle.class, () -> new Probe(seen, "server", Integer.MAX_VALUE - 2048))
-                .withBean("connections", SmartLifecycle.class, () -> new Probe(seen, "connections", 0))
+        runner.withBean(
+                        "server",
+                        SmartLifecycle.class,
+                        () -> new Probe(Integer.MAX_VALUE - 2048, () -> note(seen, "server")))
+                .withBean("connections", SmartLifecycle.class, () -> new Probe(0, () -> note(seen, "connections")))
                 .run(context -> context.getBean(LockClient.class).lock("a").acquire());
 
         assertThat(seen).containsExactly("server: 1 held", "connections: 0 held");
+    }
+
+    private static void note(List<String> seen, String name) {
+        seen.add(name + ": " + MemoryStore.named("lifecycle").entries("a") + " held");
     }
 
     @Test
@@ -68,6 +83,81 @@ class LifecycleTest {
                     .onRevoked(
                             leadership -> freeAtTheEnd.add(client.lock("other").tryLock()))
                     .start();
+        }
+    }
+
+    /** As the scheduler does with what is due between the end of the locks and its own. */
+    @Test
+    void jobAfterTheEnd_isSkipped_otherCallsFail() {
+        AtomicReference<Jobs> jobs = new AtomicReference<>();
+        List<String> runs = new ArrayList<>();
+        List<@Nullable Object> late = new ArrayList<>();
+        runner.withBean(Jobs.class, () -> new Jobs(runs))
+                .withBean(
+                        "pool",
+                        SmartLifecycle.class,
+                        () -> new Probe(0, () -> {
+                            jobs.get().job();
+                            late.add(jobs.get().stage().join());
+                            late.add(jobs.get().mono().block());
+                            late.add(catchThrowable(jobs.get()::other));
+                        }))
+                .run(context -> {
+                    jobs.set(context.getBean(Jobs.class));
+                    jobs.get().job();
+                    jobs.get().stage().join();
+                    jobs.get().mono().block();
+                    jobs.get().other();
+                });
+
+        assertThat(runs).containsExactly("job", "stage", "mono", "other");
+        assertThat(late).hasSize(3).startsWith(null, null);
+        assertThat(late.get(2)).isInstanceOf(LockClosedException.class);
+    }
+
+    /** By whoever: nothing says that another instance lives to do it. */
+    @Test
+    void jobOfAClosedClient_whileTheApplicationGoesOn_fails() {
+        runner.withBean(Jobs.class, () -> new Jobs(new ArrayList<>())).run(context -> {
+            Jobs jobs = context.getBean(Jobs.class);
+            context.getBean(LockClient.class).close();
+
+            assertThatThrownBy(jobs::job).isInstanceOf(LockClosedException.class);
+            assertThatThrownBy(jobs::stage).isInstanceOf(LockClosedException.class);
+            assertThatThrownBy(() -> jobs.mono().block()).isInstanceOf(LockClosedException.class);
+        });
+    }
+
+    /** With names that others can call, or the proxy would pass them by. */
+    public static class Jobs {
+        private final List<String> runs;
+
+        Jobs(List<String> runs) {
+            this.runs = runs;
+        }
+
+        @LockedJob("jobs/job")
+        public void job() {
+            runs.add("job");
+        }
+
+        @Locked(name = "jobs/stage", onBusy = OnBusy.SKIP)
+        public CompletableFuture<String> stage() {
+            runs.add("stage");
+            return CompletableFuture.completedFuture("done");
+        }
+
+        @Locked(name = "jobs/mono", onBusy = OnBusy.SKIP)
+        public Mono<String> mono() {
+            return Mono.fromSupplier(() -> {
+                runs.add("mono");
+                return "done";
+            });
+        }
+
+        @Locked("jobs/other")
+        public void other() {
+            runs.add("other");
         }
     }
 
@@ -111,16 +201,15 @@ class LifecycleTest {
         }
     }
 
+    /** Does something when its phase stops. */
     private static final class Probe implements SmartLifecycle {
-        private final List<String> seen;
-        private final String name;
         private final int phase;
+        private final Runnable atStop;
         private boolean running;
 
-        Probe(List<String> seen, String name, int phase) {
-            this.seen = seen;
-            this.name = name;
+        Probe(int phase, Runnable atStop) {
             this.phase = phase;
+            this.atStop = atStop;
         }
 
         @Override
@@ -131,7 +220,7 @@ class LifecycleTest {
         @Override
         public void stop() {
             running = false;
-            seen.add(name + ": " + MemoryStore.named("lifecycle").entries("a") + " held");
+            atStop.run();
         }
 
         @Override
