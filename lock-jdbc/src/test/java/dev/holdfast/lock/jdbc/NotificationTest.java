@@ -299,9 +299,14 @@ final class NotificationTest {
                 "getConnection",
                 connection -> proxy(
                         Connection.class,
-                        connection,
+                        proxy(Connection.class, connection, "unwrap", NotificationTest::noConnection),
                         "createStatement",
                         statement -> proxy(Statement.class, statement, "execute", result -> result)));
+    }
+
+    /** The driver's connection, which then takes no statement past the proxy. */
+    private static Object noConnection(Object driver) {
+        return proxy(PGConnection.class, driver, "", result -> result);
     }
 
     private interface Around {
