@@ -120,6 +120,7 @@ final class LockEntry implements EntryCallbacks {
                     queue().add(waiter);
                     SelfWait.watch(context, heldLock, waiter);
                     startNext();
+                    waiter.cameToAttempt = pending != null && pending.isAsking();
                 }
             }
             return true;

@@ -300,13 +300,18 @@ final class PendingAcquisition {
         long waitedNanos = now - waiter.sinceNanos;
         long recentNanos = Math.min(waitedNanos, engine.requestTimeoutNanos());
         return entry.availability()
-                .unavailability(now - recentNanos, lastFailure, isLeftOpen(now, recentNanos), waitedNanos);
+                .unavailability(now - recentNanos, lastFailure, isLeftOpen(waiter, now, recentNanos), waitedNanos);
     }
 
-    /** Whether an attempt has been out for that long; the first one for half as long, as its waiter came a little before it. */
-    private boolean isLeftOpen(long nowNanos, long silentNanos) {
+    /**
+     * Whether an attempt has been out for that long; the first one for half as long, as its waiter may have waited for a release
+     * before. Where one was out when the waiter came, and nothing was answered since, the clock does not matter: the waiter's thread
+     * may have stood still before it asked.
+     */
+    private boolean isLeftOpen(Waiter waiter, long nowNanos, long silentNanos) {
         return state == State.ASKING
-                && nowNanos - latest().begunNanos >= (latest().isFirst() ? silentNanos / 2 : silentNanos);
+                && (nowNanos - latest().begunNanos >= (latest().isFirst() ? silentNanos / 2 : silentNanos)
+                        || waiter.cameToAttempt && !entry.availability().wasAnsweredSince(waiter.sinceNanos));
     }
 
     /** Whether an attempt is out, and nothing has failed before it. */

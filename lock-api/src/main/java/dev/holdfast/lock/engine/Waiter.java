@@ -52,6 +52,9 @@ abstract class Waiter {
     /** Whether the listeners were told that it began, and so are to be told how it ended. */
     boolean announced;
 
+    /** Whether an attempt was out, or about to be, when it came. */
+    boolean cameToAttempt;
+
     /** Links of the queue, guarded by the entry's mutex. */
     @Nullable Waiter before;
 

@@ -23,6 +23,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waits that are shorter than a round trip, on a clock that stands still unless a test moves it. */
 class TimedWaitTest {
@@ -63,6 +65,41 @@ class TimedWaitTest {
         assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
         assertThat(outcomes).containsExactly(AttemptOutcome.TIMEOUT, AttemptOutcome.TIMEOUT);
         assertThat(client.isIdle()).isTrue();
+    }
+
+    /** However long its thread stood still before it asked, and whoever asks for it. */
+    @Test
+    void timeOut_asTheAttemptHasJustBegun_waitsForItsAnswer() {
+        AsyncWaiter head = submit(1, clock.nanos - 100 * MILLI);
+        AsyncWaiter behind = submit(1, clock.nanos - 200 * MILLI);
+
+        entry().timeOut(head);
+        entry().timeOut(behind);
+
+        assertThat(List.of(head.state, behind.state)).containsOnly(Waiter.State.WAITING);
+        answer.complete(new AcquireResult.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
+        assertThat(head.state).isEqualTo(Waiter.State.GRANTED);
+        assertThat(behind.state).isEqualTo(Waiter.State.BUSY);
+    }
+
+    /** The store has told it that somebody has the lock, if long ago: the answer to a later attempt is not waited for. */
+    @ParameterizedTest
+    @ValueSource(ints = {100, 10_000})
+    void timeOut_asALaterAttemptHasJustBegun_isBusy(int timeoutMillis) {
+        Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
+        ImpoliteBackend store = (ImpoliteBackend) virtual.backend;
+        CompletableFuture<AcquireResult> first = store.answerLate();
+        store.answerLate();
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), timeoutMillis * MILLI);
+        virtual.pass(50 * MILLI);
+        first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
+        virtual.pass((timeoutMillis - 51) * MILLI);
+        Objects.requireNonNull(store.signal).run();
+        assertThat(store.requests).hasSize(2);
+
+        virtual.pass(2 * MILLI);
+
+        assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
     }
 
     @Test
@@ -193,11 +230,15 @@ class TimedWaitTest {
     }
 
     private AsyncWaiter submit(long timeoutMillis) {
+        return submit(timeoutMillis, clock.nanos);
+    }
+
+    private AsyncWaiter submit(long timeoutMillis, long sinceNanos) {
         AsyncWaiter waiter = new AsyncWaiter(
                 "n",
                 LockOptions.defaults(),
                 timeoutMillis * MILLI,
-                clock.nanos,
+                sinceNanos,
                 Runnable::run,
                 Simulation.SimLease::new);
         backend.attemptAnswer = answer;

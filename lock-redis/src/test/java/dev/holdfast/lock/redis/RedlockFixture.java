@@ -8,6 +8,7 @@ import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
@@ -89,12 +90,27 @@ final class RedlockFixture implements LockFixture {
     /** The greatest of the masters' numbers. */
     @Override
     public long entries(String lock) throws IOException {
+        return Collections.max(entriesOfEach(lock));
+    }
+
+    /** What each of the masters has. */
+    @Override
+    public String content(String lock) throws IOException {
+        return entriesOfEach(lock).toString();
+    }
+
+    @Override
+    public boolean isOnAllServers(String lock) throws IOException {
+        return entriesOfEach(lock).stream().allMatch(number -> number == 1);
+    }
+
+    private List<Long> entriesOfEach(String lock) throws IOException {
         RedisKeys keys = RedisKeys.of("holdfast", lock);
-        long most = 0;
+        List<Long> numbers = new ArrayList<>();
         for (RedisServer server : servers) {
-            most = Math.max(most, Entries.of(server, keys));
+            numbers.add(Entries.of(server, keys));
         }
-        return most;
+        return numbers;
     }
 
     @Override

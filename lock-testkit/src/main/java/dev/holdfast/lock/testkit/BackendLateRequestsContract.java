@@ -187,47 +187,29 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         goesOn(what, Demand.EXCLUSIVE);
     }
 
-    /**
-     * The same client goes on, and has the lock when the request arrives. Where several servers decide, one of them may
-     * remove what is left of the wait so late that it seems to come from the request: then it is looked at again, after a
-     * longer silence.
-     */
+    /** The same client goes on, and has the lock when the request arrives. */
     private void goesOn(Late what, Demand demand) throws Exception {
-        int most = fixture().capabilities().contains(Capability.HOLDER_TOKEN) ? 1 : 3;
-        String changed = "";
-        for (int tries = 0; tries < most; tries++) {
-            changed = changeOf(what, demand, 5 << 3 * tries);
-            if (changed.isEmpty()) {
-                return;
-            }
-        }
-        throw new AssertionError(changed);
-    }
-
-    /** What the late request has changed in the store, where nothing had changed for so many times 20 ms; or nothing. */
-    private String changeOf(Late what, Demand demand, int silence) throws Exception {
         Scene scene = new Scene(what, demand, BackendDriver.LEASE_MILLIS);
         if (!scene.keepBack(Direction.TO_SERVER)) {
-            return "";
+            return;
         }
         scene.reconnect();
+        scene.awaitAllServers();
         fixture().changeLeader();
         Grant grant = scene.goOn();
         eventually(() -> renewed(scene.own, grant)); // a store may move the grant then
-
-        String before = settledContent(scene.name, silence);
+        scene.awaitGrantOnAllServers(grant);
+        String before = settledContent(scene.name);
 
         scene.deliver(LateBytes::deliver);
 
         scene.assertKeptBy(grant);
-        String after = fixture().content(scene.name);
+        assertThat(fixture().content(scene.name))
+                .as("what the store has of '%s' after a late %s", scene.name, what)
+                .isEqualTo(before);
         eventually(() -> renewed(scene.own, grant));
         assertThat(eventually(() -> release(scene.own, grant))).isEqualTo(ReleaseResult.RELEASED);
         scene.assertCanBeHad();
-        return after.equals(before)
-                ? ""
-                : "what the store has of '" + scene.name + "' was " + before + ", and " + after + " after a late "
-                        + what;
     }
 
     private void comesToFreeLock(Late what) throws Exception {
@@ -284,12 +266,12 @@ abstract class BackendLateRequestsContract extends BackendGroup {
         assertThat(release(second(), grant)).isEqualTo(ReleaseResult.RELEASED);
     }
 
-    /** A client may still be removing what an earlier attempt has left on some of several servers. */
-    private String settledContent(String name, int silence) throws Exception {
+    /** What the store has when nothing changes any more: a client may still be removing what an earlier attempt has left. */
+    private String settledContent(String name) throws Exception {
         long start = System.nanoTime();
         String last = fixture().content(name);
         int same = 0;
-        while (same < silence) {
+        while (same < 5) {
             assertThat(System.nanoTime() - start)
                     .as("time for '%s' to settle", name)
                     .isLessThan(PATIENCE.toNanos());
@@ -452,6 +434,37 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             kept.forEach(LateBytes::dropClients);
             if (own.info().blocking()) { // its thread may be so late that it sends the request only now: before the end
                 sent.handle((answer, failure) -> true).get(PATIENCE.toSeconds(), TimeUnit.SECONDS);
+            }
+        }
+
+        /** Where several servers decide, a majority is enough for the client, which may be without the others for a while. */
+        void awaitAllServers() throws Exception {
+            long start = System.nanoTime();
+            while (true) {
+                BackendDriver another = BackendDriver.of(own, newName(), leaseMillis);
+                Grant held = eventually(another::acquire);
+                boolean all = fixture().isOnAllServers(held.acquisition().name());
+                eventually(() -> release(own, held));
+                if (all) {
+                    return;
+                }
+                assertThat(System.nanoTime() - start)
+                        .as("time for the client to reach all servers again")
+                        .isLessThan(PATIENCE.toNanos());
+                LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
+            }
+        }
+
+        /** A server that has refused the grant, or has not answered yet, is asked again: else what comes late may be its grant. */
+        void awaitGrantOnAllServers(Grant held) throws Exception {
+            BackendDriver holder = BackendDriver.of(own, held.acquisition(), leaseMillis);
+            long start = System.nanoTime();
+            while (!fixture().isOnAllServers(name)) {
+                assertThat(System.nanoTime() - start)
+                        .as("time for all servers to have the grant")
+                        .isLessThan(PATIENCE.toNanos());
+                eventually(holder::acquire);
+                LockSupport.parkNanos(BETWEEN_LOOKS_NANOS);
             }
         }
 

@@ -206,6 +206,18 @@ public interface LockFixture extends AutoCloseable {
     }
 
     /**
+     * Returns whether each of the servers that decide has a grant of the lock, and nothing else of it. With fewer of them, a
+     * majority is enough for a grant.
+     *
+     * @param name the lock's name, which is held by one acquisition
+     * @return true where one server decides, or all of them agree
+     * @throws Exception if the store refuses it
+     */
+    default boolean isOnAllServers(String name) throws Exception {
+        return true;
+    }
+
+    /**
      * Makes another server the leader, where there is one, as it may happen at any time. Connections and all that is kept
      * stay. Does nothing on a store without a leader.
      *
