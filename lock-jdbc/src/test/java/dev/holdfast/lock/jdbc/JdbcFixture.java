@@ -20,6 +20,9 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** One strategy on one database; each backend has a pool of its own. */
 final class JdbcFixture implements LockFixture {
+    /** How long a server may take to let a backend begin, on a machine that is busy. */
+    private static final Duration PATIENCE = Duration.ofSeconds(20);
+
     private final Db db;
     private final JdbcStrategy strategy;
     private final int poolSize;
@@ -68,6 +71,7 @@ final class JdbcFixture implements LockFixture {
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
                 .createTable(true)
+                .deadline(System.nanoTime() + PATIENCE.toNanos())
                 .backend(LockClientOptions.defaults());
     }
 

@@ -39,6 +39,8 @@ final class NotificationTest {
             LockOptions.builder().lease(Duration.ofMinutes(10)).build();
 
     private static final Duration PATIENCE = Duration.ofMinutes(2);
+    private static final LockClientOptions PATIENT =
+            LockClientOptions.builder().requestTimeout(Duration.ofSeconds(10)).build();
 
     private final String table = SharedDb.newTable();
     private final AtomicLong count = new AtomicLong();
@@ -61,6 +63,7 @@ final class NotificationTest {
                 .strategy(strategy)
                 .table(table)
                 .createTable(true)
+                .options(PATIENT)
                 .build();
     }
 
@@ -192,7 +195,7 @@ final class NotificationTest {
     }
 
     private LockBackend backend() {
-        return JdbcLocks.builder(pool).table(table).createTable(true).backend(LockClientOptions.defaults());
+        return JdbcLocks.builder(pool).table(table).createTable(true).backend(PATIENT);
     }
 
     @Test

@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit;
 
 import static dev.holdfast.lock.testkit.BackendDriver.release;
 import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.Waits.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;
@@ -281,21 +282,6 @@ abstract class BackendLateRequestsContract extends BackendGroup {
             last = now;
         }
         return last;
-    }
-
-    /** A client that loses its connection may need some time to make another. */
-    private static <T> T eventually(Supplier<T> request) {
-        long start = System.nanoTime();
-        while (true) {
-            try {
-                return request.get();
-            } catch (LockUnavailableException e) {
-                if (System.nanoTime() - start > PATIENCE.toNanos()) {
-                    throw e;
-                }
-                LockSupport.parkNanos(20_000_000);
-            }
-        }
     }
 
     private static boolean renewed(LockBackend backend, Grant grant) {

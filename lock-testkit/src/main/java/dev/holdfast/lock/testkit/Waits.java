@@ -2,9 +2,12 @@ package dev.holdfast.lock.testkit;
 
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.LockUnavailableException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /** Bounded waits for something to happen. */
 final class Waits {
@@ -20,6 +23,21 @@ final class Waits {
                 .pollDelay(Duration.ZERO)
                 .pollInterval(Duration.ofMillis(5))
                 .until(condition);
+    }
+
+    /** The answer to a request, which is repeated while the store is unavailable: a client that has lost its connection makes another. */
+    static <T> T eventually(Supplier<T> request) {
+        long startNanos = System.nanoTime();
+        while (true) {
+            try {
+                return request.get();
+            } catch (LockUnavailableException e) {
+                if (System.nanoTime() - startNanos > PATIENCE.toNanos()) {
+                    throw e;
+                }
+                LockSupport.parkNanos(20_000_000);
+            }
+        }
     }
 
     /** Waits until a count is above what it was. */

@@ -128,6 +128,7 @@ public final class PostgresServer implements AutoCloseable {
                 .append("'\nport = ")
                 .append(environment.port());
         text.append("\nunix_socket_directories = ''\nmax_connections = 300\n");
+        text.append("dynamic_shared_memory_type = 'mmap'\n"); // among its files, which are removed however it ends
         for (String setting : settings) {
             int equals = setting.indexOf('=');
             text.append(setting, 0, equals)

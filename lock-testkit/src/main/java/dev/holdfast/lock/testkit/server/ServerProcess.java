@@ -32,10 +32,11 @@ public final class ServerProcess implements AutoCloseable {
 
     private static final Duration PROBE_PAUSE = Duration.ofMillis(30);
 
-    /** For tests of a server that forces each write to the disk. What is kept in memory outlives the server's process as well. */
+    /** For tests: a disk that others keep busy does not hold them up. What is kept in memory outlives the server's process as well. */
     private static final String MEMORY_PROPERTY = "holdfast.servers.memory";
 
     private static final Path MEMORY = Path.of("/dev/shm");
+    private static final long ENOUGH_BYTES = 4L << 30;
 
     private final ReentrantLock lock = new ReentrantLock();
     private final Builder builder;
@@ -52,8 +53,9 @@ public final class ServerProcess implements AutoCloseable {
             ports.add(LoopbackPorts.next());
         }
         String prefix = "holdfast-" + builder.name.replaceAll("[^A-Za-z0-9]", "_") + "-";
-        boolean inMemory = Boolean.getBoolean(MEMORY_PROPERTY) && Files.isDirectory(MEMORY) && Files.isWritable(MEMORY);
-        Path folder = inMemory ? Files.createTempDirectory(MEMORY, prefix) : Files.createTempDirectory(prefix);
+        Path folder = Boolean.getBoolean(MEMORY_PROPERTY) && hasMemory()
+                ? Files.createTempDirectory(MEMORY, prefix)
+                : Files.createTempDirectory(prefix);
         this.environment = new ServerEnvironment(
                 builder.name,
                 folder,
@@ -64,6 +66,12 @@ public final class ServerProcess implements AutoCloseable {
                 builder.host());
         this.hook = new Thread(this::killQuietly, "holdfast-server-" + builder.name);
         Runtime.getRuntime().addShutdownHook(hook);
+    }
+
+    private static boolean hasMemory() throws IOException {
+        return Files.isDirectory(MEMORY)
+                && Files.isWritable(MEMORY)
+                && Files.getFileStore(MEMORY).getUsableSpace() >= ENOUGH_BYTES;
     }
 
     /**
