@@ -3,6 +3,7 @@ package dev.holdfast.lock.jdbc;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.util.List;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.FutureTask;
@@ -159,6 +160,14 @@ final class BoundedExecutor implements AutoCloseable {
     public void close() {
         executor.shutdown();
         holds.shutdown();
+    }
+
+    /** After {@link #close}: returns when no work is under way any more, or so much later. */
+    void awaitEnd(long timeoutMillis) throws InterruptedException {
+        long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        for (ExecutorService each : List.of(executor, holds)) {
+            each.awaitTermination(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+        }
     }
 
     /** What is done around a transaction. */

@@ -26,6 +26,8 @@ import org.slf4j.LoggerFactory;
 final class Database implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Database.class);
     private static final long SILENT_CLOSE_MILLIS = 100;
+    /** A pool that is closed around a statement warns of its connection. */
+    private static final long LAST_WORK_MILLIS = 1_000;
 
     private final Connections connections;
     private final BoundedExecutor executor;
@@ -236,7 +238,7 @@ final class Database implements AutoCloseable {
 
     /**
      * Drivers and pools may take seconds to part with a server that does not answer. A thread waits for them, and the caller for
-     * no longer than a request may take, or hardly at all if the last one had no answer.
+     * no longer than a request may take, or hardly at all if the last one had no answer. What is under way has a second to end.
      */
     @Override
     public void close() {
@@ -267,9 +269,12 @@ final class Database implements AutoCloseable {
     private void closeConnections(Runnable first) {
         try {
             first.run();
+            if (!silent) {
+                executor.awaitEnd(LAST_WORK_MILLIS);
+            }
             connections.close();
             closeDataSource.run();
-        } catch (RuntimeException e) {
+        } catch (InterruptedException | RuntimeException e) {
             LOG.warn("lock table '{}': closing the connections failed", schema.table(), e);
         }
     }

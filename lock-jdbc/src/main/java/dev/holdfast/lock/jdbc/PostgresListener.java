@@ -46,6 +46,7 @@ final class PostgresListener implements AutoCloseable {
     /** In a read, and not in a statement, whose end a pool would warn of. */
     private volatile boolean reading;
 
+    private volatile @Nullable Thread pausing;
     private final LongSupplier nanoTime;
     private volatile long notBeforeNanos;
 
@@ -86,7 +87,7 @@ final class PostgresListener implements AutoCloseable {
                         notBeforeNanos = nanoTime.getAsLong() + DEAF_RETRY_NANOS;
                         return;
                     }
-                    LockSupport.parkNanos(Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures++, 6)));
+                    pause(Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures++, 6)));
                 }
             }
         } finally {
@@ -96,6 +97,15 @@ final class PostgresListener implements AutoCloseable {
                 needed(); // one that came at the last moment
             }
         }
+    }
+
+    /** Ends with close(). */
+    private void pause(long nanos) {
+        pausing = Thread.currentThread();
+        if (!closed) {
+            LockSupport.parkNanos(nanos);
+        }
+        pausing = null;
     }
 
     /** The driver is another one, or the pool hides it. */
@@ -220,6 +230,7 @@ final class PostgresListener implements AutoCloseable {
     @Override
     public void close() {
         closed = true;
+        LockSupport.unpark(pausing);
         CompletableFuture<Void> end = ended;
         if (reading) {
             abortIf(wakeups.connections()::canEvict);

@@ -68,6 +68,43 @@ final class PostgresListenerTest {
         }
     }
 
+    /** Others use connections too: the second one that is taken here is that of the notification that the listener awaits. */
+    @Test
+    void close_whileAnotherThreadHasAConnection_isNothingThatThePoolWarnsOf() throws Exception {
+        Db db = SharedDb.POSTGRESQL.db();
+        CountDownLatch taken = new CountDownLatch(2);
+        AtomicBoolean next = new AtomicBoolean();
+        try (LogCapture log = new LogCapture();
+                HikariDataSource otherPool = db.pool(config -> {})) {
+            String table = SharedDb.newTable();
+            try (LockBackend holder = backend(otherPool, table)) {
+                Grant held = BackendDriver.acquire(holder, "x");
+                HikariDataSource pool = db.pool(config -> {});
+                DataSource slow = afterConnecting(pool, () -> {
+                    if (next.get()) {
+                        taken.countDown();
+                        if (taken.getCount() == 0) {
+                            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(300));
+                        }
+                    }
+                });
+                try (pool;
+                        LockBackend backend = backend(slow, table)) {
+                    BackendDriver waiter = BackendDriver.of(backend, "x");
+                    waiter.queueUp();
+                    next.set(true);
+                    try (Subscription subscription = backend.subscribe(waiter.ticket(), () -> {})) {
+                        assertThat(taken.await(30, TimeUnit.SECONDS)).isTrue();
+                    }
+                }
+                LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(400));
+
+                assertThat(log.warnings()).noneMatch(line -> line.contains("broken"));
+                BackendDriver.release(holder, held);
+            }
+        }
+    }
+
     /** What close() breaks off then is the driver's, of which the pool hears nothing. */
     @Test
     void close_whileTheServerIsSilent_isNothingThatThePoolWarnsOf() throws Exception {
