@@ -5,6 +5,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.LockName;
+import dev.holdfast.lock.testkit.BackendDriver;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
@@ -67,6 +68,9 @@ final class JdbcFixture implements LockFixture {
         HikariDataSource pool = db.pool(config -> {
             config.setJdbcUrl(url);
             config.setMaximumPoolSize(poolSize);
+            if (strategy == JdbcStrategy.ROW_LOCK) { // each hold takes a new connection
+                config.setConnectionTimeout(BackendDriver.TIMEOUT_MILLIS);
+            }
         });
         return JdbcLocks.builder(new CountingDataSource(pool, statements), pool::close)
                 .strategy(strategy)
