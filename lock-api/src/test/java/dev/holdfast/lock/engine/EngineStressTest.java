@@ -33,6 +33,8 @@ class EngineStressTest {
                         String.valueOf(Math.max(1, SECONDS * 2 / 3)),
                         "-time",
                         "500",
+                        "-strideCount", // of 256 engines that are made before the round: ten times as many took seconds
+                        "4",
                         "-sc",
                         "false",
                         "-v",

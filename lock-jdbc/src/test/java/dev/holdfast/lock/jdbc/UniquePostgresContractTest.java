@@ -2,7 +2,9 @@ package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.testkit.LockContract;
 import dev.holdfast.lock.testkit.LockFixture;
+import org.junit.jupiter.api.Tag;
 
+@Tag(LockContract.VARIANT)
 final class UniquePostgresContractTest extends LockContract {
     @Override
     protected LockFixture startFixture() throws Exception {
