@@ -182,7 +182,7 @@ final class KnownMutants {
                 "-Xmx512m",
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", // some tests listen to the log
                 "-Dholdfast.servers=" + System.getProperty("holdfast.servers", "native"),
                 "-cp",
                 classes + File.pathSeparator + classPath,
