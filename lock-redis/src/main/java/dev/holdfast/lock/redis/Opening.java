@@ -30,8 +30,15 @@ final class Opening implements AutoCloseable {
     private final ConnectDiagnosis diagnosis;
     private final long timeoutNanos;
     private final long deadlineNanos;
+    private final int repeats;
+    private volatile boolean opened;
 
     Opening(boolean cluster, List<RedisURI> uris, Duration timeout) {
+        this(cluster, uris, timeout, loaded ? 0 : FIRST_REPEATS);
+    }
+
+    Opening(boolean cluster, List<RedisURI> uris, Duration timeout, int repeats) {
+        this.repeats = repeats;
         timeoutNanos = timeout.toNanos();
         deadlineNanos = System.nanoTime() + timeoutNanos;
         diagnosis = new ConnectDiagnosis(target(cluster, uris), PING, RedisFailures.TRANSLATOR, deadlineNanos);
@@ -59,21 +66,27 @@ final class Opening implements AutoCloseable {
     }
 
     /**
-     * What was opened within the time for connecting, or, afterwards, within the time of a request. Until a server has
-     * answered this process once, it is tried again if the server answers otherwise: loading Lettuce and Netty takes part of
-     * the time of the first connection, on a busy machine more than all of it.
+     * What was opened within the time for connecting, or, afterwards, within the time of a request. If no server had answered
+     * this process before, it is tried again if the server answers otherwise: loading Lettuce and Netty takes part of the time
+     * of the first connections, on a busy machine more than all of it. What is opened anew later is not.
      *
      * @param tooLate gets what is opened later
      */
     <T> T inTime(Supplier<T> open, Consumer<T> tooLate) {
-        return inTime(open, tooLate, loaded ? 0 : FIRST_REPEATS);
+        return inTime(open, tooLate, opened ? 0 : repeats);
     }
 
-    <T> T inTime(Supplier<T> open, Consumer<T> tooLate, int repeats) {
+    /** The same for what a new client opens behind its first connection: that may have left next to no time, or not loaded all. */
+    <T> T nextInTime(Supplier<T> open, Consumer<T> tooLate) {
+        return inTime(open, tooLate, repeats);
+    }
+
+    private <T> T inTime(Supplier<T> open, Consumer<T> tooLate, int repeats) {
         for (int left = repeats; ; left--) {
             try {
                 T result = once(open, tooLate);
                 loaded = true;
+                opened = true;
                 return result;
             } catch (RuntimeException e) {
                 if (left == 0 || !isTimeout(e) || !diagnosis.isAnswering()) {

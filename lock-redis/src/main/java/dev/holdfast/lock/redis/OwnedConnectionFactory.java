@@ -149,7 +149,7 @@ final class OwnedConnectionFactory implements ConnectionFactory {
     @Override
     public RedisSignals signals(String prefix, RedisWaiters waiters, Link link) {
         return cluster()
-                ? opening.inTime(() -> delegate.signals(prefix, waiters, link), RedisSignals::close)
+                ? opening.nextInTime(() -> delegate.signals(prefix, waiters, link), RedisSignals::close)
                 : ConnectionFactory.super.signals(prefix, waiters, link);
     }
 

@@ -23,6 +23,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -64,23 +66,24 @@ final class OpeningTest {
         }
     }
 
-    private Opening opening(Duration timeout) {
-        return new Opening(false, List.of(RedisURI.create("127.0.0.1", port.getLocalPort())), timeout);
+    private Opening opening(Duration timeout, int repeats) {
+        return new Opening(false, List.of(RedisURI.create("127.0.0.1", port.getLocalPort())), timeout, repeats);
+    }
+
+    private int triesOf(Consumer<Supplier<String>> opening, RuntimeException failure) {
+        tries.set(0);
+        assertThatThrownBy(() -> opening.accept(() -> {
+                    tries.incrementAndGet();
+                    throw failure;
+                }))
+                .isSameAs(failure);
+        return tries.get();
     }
 
     private int triesOf(RuntimeException failure, int repeats) {
-        tries.set(0);
-        try (Opening opening = opening(PATIENCE)) {
-            assertThatThrownBy(() -> opening.inTime(
-                            () -> {
-                                tries.incrementAndGet();
-                                throw failure;
-                            },
-                            late -> {},
-                            repeats))
-                    .isSameAs(failure);
+        try (Opening opening = opening(PATIENCE, repeats)) {
+            return triesOf(open -> opening.inTime(open, late -> {}), failure);
         }
-        return tries.get();
     }
 
     @Test
@@ -105,32 +108,47 @@ final class OpeningTest {
                 .isEqualTo(1);
     }
 
-    /** Only the first connection of a process has to load the client. */
+    /** Only the first connections of a process have to load the client. */
     @Test
     void timeOut_onceAConnectionHasWorked_isNotTriedAgain() {
         greeting = "+PONG";
-        tries.set(0);
-        try (Opening opening = opening(PATIENCE)) {
-            assertThat(opening.inTime(() -> "connected", late -> {})).isEqualTo("connected");
-        }
         RedisCommandTimeoutException failure = new RedisCommandTimeoutException("expect it");
-        try (Opening opening = opening(PATIENCE)) {
-            assertThatThrownBy(() -> opening.inTime(
-                            () -> {
-                                tries.incrementAndGet();
-                                throw failure;
-                            },
-                            late -> {}))
-                    .isSameAs(failure);
+        try (Opening opening = opening(PATIENCE, 4)) {
+            assertThat(opening.inTime(() -> "connected", late -> {})).isEqualTo("connected");
+            assertThat(triesOf(open -> opening.inTime(open, late -> {}), failure))
+                    .as("what is connected anew")
+                    .isEqualTo(1);
         }
-        assertThat(tries.get()).isEqualTo(1);
+        List<RedisURI> server = List.of(RedisURI.create("127.0.0.1", port.getLocalPort()));
+        try (Opening next = new Opening(false, server, PATIENCE)) {
+            assertThat(triesOf(open -> next.inTime(open, late -> {}), failure))
+                    .as("another client")
+                    .isEqualTo(1);
+            assertThat(triesOf(open -> next.nextInTime(open, late -> {}), failure))
+                    .isEqualTo(1);
+        }
+    }
+
+    /** The first connection may have used up the time: a cluster's channels, and Redlock's other masters, come after it. */
+    @Test
+    void timeOut_ofWhatTheFirstClientOpensNext_isTriedAgain() {
+        greeting = "+PONG";
+        RedisCommandTimeoutException failure = new RedisCommandTimeoutException("expect it");
+        try (Opening first = opening(PATIENCE, 4);
+                Opening otherMaster = opening(PATIENCE, 4)) {
+            assertThat(first.inTime(() -> "connected", late -> {})).isEqualTo("connected");
+            assertThat(triesOf(open -> first.nextInTime(open, late -> {}), failure))
+                    .isEqualTo(5);
+            assertThat(triesOf(open -> otherMaster.inTime(open, late -> {}), failure))
+                    .isEqualTo(5);
+        }
     }
 
     @Test
     void opened_onAThreadOfItsOwn_isReturned_andErrorsAreThrownAsTheyAre() {
         AtomicInteger lost = new AtomicInteger();
-        try (Opening opening = opening(PATIENCE)) {
-            Thread thread = opening.inTime(Thread::currentThread, late -> lost.incrementAndGet(), 0);
+        try (Opening opening = opening(PATIENCE, 4)) {
+            Thread thread = opening.inTime(Thread::currentThread, late -> lost.incrementAndGet());
             assertThat(thread.getName()).isEqualTo("holdfast-redis-open");
             assertThat(thread.isDaemon()).isTrue();
             NoSuchMethodError tooOld = new NoSuchMethodError("made up by the test; expect it");
@@ -138,8 +156,7 @@ final class OpeningTest {
                             () -> {
                                 throw tooOld;
                             },
-                            late -> {},
-                            4))
+                            late -> {}))
                     .isSameAs(tooOld);
         }
         assertThat(lost).hasValue(0);
@@ -149,8 +166,8 @@ final class OpeningTest {
     void whatIsOpenedTooLate_isGivenUp() throws Exception {
         CountDownLatch mayOpen = new CountDownLatch(1);
         CompletableFuture<String> late = new CompletableFuture<>();
-        try (Opening opening = opening(Duration.ofMillis(20))) {
-            assertThatThrownBy(() -> opening.inTime(() -> afterwards(mayOpen), late::complete, 0))
+        try (Opening opening = opening(Duration.ofMillis(20), 0)) {
+            assertThatThrownBy(() -> opening.inTime(() -> afterwards(mayOpen), late::complete))
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessage("connecting to Redis: no answer in time; check the server")
                     .hasCauseInstanceOf(TimeoutException.class);
@@ -163,9 +180,9 @@ final class OpeningTest {
     void whatIsOpenedAfterAnInterrupt_isGivenUp() throws Exception {
         CountDownLatch mayOpen = new CountDownLatch(1);
         CompletableFuture<String> late = new CompletableFuture<>();
-        try (Opening opening = opening(PATIENCE)) {
+        try (Opening opening = opening(PATIENCE, 4)) {
             Thread.currentThread().interrupt();
-            Throwable failure = catchThrowable(() -> opening.inTime(() -> afterwards(mayOpen), late::complete, 4));
+            Throwable failure = catchThrowable(() -> opening.inTime(() -> afterwards(mayOpen), late::complete));
             assertThat(Thread.interrupted()).as("the interrupt is kept").isTrue();
             assertThat(failure)
                     .isInstanceOf(LockUnavailableException.class)

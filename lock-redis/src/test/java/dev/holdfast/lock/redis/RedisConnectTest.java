@@ -94,22 +94,20 @@ final class RedisConnectTest {
             }
             return "connected";
         };
-        try (Opening opening = opening(plain())) {
-            assertThat(opening.inTime(slow, late -> {}, 4)).isEqualTo("connected");
+        try (Opening opening = opening(plain(), 4)) {
+            assertThat(opening.inTime(slow, late -> {})).isEqualTo("connected");
         }
         tries.set(0);
-        try (Opening opening = opening(plain())) {
-            assertThatThrownBy(() -> opening.inTime(slow, late -> {}, 1))
-                    .isInstanceOf(RedisCommandTimeoutException.class);
+        try (Opening opening = opening(plain(), 1)) {
+            assertThatThrownBy(() -> opening.inTime(slow, late -> {})).isInstanceOf(RedisCommandTimeoutException.class);
         }
         tries.set(0);
-        try (Opening opening = opening(wrong.silent())) {
-            assertThatThrownBy(() -> opening.inTime(slow, late -> {}, 4))
-                    .isInstanceOf(RedisCommandTimeoutException.class);
+        try (Opening opening = opening(wrong.silent(), 4)) {
+            assertThatThrownBy(() -> opening.inTime(slow, late -> {})).isInstanceOf(RedisCommandTimeoutException.class);
         }
     }
 
-    private static Opening opening(String server) {
-        return new Opening(false, List.of(RedisURI.create("redis://" + server)), Duration.ofSeconds(1));
+    private static Opening opening(String server, int repeats) {
+        return new Opening(false, List.of(RedisURI.create("redis://" + server)), Duration.ofSeconds(1), repeats);
     }
 }
