@@ -88,9 +88,6 @@ final class HandOvers {
                         .toCompletableFuture()
                         .getNow(null);
             }
-            if (result instanceof AcquireResult.Busy busy && busy.ticket() != null) {
-                latest.put(owner, asked);
-            }
         } finally {
             lock.unlock();
         }
@@ -110,11 +107,12 @@ final class HandOvers {
         }
     }
 
+    /** Without a wait: a waiter whose place has lapsed, perhaps as it died, is not to get another, where it would be in the way. */
     private AcquireRequest shortened(AcquireRequest request) {
         return new AcquireRequest(
                 request.acquisition(),
                 Math.min(leaseMillis, request.leaseMillis()),
-                request.waitMillis(),
+                0,
                 request.fair(),
                 request.ticket(),
                 request.timeoutMillis(),
