@@ -81,8 +81,8 @@ final class Opening implements AutoCloseable {
         return inTime(open, tooLate, repeats);
     }
 
-    private <T> T inTime(Supplier<T> open, Consumer<T> tooLate, int repeats) {
-        for (int left = repeats; ; left--) {
+    private <T> T inTime(Supplier<T> open, Consumer<T> tooLate, int mostRepeats) {
+        for (int left = mostRepeats; ; left--) {
             try {
                 T result = once(open, tooLate);
                 loaded = true;
