@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 public final class ZooKeeperServer implements AutoCloseable {
 
     private static final String HOST = "127.0.0.1";
+    private static final String TLS_PORT = "secureClientPort";
     private static final int ADMIN_MILLIS = 5_000;
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final long PROBE_MILLIS = 30;
@@ -168,7 +169,7 @@ public final class ZooKeeperServer implements AutoCloseable {
     }
 
     /**
-     * Waits until every server serves clients.
+     * Waits until every server serves clients, on the port for TLS as well if {@code secureClientPort} is configured.
      *
      * @throws IOException if that takes more than a minute
      * @throws InterruptedException if interrupted while waiting
@@ -176,7 +177,7 @@ public final class ZooKeeperServer implements AutoCloseable {
     public void awaitServing() throws IOException, InterruptedException {
         long start = System.nanoTime();
         for (int i = 0; i < nodes.size(); i++) {
-            while (mode(i).isEmpty()) {
+            while (!serves(i)) {
                 if (System.nanoTime() - start > PATIENCE.toNanos()) {
                     throw new IOException(nodes.get(i) + " does not serve after " + PATIENCE + "; its log is "
                             + nodes.get(i).environment().log());
@@ -196,6 +197,20 @@ public final class ZooKeeperServer implements AutoCloseable {
     @Override
     public String toString() {
         return "zookeeper " + connectString();
+    }
+
+    /** On both ports: a server listens on the one for TLS only after it serves clients on the other. */
+    private boolean serves(int index) {
+        return !mode(index).isEmpty() && (!builder.config.containsKey(TLS_PORT) || listens(nodes.get(index), 1));
+    }
+
+    private static boolean listens(ServerProcess node, int port) {
+        try (Socket socket = new Socket()) {
+            socket.connect(new InetSocketAddress(node.host(), node.environment().port(port)), ADMIN_MILLIS);
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
     }
 
     /** {@code standalone}, {@code leader} or {@code follower}; empty while the server does not serve. */
