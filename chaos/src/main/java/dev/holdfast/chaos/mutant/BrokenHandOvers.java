@@ -55,8 +55,8 @@ final class BrokenHandOvers {
                 onHandOver);
     }
 
-    /** One of four waiters that give up dies instead: it stays in line, listens, and takes no notice. */
-    static LockBackend deadWaiters(LockBackend backend) {
+    /** One of so many waiters that give up dies instead: it stays in line, listens, and takes no notice. */
+    static LockBackend deadWaiters(LockBackend backend, int oneOf) {
         Set<OwnerId> dead = ConcurrentHashMap.newKeySet();
         Map<OwnerId, Ticket> waiting = new ConcurrentHashMap<>();
         return new ForwardingBackend(backend) {
@@ -83,7 +83,7 @@ final class BrokenHandOvers {
             @Override
             public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
                 Ticket ticket = waiting.remove(acquisition.owner());
-                if (ticket == null || ThreadLocalRandom.current().nextInt(4) > 0) {
+                if (ticket == null || ThreadLocalRandom.current().nextInt(oneOf) > 0) {
                     return super.abandon(acquisition, timeoutMillis);
                 }
                 dead.add(acquisition.owner());

@@ -45,7 +45,7 @@ public final class Mutants {
 
     private static final List<Mutant> HANDING_CONTROLS = List.of(
             CONTROL.called(HANDS_OVER),
-            Mutant.ofBackend(HANDS_OVER_TO_DEAD, BrokenHandOvers::deadWaiters)
+            Mutant.ofBackend(HANDS_OVER_TO_DEAD, backend -> BrokenHandOvers.deadWaiters(backend, 4))
                     .withLease(LONG_LEASE)
                     .within(30));
 
@@ -69,12 +69,13 @@ public final class Mutants {
                     .withLongHolds(30),
             Mutant.ofBackend("renewal failure ignored", BrokenBackends::renewIgnored, FaultKind.NET_BLACK_HOLE)
                     .withLongHolds(30),
+            // With NET_LATE alone, one of five was not caught within 400 seconds.
             Mutant.ofServer(
                             "late attempt puts the lock back on its first lease",
                             BrokenServers::movesBack,
-                            FaultKind.NET_LATE)
-                    .withLongHolds(30)
-                    .within(400), // one of five was not caught within 150
+                            FaultKind.NET_LATE,
+                            FaultKind.NET_LATE_CUT)
+                    .withLongHolds(30),
             // Being told
             Mutant.ofClient("loss never reported", BrokenClients::lossNeverTold).withLease(3_000),
             Mutant.ofClient("unlock swallows errors", BrokenClients::unlockSwallows),
@@ -91,7 +92,9 @@ public final class Mutants {
             Mutant.ofBackend("waiters served at random", BrokenBackends::disorder),
             // Hand-overs
             Mutant.ofBackend(FROM_ARRIVAL, BrokenHandOvers::handedFromArrival),
-            Mutant.ofBackend(WHOLE_LEASE, BrokenHandOvers::deadWaiters).withLease(LONG_LEASE),
+            // With every fourth dead, one of five was not caught.
+            Mutant.ofBackend(WHOLE_LEASE, backend -> BrokenHandOvers.deadWaiters(backend, 1))
+                    .withLease(LONG_LEASE),
             // Tokens
             Mutant.ofBackend("token starts again", BrokenBackends::tokenReset),
             Mutant.ofBackend("token shared by two grants", BrokenBackends::tokenShared),
