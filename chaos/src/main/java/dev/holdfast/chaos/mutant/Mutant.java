@@ -37,8 +37,8 @@ public record Mutant(
         FaultKind... faults) {
     private static final long LEASE_MILLIS = 1_500;
 
-    /** A run is over as soon as the mutant is caught. */
-    private static final int SECONDS = 150;
+    /** A run is over as soon as the mutant is caught: nearly always in the first half. */
+    private static final int SECONDS = 300;
 
     private static final int LONG = 3;
 

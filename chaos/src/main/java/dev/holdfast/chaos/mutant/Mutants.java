@@ -108,7 +108,8 @@ public final class Mutants {
                             "leader told at the end of its lease",
                             BrokenRecipes::leaderToldAtTheEnd,
                             FaultKind.NET_BLACK_HOLE)
-                    .under(Workload.ELECTION),
+                    .under(Workload.ELECTION)
+                    .within(150), // shows at the end of a run only
             Mutant.ofClient("multi-lock left half", BrokenRecipes::multiLockLeftHalf)
                     .under(Workload.MULTI),
             // The client
