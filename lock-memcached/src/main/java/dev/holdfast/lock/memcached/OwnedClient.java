@@ -11,7 +11,6 @@ import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Greeting;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.nio.NioEventLoopGroup;
-import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -70,7 +69,7 @@ final class OwnedClient {
         try {
             client = builder(address, link, timeout)
                     .withEventLoopGroup(loop)
-                    .withChannelClass(NioSocketChannel.class)
+                    .withChannelClass(PatientRead.Channel.class)
                     .connectAscii();
             link.first().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
             ConnectFuture.connectFuture(client).toCompletableFuture().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
