@@ -11,6 +11,7 @@ import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Greeting;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.nio.NioEventLoopGroup;
+import io.netty.channel.socket.nio.NioSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -69,7 +70,7 @@ final class OwnedClient {
         try {
             client = builder(address, link, timeout)
                     .withEventLoopGroup(loop)
-                    .withChannelClass(PatientRead.Channel.class)
+                    .withChannelClass(address.tls() ? NioSocketChannel.class : PatientRead.Channel.class)
                     .connectAscii();
             link.first().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
             ConnectFuture.connectFuture(client).toCompletableFuture().get(timeout.toMillis(), TimeUnit.MILLISECONDS);

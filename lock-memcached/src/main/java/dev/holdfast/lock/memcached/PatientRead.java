@@ -9,7 +9,7 @@ import io.netty.channel.socket.nio.NioSocketChannel;
  * <p>The client asks something over each new connection before it uses it, on a thread of its own after a failure. A
  * connection that has ended by then would never count as connected nor as failed, and the client would never try again
  * (Folsom 1.21, {@code ReconnectingClient} and {@code AsciiAuthenticationValidator}, which waits for {@code connectFuture}
- * of a connection that is over). Over TLS the first write is the handshake's, so that there the gap is smaller, not closed.
+ * of a connection that is over). Not for TLS, where the first write is the handshake's: the gap is open there.
  */
 final class PatientRead {
     private PatientRead() {}
