@@ -25,6 +25,7 @@ final class Opening implements AutoCloseable {
             "Redis", "PING\r\n".getBytes(StandardCharsets.US_ASCII), said -> said[0] == '+' || said[0] == '-');
 
     private static final int FIRST_REPEATS = 4;
+    private static final int UNTOLD_REPEATS = 4;
     private static volatile boolean loaded;
 
     private final ConnectDiagnosis diagnosis;
@@ -68,7 +69,8 @@ final class Opening implements AutoCloseable {
     /**
      * What was opened within the time for connecting, or, afterwards, within the time of a request. If no server had answered
      * this process before, it is tried again if the server answers otherwise: loading Lettuce and Netty takes part of the time
-     * of the first connections, on a busy machine more than all of it. What is opened anew later is not.
+     * of the first connections, on a busy machine more than all of it. What is opened anew later is not. A connection that was
+     * closed without a word is tried again within the time: the next one may tell of a refused login.
      *
      * @param tooLate gets what is opened later
      */
@@ -82,14 +84,20 @@ final class Opening implements AutoCloseable {
     }
 
     private <T> T inTime(Supplier<T> open, Consumer<T> tooLate, int mostRepeats) {
-        for (int left = mostRepeats; ; left--) {
+        int left = mostRepeats;
+        int leftUntold = UNTOLD_REPEATS;
+        while (true) {
             try {
                 T result = once(open, tooLate);
                 loaded = true;
                 opened = true;
                 return result;
             } catch (RuntimeException e) {
-                if (left == 0 || !isTimeout(e) || !diagnosis.isAnswering()) {
+                if (RedisFailures.isUntold(e) && leftUntold > 0 && System.nanoTime() - deadlineNanos < 0) {
+                    leftUntold--;
+                } else if (left > 0 && isTimeout(e) && diagnosis.isAnswering()) {
+                    left--;
+                } else {
                     throw e;
                 }
             }

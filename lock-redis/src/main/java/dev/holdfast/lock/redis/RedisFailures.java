@@ -6,7 +6,11 @@ import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisReadOnlyException;
 import java.security.cert.CertificateException;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -52,24 +56,29 @@ final class RedisFailures {
             new String[] {"CROSSSLOT", CLUSTER_NODE},
             new String[] {"MOVED ", CLUSTER_NODE});
 
+    /** What Lettuce says then: the second, if it has taken the connection apart by the time that it looks. */
+    private static final Set<String> UNTOLD =
+            Set.of("Connection closed prematurely", "RedisHandshakeHandler not registered");
+
     /** Makes the exceptions of the lock API. */
     static final FailureTranslator TRANSLATOR = new FailureTranslator("Redis", RedisFailures::remedy);
 
     private RedisFailures() {}
 
     private static @Nullable Remedy remedy(Throwable failure) {
-        for (Throwable cause : FailureTranslator.causes(failure)) {
-            Remedy remedy = remedyOf(cause);
-            for (Throwable node : cause.getSuppressed()) { // of a cluster, one for each
-                for (Throwable deeper : FailureTranslator.causes(node)) {
-                    remedy = remedy == null ? remedyOf(deeper) : remedy;
-                }
-            }
-            if (remedy != null) {
-                return remedy;
-            }
-        }
-        return null;
+        return all(failure)
+                .map(RedisFailures::remedyOf)
+                .filter(Objects::nonNull)
+                .findFirst()
+                .orElse(null);
+    }
+
+    /** Its causes, and behind each those of what it has suppressed: of a cluster, one for each node. */
+    private static Stream<Throwable> all(Throwable failure) {
+        return FailureTranslator.causes(failure).stream()
+                .flatMap(cause -> Stream.concat(
+                        Stream.of(cause),
+                        Arrays.stream(cause.getSuppressed()).flatMap(node -> FailureTranslator.causes(node).stream())));
     }
 
     private static @Nullable Remedy remedyOf(Throwable cause) {
@@ -91,6 +100,14 @@ final class RedisFailures {
     /** Tells whether the server will say the same until the user has mended something. */
     static boolean isRefusal(Throwable failure) {
         return remedy(failure) != null;
+    }
+
+    /**
+     * Whether a connection was closed while it was being opened, without a word of the reason. Lettuce closes one that the server
+     * refuses, and may notice the end before it has told of the refusal (7.7, {@code RedisHandshakeHandler}).
+     */
+    static boolean isUntold(Throwable failure) {
+        return all(failure).anyMatch(cause -> UNTOLD.contains(String.valueOf(cause.getMessage())));
     }
 
     static boolean isReadOnly(Throwable failure) {

@@ -108,6 +108,27 @@ final class OpeningTest {
                 .isEqualTo(1);
     }
 
+    /** The login may have been refused: then one of the next tries says so. A cluster's client has it among the suppressed. */
+    @Test
+    void endWithoutAWord_isTriedAgain_whileThereIsTime() throws InterruptedException {
+        RedisConnectionException cluster = new RedisConnectionException("no node; expect it");
+        cluster.addSuppressed(
+                new RedisConnectionException("cannot", new RedisConnectionException("Connection closed prematurely")));
+        for (RuntimeException untold : List.of(
+                new RedisConnectionException("cannot", new RedisConnectionException("Connection closed prematurely")),
+                new RedisConnectionException(
+                        "cannot", new IllegalStateException("RedisHandshakeHandler not registered")),
+                cluster)) {
+            assertThat(triesOf(untold, 0)).isEqualTo(5);
+        }
+        try (Opening opening = opening(Duration.ofSeconds(1), 0)) {
+            Thread.sleep(1_100);
+            assertThat(triesOf(open -> opening.inTime(open, late -> {}), cluster))
+                    .as("its time is over")
+                    .isEqualTo(1);
+        }
+    }
+
     /** Only the first connections of a process have to load the client. */
     @Test
     void timeOut_onceAConnectionHasWorked_isNotTriedAgain() {

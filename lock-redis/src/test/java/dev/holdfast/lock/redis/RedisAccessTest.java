@@ -33,7 +33,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -62,6 +66,31 @@ final class RedisAccessTest {
                         }
                     })
                     .isInstanceOf(LockConfigurationException.class);
+        }
+    }
+
+    /**
+     * The client closes a connection whose login was refused, and in about one of fifty notices the end before it has told of the
+     * refusal.
+     */
+    @Test
+    void refusedLogin_isToldAsOne_howeverOften() throws Exception {
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try (RedisServer server = RedisServer.startWithPassword(CANARY)) {
+            String address = server.host() + ":" + server.port();
+            List<Callable<Void>> logins = new ArrayList<>();
+            for (int i = 0; i < 800; i++) {
+                String login = (i % 4 == 0 ? "redis://" : "redis://:wrong@") + address;
+                logins.add(() -> {
+                    assertThatThrownBy(() -> backend(login)).isInstanceOf(LockConfigurationException.class);
+                    return null;
+                });
+            }
+            for (Future<Void> each : threads.invokeAll(logins)) {
+                each.get();
+            }
+        } finally {
+            threads.shutdown();
         }
     }
 
