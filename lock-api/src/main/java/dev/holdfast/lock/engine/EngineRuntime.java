@@ -84,7 +84,7 @@ record EngineRuntime(
     }
 
     /** Whoever waits must be told, even if there is no thread for it now. */
-    private static void executeInTheEnd(Executor executor, Timer timer, Runnable task) {
+    static void executeInTheEnd(Executor executor, Timer timer, Runnable task) {
         try {
             executor.execute(task);
         } catch (OutOfMemoryError noThread) {

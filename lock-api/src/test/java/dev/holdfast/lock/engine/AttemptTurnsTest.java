@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -278,6 +279,74 @@ class AttemptTurnsTest {
         Hold held = virtual.hold("n", PLAIN);
         backend.silent = true;
         virtual.end(held);
+
+        AsyncWaiter once = virtual.submit("n", PLAIN, 0);
+
+        assertThat(once.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(backend.requests).hasSize(1);
+    }
+
+    /** The same, but the one whose deadline it was is not there any more. */
+    @Test
+    void whoWaitsForOneAnswer_asksAtOnce_whenAnAttemptIsCutOffAfterTheOneWhoseItWasHasLeft() {
+        Virtual blocking = blocking();
+        ImpoliteBackend store = (ImpoliteBackend) blocking.backend;
+        store.answerLate().complete(inLine());
+        CompletableFuture<AcquireResult> cutOff = store.answerLate();
+        AsyncWaiter first = blocking.submit("n", PLAIN, 1_500 * MILLI);
+        blocking.pass(1_200 * MILLI);
+        signal(store);
+        blocking.pass(100 * MILLI);
+        AsyncWaiter brief = blocking.submit("n", PLAIN, MILLI);
+        blocking.pass(200 * MILLI);
+        assertThat(first.state).isEqualTo(Waiter.State.BUSY);
+        assertThat(brief.state).isEqualTo(Waiter.State.WAITING);
+
+        cutOff.completeExceptionally(OutageBackend.unreachable());
+        blocking.pass(MILLI);
+
+        assertThat(store.requests).as("without a pause").hasSize(3);
+        assertThat(brief.state).isNotEqualTo(Waiter.State.FAILED);
+    }
+
+    /** A place in the queue is not left by asking without waiting: only an end to the acquisition gives it up. */
+    @Test
+    void readerThatAsksOnce_behindOneInLineWhoseAttemptWasCutOff_asksWithItsPlace() {
+        Virtual blocking = blocking();
+        ImpoliteBackend store = (ImpoliteBackend) blocking.backend;
+        store.answerLate().complete(inLine());
+        CompletableFuture<AcquireResult> cutOff = store.answerLate();
+        LockEntry readers = reader(blocking, 1_500 * MILLI, waiter -> {});
+        blocking.pass(1_200 * MILLI);
+        signal(store);
+        blocking.pass(100 * MILLI);
+        List<AsyncWaiter> once = new ArrayList<>();
+        assertThat(reader(blocking, 0, once::add)).isSameAs(readers);
+        blocking.pass(200 * MILLI);
+
+        cutOff.completeExceptionally(OutageBackend.unreachable());
+        blocking.pass(MILLI);
+
+        assertThat(store.requests).hasSize(3);
+        assertThat(store.requests.get(2).waitMillis()).isEqualTo(1);
+    }
+
+    private static LockEntry reader(Virtual world, long timeoutNanos, Consumer<AsyncWaiter> made) {
+        AsyncWaiter waiter = new AsyncWaiter(
+                "n", PLAIN, timeoutNanos, world.machine.nanos(), Runnable::run, Simulation.SimLease::new);
+        made.accept(waiter);
+        LockEntry entry = world.client.entries().read("n", waiter);
+        if (!waiter.triesOnce()) {
+            waiter.timeout(world.runtime.timer().after(timeoutNanos, () -> entry.timeOut(waiter)));
+        }
+        return entry;
+    }
+
+    /** Whoever is asking is before it. */
+    @Test
+    void whoAsksOnce_whileAnotherOnesAttemptIsOut_isToldBusyAtOnce() {
+        backend.answerLate();
+        virtual.submit("n", PLAIN, Waiter.FOREVER);
 
         AsyncWaiter once = virtual.submit("n", PLAIN, 0);
 

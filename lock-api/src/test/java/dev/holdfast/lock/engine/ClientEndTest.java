@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.DistributedLock;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockException;
@@ -230,5 +231,15 @@ class ClientEndTest {
                 .isInstanceOfSatisfying(
                         LeaseLostException.class, e -> assertThat(e.reason()).isEqualTo(LossReason.CLIENT_CLOSED));
         assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    }
+
+    @Test
+    void client_ofABackend_locksAndCloses() {
+        InlineBackend store = new InlineBackend(false);
+        try (LockClient made = LockEngine.client(store, LockClientOptions.defaults())) {
+            made.lock("n").lock();
+            assertThat(store.isFree()).isFalse();
+        }
+        assertThat(store.isFree()).isTrue();
     }
 }

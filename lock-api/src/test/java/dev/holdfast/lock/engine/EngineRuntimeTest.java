@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.spi.Subscription;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -149,5 +150,36 @@ class EngineRuntimeTest {
         runtime.io().execute(done::incrementAndGet);
         assertThat(done).as("what comes after the shutdown runs where it is").hasValue(1);
         busy.countDown();
+    }
+
+    @Test
+    void threadOfTheEvents_endsSoonAfterTheShutdown() throws InterruptedException {
+        Thread thread = threadOf(runtime.events());
+        runtime.shutdown().run();
+        thread.join(2_000); // five seconds without anything to do, before the shutdown
+        assertThat(thread.isAlive()).isFalse();
+    }
+
+    /** As long as the machine has no thread left. */
+    @Test
+    void whatAWaiterIsToldBy_isTriedAgain_untilThereIsAThreadForIt() {
+        List<String> done = new ArrayList<>();
+        List<Long> pauses = new ArrayList<>();
+        Executor withoutThreads = task -> {
+            if (pauses.size() < 2) {
+                throw new OutOfMemoryError("on purpose");
+            }
+            task.run();
+        };
+        Timer timer = (delayNanos, task) -> {
+            pauses.add(delayNanos);
+            task.run();
+            return Subscription.NONE;
+        };
+
+        EngineRuntime.executeInTheEnd(withoutThreads, timer, () -> done.add("told"));
+
+        assertThat(done).containsExactly("told");
+        assertThat(pauses).containsExactly(100_000_000L, 100_000_000L);
     }
 }

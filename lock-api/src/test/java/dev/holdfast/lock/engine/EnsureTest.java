@@ -133,4 +133,16 @@ class EnsureTest {
         virtual.pass(0);
         assertThat(lost.toCompletableFuture()).isCompletedWithValue(LossReason.REVOKED);
     }
+
+    @Test
+    void holdThatEndsBefore_isNotEnsured() {
+        Hold hold = virtual.hold(
+                "n", LockOptions.builder().maxHold(Duration.ofSeconds(5)).build());
+        Lease lease = lease(hold, true);
+        virtual.pass(Virtual.SECOND - 1_000_000);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> lease.ensure(Duration.ofSeconds(6)))
+                .withMessage("lock 'n': cannot ensure PT6S, its maxHold ends in 4.0 s; set a longer maxHold");
+        lease.ensure(Duration.ofSeconds(4));
+    }
 }

@@ -13,6 +13,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockTimeoutException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LockUsage;
+import dev.holdfast.lock.Permit;
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import java.time.Duration;
@@ -237,5 +238,18 @@ class FormsTest {
         read.acquireAsync(MINUTE);
         client.readWriteLock("n", longer).readLock().acquireAsync(MINUTE);
         assertThat(backend.attempts).extracting(AcquireRequest::leaseMillis).containsExactly(15_000L, 15_000L, 59_000L);
+    }
+
+    @Test
+    void formsWithATime_getWhatIsFree() throws InterruptedException {
+        for (DistributedLock each : List.of(lock, read)) {
+            try (Lease lease = each.tryAcquire(MINUTE).orElseThrow()) {
+                assertThat(lease.isValid()).isTrue();
+            }
+        }
+        try (Permit permit = semaphore.tryAcquire(2, MINUTE).orElseThrow()) {
+            assertThat(permit.isValid()).isTrue();
+        }
+        assertThat(client.isIdle()).isTrue();
     }
 }

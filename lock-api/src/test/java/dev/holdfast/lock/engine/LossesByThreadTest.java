@@ -81,4 +81,31 @@ class LossesByThreadTest {
         virtual.pass(20 * Virtual.SECOND);
         assertThat(virtual.client.isIdle()).isTrue();
     }
+
+    /** The next look would find nothing; a client with thousands of names has as many. */
+    @Test
+    void lossThatWasTold_orThatNobodyIsLeftToBeToldOf_isNotLookedAtAgain() throws InterruptedException {
+        SimWorld world = new SimWorld(1);
+        SimWorld.Machine machine = world.new Machine(1);
+        Housekeeper housekeeper = new Housekeeper(machine, machine.runtime().timer(), now -> Housekeeper.NEVER);
+        DeadOwners deadOwners = new DeadOwners(housekeeper, machine.nanos());
+        LossesByThread losses = new LossesByThread(new StateMutex(() -> {}), deadOwners);
+        long later = machine.nanos() + 60 * Virtual.SECOND;
+
+        virtual.client.lock("told").lock();
+        Hold told = virtual.holdHere("told");
+        losses.add(told);
+        losses.remove(told);
+        assertThat(deadOwners.run(later)).isEqualTo(Housekeeper.NEVER);
+
+        Thread thread = new Thread(() -> {
+            virtual.client.lock("left").lock();
+            losses.add(virtual.holdHere("left"));
+        });
+        thread.start();
+        thread.join();
+        assertThat(deadOwners.run(later)).as("this look forgets it").isNotEqualTo(Housekeeper.NEVER);
+        assertThat(losses.isEmpty()).isTrue();
+        assertThat(deadOwners.run(later + 60 * Virtual.SECOND)).isEqualTo(Housekeeper.NEVER);
+    }
 }

@@ -34,6 +34,9 @@ class OutageBackend implements LockBackend {
 
     @Nullable Supplier<LockException> failure;
 
+    /** The answer to the next release, if the store does not answer as it does otherwise. */
+    @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
+
     boolean silent;
     long tokens;
     int attempts;
@@ -96,7 +99,11 @@ class OutageBackend implements LockBackend {
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        return remove(grant.acquisition(), ReleaseResult.RELEASED, ReleaseResult.NOT_HELD);
+        CompletionStage<ReleaseResult> released =
+                remove(grant.acquisition(), ReleaseResult.RELEASED, ReleaseResult.NOT_HELD);
+        CompletableFuture<ReleaseResult> later = releaseAnswer;
+        releaseAnswer = null;
+        return later != null ? later : released;
     }
 
     @Override

@@ -263,15 +263,22 @@ class PartsTest {
         ThreadWaiter granted = waiter(1);
         ThreadWaiter unannounced = waiter(1);
         unannounced.announced = false;
+        ThreadWaiter interrupted = waiter(1);
+        AsyncWaiter cancelled = new AsyncWaiter(
+                "n", LockOptions.defaults(), 1, virtual.machine.nanos(), Runnable::run, Simulation.SimLease::new);
+        cancelled.announced = true;
+        queue.add(cancelled);
         virtual.pass(5 * MILLI);
         mutex.run(() -> {
             queue.decide(once, Waiter.State.BUSY);
             queue.decide(timed, Waiter.State.BUSY);
             queue.decide(granted, Waiter.State.GRANTED);
             queue.decide(unannounced, Waiter.State.BUSY);
+            queue.decide(interrupted, Waiter.State.CANCELLED);
+            queue.decide(cancelled, Waiter.State.CANCELLED);
         });
         virtual.pass(0);
-        assertThat(told).containsExactly("n 5 BUSY", "n 5 TIMEOUT");
+        assertThat(told).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
     }
 
     // ---- events

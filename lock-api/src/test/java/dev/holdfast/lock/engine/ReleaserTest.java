@@ -10,6 +10,7 @@ import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.ReleaseResult;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
@@ -141,5 +142,27 @@ class ReleaserTest {
                 .isEmpty();
         assertThat(backend.removals).isEqualTo(1);
         assertThat(LogText.of(() -> release("b", 15_000))).contains("'b': no permission: release is retried");
+    }
+
+    @Test
+    void store_isToldForHowLongItsAnswerIsWaitedFor() {
+        List<Long> told = new ArrayList<>();
+        backend = new OutageBackend(false, false, world::now) {
+            @Override
+            public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
+                told.add(timeoutMillis);
+                return super.release(grant, timeoutMillis);
+            }
+
+            @Override
+            public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
+                told.add(timeoutMillis);
+                return super.abandon(acquisition, timeoutMillis);
+            }
+        };
+        releaser = releaser(3_000);
+        release("a", 15_000);
+        releaser.abandon(new AcquisitionId("b", OwnerId.random()), 15_000).run();
+        assertThat(told).containsExactly(3_000L, 3_000L);
     }
 }

@@ -279,6 +279,8 @@ class RenewalAnswersTest {
         Hold held = hold("n");
         backend.silent = true;
         virtual.client.entries().suspect(held.heldGrant.grant, "on purpose");
+        virtual.pass(1_000);
+        assertThat(told).containsExactly("suspect n");
         virtual.client.entries().suspect(held.heldGrant.grant, "again");
         virtual.pass(1_000);
         assertThat(told).containsExactly("suspect n");
@@ -326,5 +328,19 @@ class RenewalAnswersTest {
         assertThat(told).contains("lost lock OWNER_DIED").doesNotContain("lost lease OWNER_DIED");
         assertThat(virtual.client.held()).extracting(usage -> usage.name()).containsExactly("lease");
         assertThat(Objects.requireNonNull(kept).isValid()).isTrue();
+    }
+
+    @Test
+    void failure_thatComesLate_isTriedAgainAsSoonAsOneThatComesAtOnce() {
+        CompletableFuture<List<RenewResult>> answer = backend.renewLate();
+        Hold held = hold("n");
+        virtual.pass(5 * Virtual.SECOND + 100_000_000);
+        assertThat(backend.renewals).isEqualTo(1);
+
+        answer.completeExceptionally(OutageBackend.unreachable());
+        virtual.pass(20_000_000);
+
+        assertThat(backend.renewals).isEqualTo(2);
+        assertThat(held.heldGrant.failedRenewals).hasValue(0);
     }
 }

@@ -66,4 +66,16 @@ class RenewalBatchesTest {
         });
         assertThat(requests).as("requests in a minute").hasSizeLessThan(400);
     }
+
+    /** The answer to thousands may be long in coming. */
+    @Test
+    void shortLease_thatIsDueWithALongOne_isRenewedFirst() {
+        acquire("long", Duration.ofSeconds(15));
+        world.runUntil(world.now() + 4_800_000_000L);
+        acquire("short", Duration.ofSeconds(1));
+        world.runUntil(world.now() + 202_000_000L);
+        assertThat(requests)
+                .extracting(request -> request.get(0).acquisition().name())
+                .containsExactly("short", "long");
+    }
 }

@@ -472,6 +472,9 @@ class SharesTest {
         LockEntry other = client.entries().read("n", later);
         assertThat(other).isNotNull().isNotSameAs(own);
         assertThat(later.state).isEqualTo(Waiter.State.GRANTED);
+        ThreadWaiter third = new ThreadWaiter(LockOptions.defaults(), false, 0, machine.nanos());
+        assertThat(client.entries().read("n", third)).as("not the latest").isSameAs(own);
+        assertThat(third.state).isEqualTo(Waiter.State.GRANTED);
         LockOptions alone = LockOptions.builder().renewal(Renewal.NONE).build();
         ThreadWaiter apart = new ThreadWaiter(alone, true, 0, machine.nanos());
         assertThat(client.entries().read("n", apart))
@@ -505,5 +508,23 @@ class SharesTest {
         assertThat(lease.isValid()).isFalse();
         assertThat(backend.released).hasSize(1);
         assertThatThrownBy(read::unlock).isInstanceOf(LeaseLostException.class);
+    }
+
+    @Test
+    void waiter_isBroughtToTheLockThatItsThreadHasAlone_orToThatBesideTheReaders() {
+        client.lock("alone").lock();
+        ThreadWaiter within = new ThreadWaiter(LockOptions.defaults(), false, 0, machine.nanos());
+        assertThat(client.entries().read("alone", within))
+                .isNotNull()
+                .isSameAs(client.entries().find("alone"));
+        assertThat(within.state).isEqualTo(Waiter.State.GRANTED);
+
+        Lease reader = reader();
+        AsyncWaiter writer = InlineBackend.waiter(Waiter.FOREVER);
+        assertThat(client.entries().submit("n", writer))
+                .isNotNull()
+                .isSameAs(client.entries().find("n"));
+        assertThat(writer.state).isEqualTo(Waiter.State.WAITING);
+        reader.close();
     }
 }

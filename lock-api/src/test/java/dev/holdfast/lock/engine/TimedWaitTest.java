@@ -12,6 +12,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
+import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.Subscription;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -310,5 +311,45 @@ class TimedWaitTest {
         public long wallMillis() {
             return nanos / MILLI;
         }
+    }
+
+    /** The attempt began long after the waiter came, and may be out for longer than the one answer is waited for. */
+    @Test
+    void timeOut_ofAnAsynchronousWaiter_waitsForOneAnswer_untilTheRequestTimeoutHasPassedSinceItCame() {
+        Virtual virtual = new Virtual();
+        Hold held = virtual.hold("n", LockOptions.defaults());
+        virtual.pass(Virtual.SECOND);
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), 1_500 * MILLI);
+        virtual.pass(500 * MILLI);
+        CompletableFuture<ReleaseResult> release = new CompletableFuture<>();
+        virtual.backend.releaseAnswer = release;
+        virtual.end(held);
+        virtual.backend.silent = true;
+        release.completeExceptionally(OutageBackend.unreachable());
+        virtual.pass(1_499 * MILLI);
+        assertThat(virtual.backend.attempts).as("the holder's, and the next").isEqualTo(2);
+        assertThat(waiter.state).as("at its time").isEqualTo(Waiter.State.WAITING);
+
+        virtual.pass(1_000 * MILLI);
+        assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
+        virtual.pass(2 * MILLI);
+        assertThat(waiter.state).isEqualTo(Waiter.State.FAILED);
+        assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class);
+    }
+
+    /** It has waited for two seconds for the holder, and for half a second only for the store. */
+    @Test
+    void timeOut_soonAfterTheHolderHasLeft_isBusy() {
+        Virtual virtual = new Virtual();
+        Hold held = virtual.hold("n", LockOptions.defaults());
+        virtual.pass(Virtual.SECOND);
+        AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), 2 * Virtual.SECOND);
+        virtual.pass(1_500 * MILLI);
+        virtual.backend.silent = true;
+        virtual.end(held);
+
+        virtual.pass(500 * MILLI);
+
+        assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
     }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.spi.Subscription;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 /** One line for the first of a thousand warnings, and one summary that names the next five. */
@@ -46,5 +48,22 @@ final class WarningsTest {
 
         assertThat(summaries)
                 .containsExactly("2 more, of 'b', 'c', the latest: of c", "1 more, of 'd', the latest: of d");
+    }
+
+    @Test
+    void warnings_comeFromAnyThread() {
+        warnings.isFirst("a", "of a");
+        warnings.isFirst("b", "of b");
+        onAnotherThread(() -> warnings.isFirst("c", "of c"));
+        assertThat(warnings.lines()).isEqualTo(1);
+        onAnotherThread(timers.remove(0));
+        warnings.sumUp();
+        onAnotherThread(warnings::sumUp);
+
+        assertThat(summaries).containsExactly("2 more, of 'b', 'c', the latest: of c");
+    }
+
+    private static void onAnotherThread(Runnable task) {
+        CompletableFuture.runAsync(task).orTimeout(10, TimeUnit.SECONDS).join();
     }
 }
