@@ -27,10 +27,30 @@ final class MutantRuns {
      * @param mutant its name
      * @param seeds how many runs
      * @param caught how many of them had a violation
+     * @param unproved why each of the others proves nothing that does not, such as faults that left no trace
      * @param checks how many runs each check has caught
      * @param seconds the longest time until a run was over
      */
-    record Row(String mutant, int seeds, int caught, Map<String, Integer> checks, long seconds) {}
+    record Row(String mutant, int seeds, int caught, List<String> unproved, Map<String, Integer> checks, long seconds) {
+
+        /** A broken lock is caught each time, the right one never; of that, one run at least has proved it. */
+        boolean isRightlyJudged() {
+            return Mutants.isRight(mutant) ? caught == 0 && unproved.size() < seeds : caught == seeds;
+        }
+
+        /** What is to be said behind it; empty if nothing is. */
+        String remark() {
+            String proof = unproved.isEmpty()
+                    ? ""
+                    : "; " + unproved.size() + " not judged: "
+                            + String.join(", ", unproved.stream().distinct().toList());
+            if (isRightlyJudged()) {
+                return proof;
+            }
+            String fault = !Mutants.isRight(mutant) ? "NOT CAUGHT" : caught > 0 ? "a false alarm" : "NOT JUDGED";
+            return proof + "  <- " + fault;
+        }
+    }
 
     private final long firstSeed;
     private final int seeds;
@@ -70,7 +90,7 @@ final class MutantRuns {
         }
     }
 
-    private record Outcome(List<String> checks, List<String> failures, long seconds) {}
+    private record Outcome(List<String> checks, List<String> failures, List<String> invalid, long seconds) {}
 
     private Callable<Outcome> run(Mutant mutant, long seed) {
         return () -> {
@@ -92,7 +112,8 @@ final class MutantRuns {
                     .filter(result -> !result.violations().isEmpty())
                     .map(Result::check)
                     .toList();
-            return new Outcome(checks, verdict.failures(), (System.nanoTime() - start) / 1_000_000_000);
+            return new Outcome(
+                    checks, verdict.failures(), verdict.invalid(), (System.nanoTime() - start) / 1_000_000_000);
         };
     }
 
@@ -102,18 +123,16 @@ final class MutantRuns {
         out.printf("%-45s | %-12s | by which check%n", "mutant", "seeds caught");
         for (int i = 0; i < mutants.size(); i++) {
             String name = mutants.get(i).name();
-            boolean right = Mutants.isRight(name);
             String workload = mutants.get(i).workload().word();
             Row row = row(name, runs.get(i));
-            boolean judged = right ? row.caught() == 0 : row.caught() == row.seeds();
-            good &= judged;
+            good &= row.isRightlyJudged();
             out.printf(
                     "%-45s | %-12s | %s, at most %d s%s%n",
                     name.equals(Mutants.NONE) ? "none: as it should be, " + workload : name,
                     row.caught() + " of " + row.seeds(),
                     row.checks(),
                     row.seconds(),
-                    judged ? "" : right ? "  <- a false alarm" : "  <- NOT CAUGHT");
+                    row.remark());
             out.flush();
         }
         out.println(
@@ -127,12 +146,17 @@ final class MutantRuns {
 
     private Row row(String name, List<Future<Outcome>> runs) throws IOException, InterruptedException {
         Map<String, Integer> checks = new TreeMap<>();
+        List<String> unproved = new ArrayList<>();
         int caught = 0;
         long seconds = 0;
         for (Future<Outcome> run : runs) {
             try {
                 Outcome outcome = run.get();
-                caught += outcome.checks().isEmpty() ? 0 : 1;
+                if (!outcome.checks().isEmpty()) {
+                    caught++;
+                } else if (!outcome.invalid().isEmpty()) {
+                    unproved.add(String.join(", ", outcome.invalid()));
+                }
                 outcome.checks().forEach(check -> checks.merge(check.split(" ")[0], 1, Integer::sum));
                 seconds = Math.max(seconds, outcome.seconds());
                 if (Mutants.isRight(name)) {
@@ -142,6 +166,6 @@ final class MutantRuns {
                 throw new IOException("a run of '" + name + "' failed", e.getCause());
             }
         }
-        return new Row(name, runs.size(), caught, checks, seconds);
+        return new Row(name, runs.size(), caught, unproved, checks, seconds);
     }
 }
