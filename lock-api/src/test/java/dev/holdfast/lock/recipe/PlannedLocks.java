@@ -1,6 +1,7 @@
 package dev.holdfast.lock.recipe;
 
 import dev.holdfast.lock.DistributedLock;
+import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.Lease;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockOptions;
@@ -9,11 +10,13 @@ import dev.holdfast.lock.spi.LockName;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/** A client whose locks are had as a test plans. Nothing of it may be called but what asks for leases. */
+/** A client whose locks are had as a test plans. Nothing of it may be called but what asks for leases, and for holders. */
 final class PlannedLocks {
 
     /** Whether and when a lock is had. */
@@ -30,6 +33,9 @@ final class PlannedLocks {
     /** What a lock was asked for with, in order. */
     final List<LockOptions> options = new CopyOnWriteArrayList<>();
 
+    /** Who has a lock, by its name. */
+    final Map<String, HolderInfo> holders = new ConcurrentHashMap<>();
+
     private final Plan plan;
 
     PlannedLocks(Plan plan) {
@@ -38,6 +44,9 @@ final class PlannedLocks {
 
     LockClient client() {
         return proxy(LockClient.class, (method, arguments) -> {
+            if (method.equals("holder")) {
+                return Optional.ofNullable(holders.get((String) arguments[0]));
+            }
             if (!method.equals("lock")) {
                 throw new AssertionError("a client's " + method + " is not planned");
             }

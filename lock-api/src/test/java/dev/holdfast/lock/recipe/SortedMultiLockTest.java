@@ -226,4 +226,21 @@ class SortedMultiLockTest {
         assertThat(all.remaining()).isZero();
         assertThat(all.isValid()).isFalse();
     }
+
+    @Test
+    void eachForm_givesTheLeases_whoseTokensAreAskedForByName() throws InterruptedException {
+        for (MultiLease all : List.of(
+                all("b", "a").acquire(),
+                all("b", "a").acquire(SECOND.multipliedBy(5)),
+                all("b", "a").tryAcquire().orElseThrow(),
+                all("b", "a").tryAcquire(SECOND.multipliedBy(5)).orElseThrow())) {
+            assertThat(all.names()).containsExactly("a", "b");
+            assertThat(all.token("a")).isEqualTo(leases.get("a").token()).isPositive();
+            assertThat(all.token("b")).isEqualTo(leases.get("b").token());
+            assertThatIllegalArgumentException()
+                    .isThrownBy(() -> all.token("c"))
+                    .withMessage("lock 'c' is not among [a, b]");
+            all.close();
+        }
+    }
 }

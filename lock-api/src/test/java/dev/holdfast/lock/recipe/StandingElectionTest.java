@@ -3,11 +3,13 @@ package dev.holdfast.lock.recipe;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Election;
+import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.recipe.StandingElection.Surroundings;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
@@ -272,5 +274,15 @@ class StandingElectionTest extends PlannedElection {
         assertThat(closed.await(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
         await(() -> thread() == null);
         assertThat(lease.isClosed()).isTrue();
+    }
+
+    @Test
+    void leader_isWhoHasTheLock() {
+        Election election = stand(leadership -> {}, leadership -> {});
+        assertThat(election.leader()).isEmpty();
+
+        HolderInfo other = new HolderInfo("someone", "host", 7, Instant.EPOCH, 42);
+        locks.holders.put("n", other);
+        assertThat(election.leader()).contains(other);
     }
 }

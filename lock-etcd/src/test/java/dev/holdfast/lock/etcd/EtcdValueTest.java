@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a key says of who waits or holds, also if somebody else wrote it. */
@@ -82,5 +83,25 @@ final class EtcdValueTest {
         }
         KeyValue permitsInALocksKey = entry("p/~queue/a/0001", OWNER + " 1700000000123 2/5/3 7 host me");
         assertThat(EtcdValue.place(permitsInALocksKey).demand()).isEqualTo(Demand.EXCLUSIVE);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1, 1", "1, 5", "5, 5", "1, " + Demand.MOST_PERMITS, Demand.MOST_PERMITS + ", " + Demand.MOST_PERMITS})
+    void permits_atTheirBounds_areReadAsTheyWereWritten(int count, int limit) {
+        ByteSequence value = EtcdKeys.bytes(OWNER + " 1700000000123 7 host me too");
+        Demand.Permits permits = new Demand.Permits(count, limit);
+        String written = EtcdValue.ofPermits(value, permits, 1).toString(StandardCharsets.UTF_8);
+        assertThat(EtcdValue.place(entry("p/~queue/a/p0001", written))).isEqualTo(new DemandLine.Place(permits, 1));
+    }
+
+    /** Byte for byte, also of an identity that is no text. */
+    @Test
+    void otherSlot_leavesAllElseAsItIs() {
+        byte[] identity = {' ', '7', ' ', 'h', ' ', (byte) 0xFF, ' ', '/', '3'};
+        ByteSequence value = ByteSequence.from((OWNER + " 1700000000123 2/5/3"), StandardCharsets.US_ASCII)
+                .concat(ByteSequence.from(identity));
+        assertThat(EtcdValue.withSlot(value, 17))
+                .isEqualTo(ByteSequence.from((OWNER + " 1700000000123 2/5/17"), StandardCharsets.US_ASCII)
+                        .concat(ByteSequence.from(identity)));
     }
 }

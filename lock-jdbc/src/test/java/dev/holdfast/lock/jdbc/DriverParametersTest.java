@@ -208,4 +208,24 @@ final class DriverParametersTest {
                     return null;
                 });
     }
+
+    /** One that fails at the second of its names is taken for one that tells none. */
+    @Test
+    void driver_thatStopsInTheMiddle_isOneThatDoesNotTell() {
+        java.sql.DriverPropertyInfo[] infos = {new java.sql.DriverPropertyInfo("first", ""), null};
+        java.sql.Driver breaking = (java.sql.Driver) java.lang.reflect.Proxy.newProxyInstance(
+                DriverParametersTest.class.getClassLoader(),
+                new Class<?>[] {java.sql.Driver.class},
+                (proxy, method, arguments) -> method.getName().equals("getPropertyInfo") ? infos : null);
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/db?second=1");
+
+        DriverParameters.requireKnown(address, breaking, address.url());
+    }
+
+    @Test
+    void refusal_namesTheParametersThatBeginAlike_andNoOthers() {
+        assertThatThrownBy(() -> check("jdbc:postgresql://h/db?loginTimeoutt=1"))
+                .hasMessageMatching(".*; parameters of the driver that begin alike: \\[log\\w+(, log\\w+)*]; check .*")
+                .hasMessageContaining("loginTimeout");
+    }
 }

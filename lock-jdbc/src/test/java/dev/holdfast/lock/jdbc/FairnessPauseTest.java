@@ -2,6 +2,8 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -113,6 +115,32 @@ final class FairnessPauseTest {
             fairness.busy("many/" + i);
         }
         fairness.busy(NAME);
+        hold(false);
+        assertThat(fairness.isOthersTurn(NAME)).isTrue();
+    }
+
+    @Test
+    void pausesInVain_becomeRarerEachTime() {
+        lose();
+        List<Long> pausedAt = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            hold(true);
+            if (fairness.isOthersTurn(NAME)) {
+                pausedAt.add(nanos.get());
+                pass(PAUSE_MILLIS);
+            }
+        }
+        assertThat(pausedAt).hasSizeGreaterThan(4);
+        for (int i = 2; i < pausedAt.size(); i++) {
+            long before = pausedAt.get(i - 1) - pausedAt.get(i - 2);
+            assertThat(pausedAt.get(i) - pausedAt.get(i - 1)).as("pause %d", i).isGreaterThan(before);
+        }
+    }
+
+    @Test
+    void names_haveTurnsOfTheirOwn() {
+        lose();
+        fairness.busy("another");
         hold(false);
         assertThat(fairness.isOthersTurn(NAME)).isTrue();
     }

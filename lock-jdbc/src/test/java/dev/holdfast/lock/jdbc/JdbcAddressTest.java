@@ -41,6 +41,8 @@ final class JdbcAddressTest {
                 "jdbc:mysql://(host=h, user=u, password=p%2Cq, protocol=TCP)/db"
                         + " | jdbc:mysql://address=(host=h)(protocol=TCP)/db | u | p,q",
                 "jdbc:mariadb://u:p%41@h/db?user=u&&sessionVariables=a=b | jdbc:mariadb://h/db | u | pA",
+                "jdbc:postgresql://:p@h/db | jdbc:postgresql://h/db | '' | p",
+                "jdbc:postgresql://@h/db?password=p | jdbc:postgresql://h/db | '' | p",
                 "jdbc:postgresql://h/db?user=u&password= | jdbc:postgresql://h/db | u | ''",
             })
     void wellFormed_credentialsAreProperties(String uri, String url, String user, String password) {
@@ -136,6 +138,8 @@ final class JdbcAddressTest {
                 "jdbc:mysql://h/db?a=1&&CANARY | parameter number 3 is not name=value",
                 "jdbc:mysql://h/db?1a=2 | parameter number 1 is not name=value",
                 "jdbc:mysql://h/db?a=1&sslMode=CAN@ARY | parameter number 2 has an @, as if a ? of a user or password before it",
+                "jdbc:mysql://h/db?a=1&sslMode=@ARY | parameter number 2 has an @",
+                "jdbc:mysql://(host=h,CANARY,port=1)/db | a detail of a host is not name=value with % codes",
                 "jdbc:mysql://a:b@h/db?user=c | user, password or a parameter is given twice",
             })
     void malformed_saysWhichPartIsWrong(String uri, String why) {

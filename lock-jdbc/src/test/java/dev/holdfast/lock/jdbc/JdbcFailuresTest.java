@@ -165,4 +165,12 @@ final class JdbcFailuresTest {
         assertThat(JdbcFailures.of(schema).translate("", new SQLException("reset", "08006")))
                 .hasMessageContaining("no usable answer from PostgreSQL");
     }
+
+    @Test
+    void of_aDatabaseWhoseTableIsNotOurs_isToldByItsName() {
+        assertThat(JdbcFailures.CONNECTING.translate("", new SQLException("said", "08006")))
+                .isInstanceOf(LockUnavailableException.class)
+                .hasMessageContaining("the database")
+                .hasMessageContaining("said");
+    }
 }

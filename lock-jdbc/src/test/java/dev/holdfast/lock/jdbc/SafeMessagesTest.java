@@ -158,4 +158,28 @@ final class SafeMessagesTest {
                 .isExactlyInstanceOf(SQLException.class)
                 .hasMessage("java.sql.SQLException: ***");
     }
+
+    /** As drivers make them that pass a failure on to whoever caused it. */
+    @Test
+    void failures_inACircle_areGoneThroughOnce() {
+        JdbcAddress address = new JdbcAddress("jdbc:postgresql://h/shop?user=app&password=canary-secret");
+        SQLException causes = new SQLException("first");
+        causes.initCause(new IllegalStateException("second", causes));
+        SQLException suppressed = new SQLException("first");
+        IllegalStateException other = new IllegalStateException("second");
+        suppressed.addSuppressed(other);
+        other.addSuppressed(suppressed);
+        SQLException next = new SQLException("first");
+        SQLException behind = new SQLException("second");
+        next.setNextException(behind);
+        behind.setNextException(next);
+        for (SQLException circle : List.of(causes, suppressed, next)) {
+            RuntimeException innocent = new LockUnavailableException("x", circle);
+            assertThat(SafeMessages.without(address, innocent)).isSameAs(innocent);
+        }
+        RuntimeException masked =
+                SafeMessages.without(address, new LockUnavailableException("it is canary-secret", causes));
+        assertThat(masked).hasMessage("it is ***");
+        assertThat(masked.getCause()).hasMessageContaining("first");
+    }
 }

@@ -19,6 +19,7 @@ final class MemcachedKeysTest {
     @Test
     void key_ofAShortName_isReadable() {
         assertThat(KEYS.lock("orders/42")).isEqualTo("holdfast:orders%2F42");
+        assertThat(KEYS.clockFloor()).isEqualTo("holdfast:~floor");
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.lettuce.core.RedisConnectionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisReadOnlyException;
 import java.security.cert.CertificateException;
+import java.util.List;
 import java.util.concurrent.CompletionException;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
@@ -114,5 +115,19 @@ final class RedisFailuresTest {
         assertThat(RedisFailures.isUnknownScript(new CompletionException(new RedisNoScriptException("NOSCRIPT"))))
                 .isTrue();
         assertThat(RedisFailures.isUnknownScript(says("NOSCRIPT"))).isFalse();
+    }
+
+    @Test
+    void endWithoutAWord_isNoticedWhereverItIs() {
+        for (String said : List.of("Connection closed prematurely", "RedisHandshakeHandler not registered")) {
+            RuntimeException end = new IllegalStateException(said);
+            RuntimeException cluster = new IllegalStateException("no node");
+            cluster.addSuppressed(new IllegalStateException("cannot", end));
+            for (RuntimeException failure : List.of(end, new IllegalStateException("cannot", end), cluster)) {
+                assertThat(RedisFailures.isUntold(failure)).isTrue();
+            }
+        }
+        assertThat(RedisFailures.isUntold(new IllegalStateException("cannot", says("WRONGPASS"))))
+                .isFalse();
     }
 }
