@@ -1,6 +1,7 @@
 package dev.holdfast.lock.testkit.server;
 
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,6 +11,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 
 /** Signals a process together with its children: PostgreSQL answers its clients in processes of their own. */
 final class ProcessTree {
@@ -31,46 +33,84 @@ final class ProcessTree {
     /** Stops the process and its descendants, and waits until each of their threads has: until then one may still answer. */
     static void stop(ProcessHandle root) {
         signal(root, "STOP");
-        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SIGNAL_SECONDS);
         List<ProcessHandle> all = new ArrayList<>(root.descendants().toList());
         all.add(root);
-        while (!all.stream().allMatch(ProcessTree::isStopped) && System.nanoTime() - deadlineNanos < 0) {
-            LockSupport.parkNanos(2_000_000);
-        }
+        awaitAll(all, ProcessTree::isStopped, SIGNAL_SECONDS);
     }
 
     /** Whether all threads have stopped or ended; where there is no /proc, it is taken for granted. */
     private static boolean isStopped(ProcessHandle process) {
-        try (DirectoryStream<Path> threads =
-                Files.newDirectoryStream(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+        return areAllThreads("TtZX", process);
+    }
+
+    /**
+     * Whether it holds nothing any more, neither a port nor a file. It may still be listed, until whoever adopted it asks for its exit
+     * status: that may take seconds on a busy machine.
+     */
+    static boolean isGone(ProcessHandle process) {
+        return !process.isAlive() || Files.exists(threads(process)) && areAllThreads("ZX", process);
+    }
+
+    private static Path threads(ProcessHandle process) {
+        return Path.of("/proc", Long.toString(process.pid()), "task");
+    }
+
+    private static boolean areAllThreads(String states, ProcessHandle process) {
+        try (DirectoryStream<Path> threads = Files.newDirectoryStream(threads(process))) {
             for (Path thread : threads) {
-                String stat = Files.readString(thread.resolve("stat"));
-                char state = stat.charAt(stat.lastIndexOf(')') + 2);
-                if ("TtZX".indexOf(state) < 0) {
+                if (states.indexOf(state(thread)) < 0) {
                     return false;
                 }
             }
             return true;
-        } catch (IOException gone) {
+        } catch (IOException | DirectoryIteratorException gone) {
             return true;
         }
     }
 
-    /** Kills the process and its descendants and waits until they are gone. */
-    static void kill(ProcessHandle root) throws InterruptedException {
-        List<ProcessHandle> all = new ArrayList<>(root.descendants().toList());
-        all.add(0, root);
-        for (ProcessHandle process : all) {
-            process.destroyForcibly();
+    private static char state(Path thread) {
+        try {
+            String stat = Files.readString(thread.resolve("stat"));
+            return stat.charAt(stat.lastIndexOf(')') + 2);
+        } catch (IOException gone) {
+            return 'X';
         }
-        for (ProcessHandle process : all) {
+    }
+
+    /** Kills the process and its descendants and waits until they are gone. It is stopped first, so that it starts no more children. */
+    static void kill(ProcessHandle root) throws InterruptedException {
+        if (!isGone(root)) {
             try {
-                process.onExit().get(EXIT_SECONDS, TimeUnit.SECONDS);
-            } catch (ExecutionException | TimeoutException e) {
-                throw new IllegalStateException(
-                        "process " + process.pid() + " is still there " + EXIT_SECONDS + " s after SIGKILL", e);
+                send("STOP", List.of(root));
+                awaitAll(List.of(root), ProcessTree::isStopped, SIGNAL_SECONDS);
+            } catch (IllegalStateException e) {
+                // It is killed all the same.
             }
         }
+        List<ProcessHandle> descendants = root.descendants().toList();
+        root.destroyForcibly();
+        descendants.forEach(ProcessHandle::destroyForcibly);
+        try {
+            root.onExit().get(EXIT_SECONDS, TimeUnit.SECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+            throw new IllegalStateException(
+                    "process " + root.pid() + " is still there " + EXIT_SECONDS + " s after SIGKILL", e);
+        }
+        if (!awaitAll(descendants, ProcessTree::isGone, EXIT_SECONDS)) {
+            throw new IllegalStateException(
+                    "of the processes " + descendants + " some are still there " + EXIT_SECONDS + " s after SIGKILL");
+        }
+    }
+
+    private static boolean awaitAll(List<ProcessHandle> processes, Predicate<ProcessHandle> condition, long seconds) {
+        long deadlineNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+        while (!processes.stream().allMatch(condition)) {
+            if (System.nanoTime() - deadlineNanos >= 0) {
+                return false;
+            }
+            LockSupport.parkNanos(2_000_000);
+        }
+        return true;
     }
 
     /**
