@@ -4,6 +4,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.FutureTask;
@@ -42,6 +43,8 @@ final class BoundedExecutor implements AutoCloseable {
     private final boolean interruptible;
     private final ExecutorService executor = Threads.atMost(THREADS, "holdfast-jdbc-");
     private final ExecutorService holds = Threads.atMost(HOLD_THREADS, "holdfast-jdbc-hold-");
+    /** All of them, and those of {@link #another}. */
+    private final List<ExecutorService> all = new CopyOnWriteArrayList<>(List.of(executor, holds));
 
     BoundedExecutor(Connections connections, Dialect dialect) {
         this.connections = connections;
@@ -155,17 +158,23 @@ final class BoundedExecutor implements AutoCloseable {
         }
     }
 
+    /** One more thread, for work that has its own pace: it ends with the others, and is waited for as they are. */
+    ExecutorService another(String prefix) {
+        ExecutorService more = Threads.atMost(1, prefix);
+        all.add(more);
+        return more;
+    }
+
     /** Lets work that is under way finish and frees the threads. */
     @Override
     public void close() {
-        executor.shutdown();
-        holds.shutdown();
+        all.forEach(ExecutorService::shutdown);
     }
 
     /** After {@link #close}: returns when no work is under way any more, or so much later. */
     void awaitEnd(long timeoutMillis) throws InterruptedException {
         long deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
-        for (ExecutorService each : List.of(executor, holds)) {
+        for (ExecutorService each : all) {
             each.awaitTermination(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
         }
     }

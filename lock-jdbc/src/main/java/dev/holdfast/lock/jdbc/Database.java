@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
 import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 import org.slf4j.Logger;
@@ -221,6 +222,11 @@ final class Database implements AutoCloseable {
 
     Connections connections() {
         return connections;
+    }
+
+    /** A thread for work of its own pace on this database, which ends with it: see {@link #close}. */
+    ExecutorService thread(String prefix) {
+        return executor.another(prefix);
     }
 
     TableName table() {

@@ -316,7 +316,6 @@ final class ExpiringRowBackend implements LockBackend {
         if (wakeups != null) {
             wakeups.close();
         }
-        orphans.close();
         database.close();
     }
 }

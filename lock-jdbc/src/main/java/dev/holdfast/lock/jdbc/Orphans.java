@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p>One at a time, on a thread of its own, and without a wait for a row: what is in the way of one name is in nobody else's.
  * Thread-safe.
  */
-final class Orphans implements AutoCloseable {
+final class Orphans {
     private static final Logger LOG = LoggerFactory.getLogger(Orphans.class);
     private static final int MOST = 1_000;
     private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(250);
@@ -28,7 +28,7 @@ final class Orphans implements AutoCloseable {
 
     private final Database database;
     private final ExpiryStatements statements;
-    private final ExecutorService executor = Threads.atMost(1, "holdfast-jdbc-orphans-");
+    private final ExecutorService executor;
     private final Semaphore places;
     private final long whileNanos;
 
@@ -40,6 +40,7 @@ final class Orphans implements AutoCloseable {
     Orphans(Database database, ExpiryStatements statements, int most, long whileNanos) {
         this.database = database;
         this.statements = statements;
+        this.executor = database.thread("holdfast-jdbc-orphans-");
         this.places = new Semaphore(most);
         this.whileNanos = whileNanos;
     }
@@ -83,11 +84,5 @@ final class Orphans implements AutoCloseable {
         } catch (RuntimeException e) {
             LOG.debug("lock table '{}': a driver or pool failed, the next round tries again", database.table(), e);
         }
-    }
-
-    /** Lets what is under way finish. */
-    @Override
-    public void close() {
-        executor.shutdown();
     }
 }

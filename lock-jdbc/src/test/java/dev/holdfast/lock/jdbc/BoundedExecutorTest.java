@@ -16,6 +16,8 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -275,5 +277,32 @@ final class BoundedExecutorTest {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    /** Else the pool would be closed under its statement. */
+    @ParameterizedTest
+    @ValueSource(longs = {0, LONG_MILLIS})
+    void threadOfAnotherPace_endsWithTheOthers_andIsWaitedFor(long waitMillis) throws Exception {
+        BoundedExecutor executor = executor(Dialect.POSTGRESQL);
+        ExecutorService another = executor.another("holdfast-jdbc-other-");
+        CountDownLatch begun = new CountDownLatch(1);
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        AtomicBoolean ended = new AtomicBoolean();
+        another.execute(() -> {
+            begun.countDown();
+            awaitQuietly(mayEnd);
+            ended.set(true);
+        });
+        begun.await();
+        executor.close();
+        assertThatThrownBy(() -> another.execute(() -> {})).isInstanceOf(RejectedExecutionException.class);
+        if (waitMillis > 0) {
+            CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS).execute(mayEnd::countDown);
+        }
+
+        executor.awaitEnd(waitMillis);
+
+        assertThat(ended.get()).isEqualTo(waitMillis > 0);
+        mayEnd.countDown();
     }
 }

@@ -179,9 +179,9 @@ final class OrphansTest {
         for (int i = 0; i < 3; i++) {
             acquisitions.add(BackendDriver.newAcquisition("late/" + i));
         }
-        try (Database database = db.open(JdbcStrategy.VERSION);
-                Orphans orphans = new Orphans(
-                        database, new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null))) {
+        try (Database database = db.open(JdbcStrategy.VERSION)) {
+            Orphans orphans =
+                    new Orphans(database, new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null));
             db.on("SET owner = NULL", call -> {
                 threads.add(Thread.currentThread());
                 int number = acquisitions.stream()
@@ -222,12 +222,12 @@ final class OrphansTest {
         RecordedDb db = new RecordedDb(Dialect.H2);
         TableName table = JdbcStrategy.VERSION.defaultTable();
         AcquisitionId next = BackendDriver.newAcquisition("late/next");
-        try (Database database = db.open(JdbcStrategy.VERSION);
-                Orphans orphans = new Orphans(
-                        database,
-                        new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null),
-                        1,
-                        TimeUnit.MILLISECONDS.toNanos(300))) {
+        try (Database database = db.open(JdbcStrategy.VERSION)) {
+            Orphans orphans = new Orphans(
+                    database,
+                    new ExpiryStatements(Dialect.H2, table, Tokens.counted(Dialect.H2), null),
+                    1,
+                    TimeUnit.MILLISECONDS.toNanos(300));
             orphans.remove(BackendDriver.newAcquisition("late/first"));
 
             await().atMost(PATIENCE).pollInterval(Duration.ofMillis(5)).until(() -> {

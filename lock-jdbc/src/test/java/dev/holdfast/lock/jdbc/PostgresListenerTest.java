@@ -131,7 +131,7 @@ final class PostgresListenerTest {
             Grant held = BackendDriver.acquire(holder, "x");
             BackendDriver waiter = BackendDriver.of(backend, "x");
             waiter.queueUp();
-            await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getIdleConnections() == 2);
+            await().atMost(PATIENCE).until(() -> pool.getHikariPoolMXBean().getIdleConnections() >= 2);
             next.set(true);
             try (Subscription subscription = backend.subscribe(waiter.ticket(), () -> {})) {
                 assertThat(listens.await(30, TimeUnit.SECONDS)).isTrue();
