@@ -56,7 +56,7 @@ final class RedisFailures {
             new String[] {"CROSSSLOT", CLUSTER_NODE},
             new String[] {"MOVED ", CLUSTER_NODE});
 
-    /** What Lettuce says then: the second, if it has taken the connection apart by the time that it looks. */
+    /** What Lettuce says of an end without a reason: the second, if it has taken the connection apart by the time that it looks. */
     private static final Set<String> UNTOLD =
             Set.of("Connection closed prematurely", "RedisHandshakeHandler not registered");
 
