@@ -104,7 +104,7 @@ final class Acquirer {
         }
         Hold hold = waiter.state == Waiter.State.GRANTED ? waiter.hold : null;
         if (hold != null) {
-            calls.settle(hold, waiter);
+            calls.ensureStillValid(hold, waiter);
         }
         return hold;
     }

@@ -21,14 +21,14 @@ final class Admission {
 
     private final @Nullable EngineContext engine;
     /** What the first reader asked with. */
-    private @Nullable LockOptions terms;
+    private @Nullable LockOptions sharedOptions;
 
     private boolean granted;
-    private boolean over;
+    private boolean closed;
     /** A writer of this client waits since then, and has been passed by so many. */
     private boolean writerWaits;
 
-    private long writerSinceNanos;
+    private long writerWaitsSinceNanos;
     private int passed;
 
     private Admission(@Nullable HeldLock heldLock, @Nullable EngineContext engine) {
@@ -54,20 +54,20 @@ final class Admission {
     }
 
     /** Lets a waiter in, or does not: then it belongs to another generation. */
-    boolean admits(Waiter waiter) {
+    boolean tryAdmit(Waiter waiter) {
         HeldLock mine = heldLock;
         EngineContext context = engine;
         if (mine == null || context == null) {
             return true;
         }
-        LockOptions first = terms;
+        LockOptions first = sharedOptions;
         if (first == null) {
-            terms = waiter.options;
+            sharedOptions = waiter.options;
             return true;
         }
         boolean alike =
                 mayShare(first) && mayShare(waiter.options) && first.lease().equals(waiter.options.lease());
-        return alike && (isOwnReader(waiter, mine, context.ticker()) || isOpen(mine, context));
+        return alike && (isOwnReader(waiter, mine, context.ticker()) || tryEnter(mine, context));
     }
 
     /** It reads by {@code lock} here and asks for a lease: behind a writer in line it would wait for itself. */
@@ -76,19 +76,19 @@ final class Admission {
         return own != null && own.heldGrant.remainingNanos(ticker) > 0;
     }
 
-    private boolean isOpen(HeldLock heldLock, EngineContext engine) {
+    private boolean tryEnter(HeldLock heldLock, EngineContext engine) {
         HeldGrant grant = heldLock.grant();
-        over |= granted && (grant == null || !grant.mayBeJoined(engine.ticker()));
-        over |= writerWaits && !mayPass(engine);
-        if (!over && writerWaits) {
+        closed |= granted && (grant == null || !grant.mayBeJoined(engine.ticker()));
+        closed |= writerWaits && !mayPass(engine);
+        if (!closed && writerWaits) {
             passed++;
         }
-        return !over;
+        return !closed;
     }
 
     private boolean mayPass(EngineContext engine) {
         return passed < engine.options().handOffLimit()
-                && engine.nanos() - writerSinceNanos
+                && engine.nanos() - writerWaitsSinceNanos
                         < Durations.nanos(engine.options().handOffTime());
     }
 
@@ -103,10 +103,10 @@ final class Admission {
         if (context == null) {
             return;
         }
-        over |= fair;
+        closed |= fair;
         if (!writerWaits) {
             writerWaits = true;
-            writerSinceNanos = context.nanos();
+            writerWaitsSinceNanos = context.nanos();
         }
     }
 }

@@ -17,7 +17,7 @@ final class AttemptSender {
     private final EngineContext engine;
     private final PendingAcquisition pending;
     private final AcquisitionOnServer acquisition;
-    private int rounds;
+    private int attempts;
 
     AttemptSender(EntryContext entry, PendingAcquisition pending, AcquisitionOnServer acquisition) {
         this.entry = entry;
@@ -27,7 +27,7 @@ final class AttemptSender {
     }
 
     /** Decides on the next attempt, for the first waiter. */
-    Round nextRound(Waiter head) {
+    Round nextAttempt(Waiter head) {
         long now = engine.nanos();
         long remainingNanos = head.remainingNanos(now);
         // Whoever is behind the first waiter takes its acquisition over: so that one waits without end.
@@ -45,7 +45,7 @@ final class AttemptSender {
             untilDeadline = answered && remainingNanos < timeoutNanos;
             timeoutNanos = Math.max(1_000_000, Math.min(timeoutNanos, Math.max(remainingNanos, oneAnswerNanos)));
         }
-        Round next = new Round(++rounds, now, timeoutNanos, untilDeadline);
+        Round next = new Round(++attempts, now, timeoutNanos, untilDeadline);
         boolean takesOver = waitNanos > 0 && engine.info().handsOver() && PendingAcquisition.mayBeHandedOver(head);
         next.request = new AcquireRequest(
                 acquisition.id,
@@ -59,58 +59,58 @@ final class AttemptSender {
         return next;
     }
 
-    private void handedOver(Round round, Grant grant) {
-        entry.mutex().run(() -> pending.handedOver(round, grant));
+    private void handedOver(Round attempt, Grant grant) {
+        entry.mutex().run(() -> pending.handedOver(attempt, grant));
     }
 
     /** Within a transition; what calls out is done after it. */
-    void begin(Round round, Waiter head) {
+    void begin(Round attempt, Waiter head) {
         if (!engine.info().blocking()) {
-            entry.mutex().afterUnlock(asynchronous(round));
+            entry.mutex().afterUnlock(asynchronous(attempt));
         } else if (head.thread() == null) {
-            offer(round, head);
+            offer(attempt, head);
         } else {
             // It may never be run, if that thread leaves: it is under way once it has begun.
-            head.offer(new BlockingAttempt(round, head, () -> {}));
+            head.offer(new BlockingAttempt(attempt, head, () -> {}));
             if (head.thread() != Thread.currentThread()) {
                 entry.mutex().afterUnlock(head::wakeUp);
             }
         }
     }
 
-    private Runnable asynchronous(Round round) {
+    private Runnable asynchronous(Round attempt) {
         InFlightRequests.Request inFlight = engine.requests()
                 .begin(
-                        round.timeoutNanos,
+                        attempt.timeoutNanos,
                         () -> entry.mutex()
                                 .run(() -> pending.failed(
-                                        round, Failures.stalled(entry.name(), round.timeoutNanos), true)));
-        return () -> send(round, inFlight);
+                                        attempt, Failures.stalled(entry.name(), attempt.timeoutNanos), true)));
+        return () -> send(attempt, inFlight);
     }
 
     /** For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent. */
-    private void offer(Round round, Waiter head) {
+    private void offer(Round attempt, Waiter head) {
         InFlightRequests.Request untilBegun = engine.requests()
                 .begin(
-                        round.timeoutNanos,
-                        () -> notBegun(round, head, Failures.stalled(entry.name(), round.timeoutNanos)));
-        round.untilBegun = untilBegun;
-        head.offer(new BlockingAttempt(round, head, untilBegun::end));
+                        attempt.timeoutNanos,
+                        () -> notBegun(attempt, head, Failures.stalled(entry.name(), attempt.timeoutNanos)));
+        attempt.untilBegun = untilBegun;
+        head.offer(new BlockingAttempt(attempt, head, untilBegun::end));
         entry.mutex().afterUnlock(() -> {
             try {
                 engine.runtime().io().execute(head::runTask);
             } catch (Throwable e) {
                 untilBegun.end();
-                notBegun(round, head, Failures.noThread(entry.name(), e));
+                notBegun(attempt, head, Failures.noThread(entry.name(), e));
             }
         });
     }
 
     /** A transition: an attempt that was offered to a thread of the client's has failed, unless it has begun. */
-    private void notBegun(Round round, Waiter head, LockException failure) {
+    private void notBegun(Round attempt, Waiter head, LockException failure) {
         entry.mutex().run(() -> {
-            if (pending.isAwaited(round) && head.takeTask() != null) {
-                pending.failed(round, failure, false);
+            if (pending.isAwaited(attempt) && head.takeTask() != null) {
+                pending.failed(attempt, failure, false);
             }
         });
     }
@@ -120,29 +120,29 @@ final class AttemptSender {
      * it ends in time. Should its driver not return all the same, the attempt counts as unanswered somewhat later.
      */
     private final class BlockingAttempt implements Runnable {
-        private final Round round;
+        private final Round attempt;
         private final Waiter asking;
         private final long limitNanos;
         private final Runnable begun;
 
         /** Creates it for a round; {@code begun} runs when it is under way. */
-        BlockingAttempt(Round round, Waiter asking, Runnable begun) {
-            this.round = round;
+        BlockingAttempt(Round attempt, Waiter asking, Runnable begun) {
+            this.attempt = attempt;
             this.asking = asking;
             this.begun = begun;
-            this.limitNanos = round.timeoutNanos + engine.requestTimeoutNanos() / 4;
+            this.limitNanos = attempt.timeoutNanos + engine.requestTimeoutNanos() / 4;
         }
 
         @Override
         public void run() {
             InFlightRequests.Request inFlight = engine.requests().begin(limitNanos, this::stuck);
             begun.run();
-            send(round, inFlight);
+            send(attempt, inFlight);
         }
 
         private void stuck() {
             LockException failure = Failures.stalled(entry.name(), limitNanos);
-            entry.mutex().run(() -> pending.stuck(round, asking, this, failure));
+            entry.mutex().run(() -> pending.stuck(attempt, asking, this, failure));
         }
     }
 
@@ -151,20 +151,20 @@ final class AttemptSender {
      * send any more. It may even stand still between that look and the send: then the attempt went out behind the
      * abandonment, which covers earlier attempts only, and the acquisition is abandoned again.
      */
-    private void send(Round round, InFlightRequests.Request inFlight) {
+    private void send(Round attempt, InFlightRequests.Request inFlight) {
         if (pending.hasEnded()) {
             inFlight.end();
             return;
         }
-        round.sentAt(RequestTime.now(engine.ticker()));
+        attempt.sentAt(RequestTime.now(engine.ticker()));
         CompletionStage<AcquireResult> stage =
-                FailureTranslator.guard(() -> engine.backend().tryAcquire(round.request));
+                FailureTranslator.guard(() -> engine.backend().tryAcquire(attempt.request));
         if (pending.hasEnded()) {
             entry.mutex().run(pending::abandonUnlessHeld);
         }
         stage.whenComplete((answer, error) -> {
             try {
-                entry.mutex().run(() -> pending.answered(round, answer, error));
+                entry.mutex().run(() -> pending.answered(attempt, answer, error));
             } finally {
                 inFlight.end();
             }

@@ -6,10 +6,10 @@ import java.util.random.RandomGenerator;
 /** How long a {@link PendingAcquisition} waits before it asks again: after "busy" by the backend's bounds, after a failure by ours. */
 final class BackOff {
     private static final long FIRST_RETRY_NANOS = 20_000_000;
-    private static final long LAST_RETRY_NANOS = 1_000_000_000;
+    private static final long MAX_RETRY_NANOS = 1_000_000_000;
 
     /** The least between two polls of a lock that changes hands, where each waiting client asks so often for as long as it waits. */
-    private static final long LEAST_AMONG_MANY_NANOS = 5_000_000;
+    private static final long MIN_CONTENDED_NANOS = 5_000_000;
 
     /** A century: a lease that ends later, as of a row that was parked by hand, does not change hands. */
     private static final long FAR_NANOS = 100L * 365 * 24 * 3600 * 1_000_000_000;
@@ -42,7 +42,7 @@ final class BackOff {
     }
 
     long retryDelayNanos(RandomGenerator random) {
-        long delay = Math.min(LAST_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures - 1, 10));
+        long delay = Math.min(MAX_RETRY_NANOS, FIRST_RETRY_NANOS << Math.min(failures - 1, 10));
         return delay / 2 + random.nextLong(delay / 2);
     }
 
@@ -54,12 +54,12 @@ final class BackOff {
     long pollDelayNanos(long nowNanos, long holderRemainingMillis, RandomGenerator random) {
         long least = Durations.nanosOfMillis(info.pollMinMillis());
         long most = Durations.nanosOfMillis(info.pollMaxMillis());
-        boolean changesHands = changesHands(nowNanos, holderRemainingMillis);
+        boolean changesHands = noteLeaseEnd(nowNanos, holderRemainingMillis);
         long delay;
         if (pollNanos == 0) {
             delay = least;
         } else if (changesHands) {
-            delay = Math.max(Math.max(least, LEAST_AMONG_MANY_NANOS), pollNanos / 2);
+            delay = Math.max(Math.max(least, MIN_CONTENDED_NANOS), pollNanos / 2);
         } else {
             delay = Math.min(most, Durations.plus(pollNanos, pollNanos));
         }
@@ -74,7 +74,7 @@ final class BackOff {
     }
 
     /** Whether the end of the lease has moved on with the time since it was last seen, as it does when it is always a new one. */
-    private boolean changesHands(long nowNanos, long holderRemainingMillis) {
+    private boolean noteLeaseEnd(long nowNanos, long holderRemainingMillis) {
         if (holderRemainingMillis < 0) {
             return false;
         }

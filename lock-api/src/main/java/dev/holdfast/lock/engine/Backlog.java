@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Backlog {
     static final int CAPACITY = 1_000;
-    static final int LARGEST = 10_000;
+    static final int MAX_SIZE = 10_000;
 
     /** Sends a removal on a thread that may block, if the backend does; tells the outcome as {@link Removal#send}. */
     interface Sender {
@@ -49,9 +49,9 @@ final class Backlog {
     private final Deque<Removal<?>> waiting = new ArrayDeque<>();
     private Subscription timer = Subscription.NONE;
     private boolean armed;
-    private long nextRoundNanos;
+    private long nextBatchNanos;
     private final RoundPace pace = new RoundPace();
-    private int underWay;
+    private int inFlight;
     private boolean closed;
     /** How many wait or are under way, and how many of these are abandonments; written under the mutex. */
     private volatile int size;
@@ -97,7 +97,7 @@ final class Backlog {
             }
             if (expiring && abandons > CAPACITY) {
                 dropOldestAbandonment(dropped);
-            } else if (expiring && size > LARGEST) {
+            } else if (expiring && size > MAX_SIZE) {
                 drop(waiting.removeLast(), dropped);
             }
         } finally {
@@ -116,7 +116,7 @@ final class Backlog {
         } finally {
             mutex.unlock();
         }
-        boolean again = isWorthAnother(removal, failure) && !isClosed();
+        boolean again = planRetry(removal, failure) && !isClosed();
         if (again) {
             add(removal);
         } else {
@@ -141,7 +141,7 @@ final class Backlog {
         dropped.add(removal);
     }
 
-    private boolean isWorthAnother(Removal<?> removal, LockException failure) {
+    private boolean planRetry(Removal<?> removal, LockException failure) {
         if (Removal.mayPass(failure)) {
             return true;
         }
@@ -172,43 +172,43 @@ final class Backlog {
 
     /** Sets the timer for the next round, unless it comes earlier anyway. */
     private void plan(long untilDueNanos) {
-        if (underWay > 0 || closed) {
+        if (inFlight > 0 || closed) {
             return;
         }
         long delay = Math.max(untilDueNanos, pace.pauseNanos(runtime.random()));
         long next = runtime.ticker().nanos() + delay;
-        if (!armed || next - nextRoundNanos < 0) {
+        if (!armed || next - nextBatchNanos < 0) {
             timer.close();
             armed = true;
-            nextRoundNanos = next;
-            timer = runtime.timer().after(delay, this::round);
+            nextBatchNanos = next;
+            timer = runtime.timer().after(delay, this::sendBatch);
         }
     }
 
-    private void round() {
+    private void sendBatch() {
         List<Removal<?>> next = new ArrayList<>();
-        List<Removal<?>> over = new ArrayList<>();
+        List<Removal<?>> ended = new ArrayList<>();
         mutex.lock();
         try {
-            if (underWay > 0) {
+            if (inFlight > 0) {
                 return; // an earlier timer ran after all
             }
             armed = false;
             long now = runtime.ticker().nanos();
             int looks = waiting.size();
-            while (looks-- > 0 && next.size() < pace.roundSize()) {
+            while (looks-- > 0 && next.size() < pace.batchSize()) {
                 Removal<?> removal = waiting.removeFirst();
                 if (removal.isDone() || expiring && removal.worthUntilNanos - now <= 0) {
                     count(removal, -1);
-                    over.add(removal);
+                    ended.add(removal);
                 } else if (removal.dueNanos != 0 && removal.dueNanos - now > 0) {
                     waiting.addLast(removal);
                 } else {
                     next.add(removal);
                 }
             }
-            underWay = next.size();
-            pace.beginRound();
+            inFlight = next.size();
+            pace.beginBatch();
             if (next.isEmpty()) {
                 pace.noteNothingDue(waiting.isEmpty());
                 plan();
@@ -216,15 +216,15 @@ final class Backlog {
         } finally {
             mutex.unlock();
         }
-        over.forEach(Removal::giveUp);
+        ended.forEach(Removal::giveUp);
         next.forEach(this::send);
     }
 
     /** The round must end, whatever happens to one of its requests. */
     private void send(Removal<?> removal) {
-        AtomicBoolean told = new AtomicBoolean();
+        AtomicBoolean answeredOnce = new AtomicBoolean();
         Consumer<@Nullable LockException> once = failure -> {
-            if (told.compareAndSet(false, true)) {
+            if (answeredOnce.compareAndSet(false, true)) {
                 answered(removal, failure);
             }
         };
@@ -236,7 +236,7 @@ final class Backlog {
     }
 
     private void answered(Removal<?> removal, @Nullable LockException failure) {
-        boolean again = failure != null && isWorthAnother(removal, failure);
+        boolean again = failure != null && planRetry(removal, failure);
         mutex.lock();
         try {
             pace.noteAnswer(failure);
@@ -247,8 +247,8 @@ final class Backlog {
             } else {
                 count(removal, -1);
             }
-            if (--underWay == 0) {
-                pace.endRound();
+            if (--inFlight == 0) {
+                pace.endBatch();
                 plan();
             }
         } finally {

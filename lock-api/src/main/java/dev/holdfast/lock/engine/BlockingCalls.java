@@ -59,7 +59,7 @@ final class BlockingCalls {
      * @throws LeaseLostException if it has ended; the hold is ended as well
      * @throws LockUnavailableException if the doubt did not end in time; likewise
      */
-    void settle(Hold hold, Waiter waiter) {
+    void ensureStillValid(Hold hold, Waiter waiter) {
         HeldGrant heldGrant = hold.heldGrant;
         boolean asked = false;
         while (hold.state == Hold.State.HELD

@@ -10,7 +10,7 @@ final class DeadOwners {
     /** Losses that are forgotten when nobody is left to be told. */
     interface Losses {
         /** Forgets those of dead threads. */
-        void forgetTheDead();
+        void removeDeadOwners();
     }
 
     private final Housekeeper housekeeper;
@@ -40,7 +40,7 @@ final class DeadOwners {
         if (left > 0) {
             return left;
         }
-        watched.forEach(Losses::forgetTheDead);
+        watched.forEach(Losses::removeDeadOwners);
         dueNanos = nowNanos + INTERVAL_NANOS;
         return INTERVAL_NANOS;
     }

@@ -32,14 +32,14 @@ import org.slf4j.LoggerFactory;
 
 /** One client: what its user asks of it, and its end. */
 final class EngineClient implements LockClient {
-    private static final int MOST_LISTED = 1_000;
+    private static final int MAX_LISTED = 1_000;
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
 
     private final EngineContext engine;
     private final BackendInfo info;
     private final LockEntries entries;
     private final BlockingCalls calls;
-    private final AtomicBoolean hastyLeaseTold = new AtomicBoolean();
+    private final AtomicBoolean shortLeaseReported = new AtomicBoolean();
 
     EngineClient(LockBackend backend, LockClientOptions options, EngineRuntime runtime) {
         this.engine = EngineContext.of(backend, options, runtime, this::run);
@@ -150,7 +150,7 @@ final class EngineClient implements LockClient {
                             + " can keep; ask for at least " + info.minLeaseMillis() + " ms");
         }
         LockClientOptions options = engine.options();
-        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0 && hastyLeaseTold.compareAndSet(false, true)) {
+        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0 && shortLeaseReported.compareAndSet(false, true)) {
             LOG.warn(
                     "lock client of {}: requestTimeout ({} ms) is longer than a lease ({} ms), so that one renewal without an"
                             + " answer costs the lock; set it below a third of the lease",
@@ -173,8 +173,8 @@ final class EngineClient implements LockClient {
     @Override
     public LockListing list(String prefix, int limit) {
         Objects.requireNonNull(prefix, "prefix must not be null");
-        if (limit < 1 || limit > MOST_LISTED) {
-            throw new IllegalArgumentException("limit must be from 1 to " + MOST_LISTED + ", got " + limit);
+        if (limit < 1 || limit > MAX_LISTED) {
+            throw new IllegalArgumentException("limit must be from 1 to " + MAX_LISTED + ", got " + limit);
         }
         return new StoreQueries(engine, calls, entries).list(info, prefix, limit);
     }
@@ -224,7 +224,7 @@ final class EngineClient implements LockClient {
 
     /** Fails the waiters and releases what is held; completes when the store has answered everything. Null if closed already. */
     @Nullable CompletableFuture<Void> beginClose() {
-        if (!entries.refuse()) {
+        if (!entries.refuseWaiters()) {
             return null;
         }
         engine.releaser().closing();

@@ -64,8 +64,8 @@ record EngineRuntime(
                 return Subscription.NONE;
             }
         };
-        Executor told = task -> executeInTheEnd(callbacks, timer, task);
-        return new EngineRuntime(Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, told, events, () -> {
+        Executor reliableCallbacks = task -> executeEventually(callbacks, timer, task);
+        return new EngineRuntime(Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, reliableCallbacks, events, () -> {
             scheduler.shutdownNow();
             io.shutdown();
             renewals.shutdown();
@@ -84,11 +84,11 @@ record EngineRuntime(
     }
 
     /** Whoever waits must be told, even if there is no thread for it now. */
-    static void executeInTheEnd(Executor executor, Timer timer, Runnable task) {
+    static void executeEventually(Executor executor, Timer timer, Runnable task) {
         try {
             executor.execute(task);
         } catch (OutOfMemoryError noThread) {
-            timer.after(RETRY_NANOS, () -> executeInTheEnd(executor, timer, task));
+            timer.after(RETRY_NANOS, () -> executeEventually(executor, timer, task));
         }
     }
 

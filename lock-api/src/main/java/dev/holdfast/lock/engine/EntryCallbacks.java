@@ -15,5 +15,5 @@ interface EntryCallbacks {
      * A waiter's own thread does not return from its attempt. It cannot be told before it does, but nobody is to wait
      * behind it: if it asked once, it has failed; otherwise it leaves the queue until it comes back.
      */
-    void passOver(Waiter waiter, Runnable attempt, LockException failure);
+    void skipStuckWaiter(Waiter waiter, Runnable attempt, LockException failure);
 }

@@ -14,12 +14,12 @@ final class EntryUsage {
     private EntryUsage() {}
 
     /** Within a transition: who has the lock here and who waits for it. */
-    static LockUsage of(EntryContext entry, HeldLock heldLock, Collection<Waiter> absent) {
+    static LockUsage of(EntryContext entry, HeldLock heldLock, Collection<Waiter> stuck) {
         List<LockUsage.Waiter> waiting = new ArrayList<>();
         for (Waiter waiter = entry.queue().head(); waiter != null; waiter = waiter.after) {
             waiting.add(of(waiter, entry));
         }
-        absent.forEach(waiter -> waiting.add(of(waiter, entry)));
+        stuck.forEach(waiter -> waiting.add(of(waiter, entry)));
         return new LockUsage(entry.name(), heldLock.usage(), waiting);
     }
 

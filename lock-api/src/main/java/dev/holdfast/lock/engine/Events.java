@@ -42,12 +42,12 @@ final class Events {
     }
 
     /** Whether anybody listens: what is told often is made only then. */
-    boolean areHeard() {
+    boolean hasListeners() {
         return !listeners.isEmpty();
     }
 
-    void tell(Consumer<LockListener> event) {
-        if (!areHeard()) {
+    void publish(Consumer<LockListener> event) {
+        if (!hasListeners()) {
             return;
         }
         try {

@@ -195,7 +195,7 @@ final class HeldLock implements RenewalListener {
     // ---- renewing
 
     @Override
-    public boolean mayRenew(HeldGrant current) {
+    public boolean prepareRenewal(HeldGrant current) {
         return mutex().test(() -> {
             if (heldGrant == current) {
                 dropOrphans(current);
@@ -237,7 +237,7 @@ final class HeldLock implements RenewalListener {
     /** The holder is told, and keeps the lease while it is valid. */
     @Override
     public void suspected(HeldGrant current, String detail) {
-        mutex().run(() -> tellSuspect(current, detail));
+        mutex().run(() -> reportSuspect(current, detail));
     }
 
     /** The backend doubts a grant; false if it is not the one that is held. */
@@ -247,14 +247,14 @@ final class HeldLock implements RenewalListener {
             return false;
         }
         if (!current.isDoubted()) {
-            tellSuspect(current, detail);
+            reportSuspect(current, detail);
         }
         current.doubt(engine().nanos());
         mutex().afterUnlock(engine().renewals()::soon);
         return true;
     }
 
-    private void tellSuspect(HeldGrant current, String detail) {
+    private void reportSuspect(HeldGrant current, String detail) {
         if (heldGrant == current && isHeld()) {
             events().suspect(Objects.requireNonNull(first), detail);
         }

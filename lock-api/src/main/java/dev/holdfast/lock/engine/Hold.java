@@ -73,7 +73,7 @@ final class Hold {
     /** Its thread asked to be interrupted when the lease is lost. */
     boolean interruptOnLoss;
     /** It was told that its own thread waits for it. */
-    boolean selfWaitTold;
+    boolean selfWaitReported;
 
     private int holds = 1;
     /** Of a thread that has the lock alone, and reads under it. */

@@ -31,7 +31,7 @@ final class InFlightRequests {
 
         /** The answer is there. Idempotent. */
         void end() {
-            if (underWay.remove(this)) {
+            if (inFlight.remove(this)) {
                 completeIfIdle();
             }
         }
@@ -39,7 +39,7 @@ final class InFlightRequests {
 
     private final Ticker ticker;
     private final Housekeeper housekeeper;
-    private final Set<Request> underWay = ConcurrentHashMap.newKeySet();
+    private final Set<Request> inFlight = ConcurrentHashMap.newKeySet();
     private volatile @Nullable CompletableFuture<Void> idle;
 
     InFlightRequests(Ticker ticker, Housekeeper housekeeper) {
@@ -50,7 +50,7 @@ final class InFlightRequests {
     /** Begins a request; if it has not ended in that time, {@code onStall} runs once, and it counts as ended. */
     Request begin(long timeoutNanos, Runnable onStall) {
         Request request = new Request(ticker.nanos() + timeoutNanos, onStall);
-        underWay.add(request);
+        inFlight.add(request);
         housekeeper.needWithin(timeoutNanos);
         return request;
     }
@@ -58,7 +58,7 @@ final class InFlightRequests {
     /** Begins something that ends by itself. */
     Request begin() {
         Request request = new Request(ticker.nanos(), null);
-        underWay.add(request);
+        inFlight.add(request);
         return request;
     }
 
@@ -75,7 +75,7 @@ final class InFlightRequests {
     @SuppressWarnings("ModifyCollectionInEnhancedForLoop") // a concurrent set: its iterators allow for removals
     private long sweep(long nowNanos, boolean all) {
         long next = Housekeeper.NEVER;
-        for (Request request : underWay) {
+        for (Request request : inFlight) {
             Runnable onStall = request.onStall;
             if (onStall == null) {
                 continue;
@@ -83,7 +83,7 @@ final class InFlightRequests {
             long left = request.deadlineNanos - nowNanos;
             if (left > 0 && !all) {
                 next = Math.min(next, left);
-            } else if (underWay.remove(request)) {
+            } else if (inFlight.remove(request)) {
                 onStall.run();
                 completeIfIdle();
             }
@@ -92,7 +92,7 @@ final class InFlightRequests {
     }
 
     boolean isIdle() {
-        return underWay.isEmpty();
+        return inFlight.isEmpty();
     }
 
     /** Completes when nothing is under way any more; for a client that is closing and begins nothing new by itself. */
@@ -105,7 +105,7 @@ final class InFlightRequests {
 
     private void completeIfIdle() {
         CompletableFuture<Void> waiting = idle;
-        if (waiting != null && underWay.isEmpty()) {
+        if (waiting != null && inFlight.isEmpty()) {
             waiting.complete(null);
         }
     }

@@ -20,24 +20,24 @@ import org.jspecify.annotations.Nullable;
 final class LockEntries implements LockEntry.Registry, GrantListener {
     private final EngineContext engine;
     private final ConcurrentMap<String, LockEntry> entries = new ConcurrentHashMap<>();
-    private final OtherEntries others;
+    private final OtherEntries shared;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     LockEntries(EngineContext engine) {
         this.engine = engine;
-        this.others = new OtherEntries(engine, this);
+        this.shared = new OtherEntries(engine, this);
     }
 
     /** Brings a waiter to the entry of its name, for the lock alone. */
     LockEntry submit(String name, Waiter waiter) {
-        if (others.isEmpty()) {
+        if (shared.isEmpty()) {
             return submitExclusive(name, waiter);
         }
-        others.refuseToUpgrade(name, waiter);
+        shared.refuseToUpgrade(name, waiter);
         LockEntry entry = submitExclusive(name, waiter);
         if (waiter.state == Waiter.State.WAITING) {
-            others.letWrite(name, waiter);
-            others.of(name).forEach(other -> other.watch(waiter));
+            shared.onWriterWaiting(name, waiter);
+            shared.of(name).forEach(other -> other.watch(waiter));
         }
         return entry;
     }
@@ -48,7 +48,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
         if (alone != null && waiter.thread() != null && alone.readWithin(waiter)) {
             return alone;
         }
-        LockEntry entry = others.read(name, waiter);
+        LockEntry entry = shared.read(name, waiter);
         if (alone != null && waiter.state == Waiter.State.WAITING) {
             alone.watch(waiter);
         }
@@ -57,7 +57,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
 
     /** Brings a waiter to an entry of its own, for permits. */
     LockEntry permit(String name, Demand.Permits demand, Waiter waiter) {
-        return others.submitAlone(name, demand, waiter);
+        return shared.submitAlone(name, demand, waiter);
     }
 
     /** To the name's entry for the lock alone. One that has retired meanwhile refuses, and gives way to a new one. */
@@ -84,20 +84,20 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
     /** Where a thread reads by {@code lock}, or did when the lease was lost; null if nowhere. */
     @Nullable LockEntry findReader(String name, Thread thread) {
         LockEntry alone = entries.get(name);
-        return alone != null && alone.holds().heldBy(thread, true) != null ? alone : others.readerOf(name, thread);
+        return alone != null && alone.holds().heldBy(thread, true) != null ? alone : shared.readerOf(name, thread);
     }
 
     @Override
-    public void forget(LockEntry entry) {
+    public void retired(LockEntry entry) {
         if (entry.demand() instanceof Demand.Exclusive) {
             entries.remove(entry.name(), entry);
         } else {
-            others.forget(entry);
+            shared.remove(entry);
         }
     }
 
     boolean isEmpty() {
-        return entries.isEmpty() && others.isEmpty();
+        return entries.isEmpty() && shared.isEmpty();
     }
 
     /** What is held and waited for now. */
@@ -123,7 +123,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
     private void forEach(Grant grant, Consumer<LockEntry> action) {
         String name = grant.acquisition().name();
         if (!(grant.demand() instanceof Demand.Exclusive)) {
-            others.of(name).forEach(action);
+            shared.of(name).forEach(action);
             return;
         }
         LockEntry entry = entries.get(name);
@@ -134,7 +134,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
 
     private void forEach(Consumer<LockEntry> action) {
         entries.values().forEach(action);
-        others.forEach(action);
+        shared.forEach(action);
     }
 
     // ---- the end
@@ -151,7 +151,7 @@ final class LockEntries implements LockEntry.Registry, GrantListener {
     }
 
     /** From now on nobody is let in; false if that was so already. */
-    boolean refuse() {
+    boolean refuseWaiters() {
         return closed.compareAndSet(false, true);
     }
 

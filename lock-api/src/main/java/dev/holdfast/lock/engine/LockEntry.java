@@ -33,7 +33,7 @@ final class LockEntry implements EntryCallbacks {
         boolean isClosed();
 
         /** The entry is idle, and will not be used again. */
-        void forget(LockEntry entry);
+        void retired(LockEntry entry);
     }
 
     private final Registry registry;
@@ -44,7 +44,7 @@ final class LockEntry implements EntryCallbacks {
     private final Admission admission;
     private final LocalHolds holds;
     /** Waiters whose threads are in calls of a blocking backend that do not return. Rarely any. */
-    private List<Waiter> absent = Collections.emptyList();
+    private List<Waiter> stuckWaiters = Collections.emptyList();
 
     private @Nullable PendingAcquisition pending;
     private boolean retired;
@@ -104,12 +104,12 @@ final class LockEntry implements EntryCallbacks {
             if (registry.isClosed()) {
                 queue().fail(waiter, Failures.closed(name()));
             } else if (!holds.reenter(waiter, false)) {
-                if (!admission.admits(waiter)) {
+                if (!admission.tryAdmit(waiter)) {
                     return false;
                 }
                 waiter.announced = true;
-                if (engine().events().areHeard()) {
-                    engine().events().tell(listener -> listener.attempted(name()));
+                if (engine().events().hasListeners()) {
+                    engine().events().publish(listener -> listener.attempted(name()));
                 }
                 if (holds.join(waiter)) {
                     return true;
@@ -120,7 +120,7 @@ final class LockEntry implements EntryCallbacks {
                     queue().add(waiter);
                     SelfWait.watch(context, heldLock, waiter);
                     startNext();
-                    waiter.cameToAttempt = pending != null && pending.isAsking();
+                    waiter.joinedDuringAttempt = pending != null && pending.isAsking();
                 }
             }
             return true;
@@ -168,8 +168,8 @@ final class LockEntry implements EntryCallbacks {
             PendingAcquisition current = pending;
             LockException failure = current == null ? holds.unavailability(waiter) : current.unavailability(waiter);
             long leftNanos = engine().requestTimeoutNanos() - (engine().nanos() - waiter.sinceNanos);
-            if (failure != null && current != null && current.isFirstAnswerOut() && leftNanos > 0) {
-                waiter.awaitOneAnswer(engine().requestTimeoutNanos());
+            if (failure != null && current != null && current.isFirstAnswerPending() && leftNanos > 0) {
+                waiter.awaitNextAnswer(engine().requestTimeoutNanos());
                 if (waiter instanceof AsyncWaiter async) {
                     mutex.afterUnlock(() -> async.timeout(engine().timer().after(leftNanos, () -> timeOut(waiter))));
                 }
@@ -184,7 +184,7 @@ final class LockEntry implements EntryCallbacks {
         if (waiter.state != Waiter.State.WAITING) {
             return false;
         }
-        forgetAbsence(waiter);
+        clearStuck(waiter);
         leaveQueue(waiter, () -> queue().decide(waiter, state));
         return true;
     }
@@ -201,41 +201,41 @@ final class LockEntry implements EntryCallbacks {
     }
 
     @Override
-    public void passOver(Waiter waiter, Runnable attempt, LockException failure) {
-        if (waiter.state != Waiter.State.WAITING || waiter.absent) {
+    public void skipStuckWaiter(Waiter waiter, Runnable attempt, LockException failure) {
+        if (waiter.state != Waiter.State.WAITING || waiter.stuckInDriver) {
             return;
         }
-        waiter.absent = true; // before the look at 'attempting': its thread clears that before it looks at this
-        if (waiter.attempting != attempt) {
-            waiter.absent = false; // it has returned meanwhile
+        waiter.stuckInDriver = true; // before the look at 'attempting': its thread clears that before it looks at this
+        if (waiter.currentAttempt != attempt) {
+            waiter.stuckInDriver = false; // it has returned meanwhile
         } else if (waiter.takesNextAnswer()) {
             waiter.failure = failure;
             leave(waiter, Waiter.State.FAILED);
         } else {
             leaveQueue(waiter, () -> {
-                if (absent.isEmpty()) {
-                    absent = new ArrayList<>(1);
+                if (stuckWaiters.isEmpty()) {
+                    stuckWaiters = new ArrayList<>(1);
                 }
-                absent.add(waiter);
+                stuckWaiters.add(waiter);
             });
         }
     }
 
     /** A transition: its thread has returned, and it is the last in the queue again, unless it has waited long enough. */
-    void comeBack(Waiter waiter) {
+    void requeue(Waiter waiter) {
         mutex.run(() -> {
-            if (!waiter.absent) {
+            if (!waiter.stuckInDriver) {
                 return;
             }
-            forgetAbsence(waiter);
+            clearStuck(waiter);
             if (waiter.state != Waiter.State.WAITING) {
                 return;
             }
             long now = engine().nanos();
-            long patience = engine().unavailableTimeoutNanos();
+            long limitNanos = engine().unavailableTimeoutNanos();
             long waited = now - waiter.sinceNanos;
-            boolean answered = context.availability().wasAnsweredSince(now - patience);
-            if (waiter.waitsForever() && waited >= patience && !answered) {
+            boolean answered = context.availability().wasAnsweredSince(now - limitNanos);
+            if (waiter.waitsForever() && waited >= limitNanos && !answered) {
                 queue().fail(waiter, Failures.stalled(name(), waited));
             } else if (!waiter.waitsForever() && waiter.remainingNanos(now) == 0) {
                 // It would be given the next attempt, and the next, before it looks at its deadline.
@@ -249,10 +249,10 @@ final class LockEntry implements EntryCallbacks {
         });
     }
 
-    private void forgetAbsence(Waiter waiter) {
-        if (waiter.absent) {
-            waiter.absent = false;
-            absent.remove(waiter);
+    private void clearStuck(Waiter waiter) {
+        if (waiter.stuckInDriver) {
+            waiter.stuckInDriver = false;
+            stuckWaiters.remove(waiter);
         }
     }
 
@@ -278,16 +278,16 @@ final class LockEntry implements EntryCallbacks {
                 && pending == null
                 && !holds.isBusy()
                 && queue().isEmpty()
-                && absent.isEmpty()
+                && stuckWaiters.isEmpty()
                 && losses.isEmpty()) {
             retired = true;
-            registry.forget(this);
+            registry.retired(this);
         }
     }
 
     /** A transition: who has the lock here and who waits for it. */
     LockUsage usage() {
-        return mutex.get(() -> EntryUsage.of(context, heldLock, absent));
+        return mutex.get(() -> EntryUsage.of(context, heldLock, stuckWaiters));
     }
 
     // ---- the backend's news, and the end
@@ -320,11 +320,11 @@ final class LockEntry implements EntryCallbacks {
                 undoneAttempt |= waiter.takeTask() != null;
                 queue().fail(waiter, Failures.closed(name()));
             }
-            for (Waiter waiter : absent) {
-                waiter.absent = false;
+            for (Waiter waiter : stuckWaiters) {
+                waiter.stuckInDriver = false;
                 queue().fail(waiter, Failures.closed(name()));
             }
-            absent.clear();
+            stuckWaiters.clear();
             if (pending != null) {
                 pending.giveUp(undoneAttempt);
             }

@@ -21,7 +21,7 @@ final class LossWarnings {
     }
 
     void warn(String name, @Nullable String message) {
-        if (warnings.isFirst(name, String.valueOf(message))) {
+        if (warnings.note(name, String.valueOf(message))) {
             log.warn("{}", message);
         } else {
             log.debug("{}", message);

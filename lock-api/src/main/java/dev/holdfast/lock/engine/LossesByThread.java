@@ -49,7 +49,7 @@ final class LossesByThread implements DeadOwners.Losses {
 
     /** A transition: nobody is left to be told of what a dead thread has lost. */
     @Override
-    public void forgetTheDead() {
+    public void removeDeadOwners() {
         mutex.run(() -> {
             lost.removeIf(Hold::isOrphaned);
             unwatchIfEmpty();

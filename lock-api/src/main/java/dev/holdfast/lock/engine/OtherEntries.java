@@ -77,7 +77,7 @@ final class OtherEntries {
         return entry;
     }
 
-    void forget(LockEntry entry) {
+    void remove(LockEntry entry) {
         latestReaders.remove(entry.name(), entry);
         all.computeIfPresent(entry.name(), (key, entries) -> {
             entries.remove(entry);
@@ -115,7 +115,7 @@ final class OtherEntries {
     }
 
     /** One of this client waits to hold a lock alone: soon no more readers join those who read. */
-    void letWrite(String name, Waiter writer) {
+    void onWriterWaiting(String name, Waiter writer) {
         LockEntry latest = latestReaders.get(name);
         if (latest != null) {
             latest.writerWaits(writer);

@@ -41,7 +41,7 @@ final class PendingAcquisition {
     /** Also read by whoever is about to send an attempt, or has just sent one. */
     private volatile State state = State.RETRYING;
 
-    private @Nullable Round round;
+    private @Nullable Round current;
     /** The backend doubted the grant before its answer was seen. */
     private boolean earlyDoubt;
     /** The highest token of a grant that has ended before its answer was seen, or 0; a later attempt may have got another. */
@@ -84,8 +84,8 @@ final class PendingAcquisition {
             throw new IllegalStateException("lock '" + entry.name() + "': attempt without a waiter");
         }
         schedule.attemptBegins();
-        Round next = sender.nextRound(head);
-        round = next;
+        Round next = sender.nextAttempt(head);
+        current = next;
         state = State.ASKING;
         LockException overload = acquisition.overload();
         if (overload != null) {
@@ -118,11 +118,11 @@ final class PendingAcquisition {
 
     /** Whether an answer is the one that is waited for. */
     boolean isAwaited(Round asked) {
-        return state == State.ASKING && asked == round;
+        return state == State.ASKING && asked == current;
     }
 
     private Round latest() {
-        return Objects.requireNonNull(round, "round");
+        return Objects.requireNonNull(current, "round");
     }
 
     void answered(Round asked, @Nullable AcquireResult answer, @Nullable Throwable error) {
@@ -168,7 +168,7 @@ final class PendingAcquisition {
             abandonUnlessHeld();
         } else if (state == State.ASKING) {
             asked.handedOver = grant;
-        } else if (asked == round && state == State.LISTENING) {
+        } else if (asked == current && state == State.LISTENING) {
             handedOver(grant);
         } else if (queue.head() != null) {
             ask(); // the attempt failed, or is not the latest: the next one finds the grant, and need not wait
@@ -210,7 +210,7 @@ final class PendingAcquisition {
             end();
             entry.availability().noteAnswer();
             holds.begin(heldGrant, head);
-            queue.tellBusy();
+            queue.finishBusy();
             if (earlyDoubt) {
                 heldLock.doubt(acquisition.id.owner(), "doubted before the grant was seen");
             }
@@ -228,7 +228,7 @@ final class PendingAcquisition {
         entry.availability().noteAnswer();
         schedule.succeeded();
         acquisition.noteBusy(busy.ticket());
-        queue.tellBusy();
+        queue.finishBusy();
         Waiter head = queue.head();
         if (head == null || !acquisition.serves(head.options)) {
             giveUp();
@@ -245,7 +245,7 @@ final class PendingAcquisition {
     /** The thread that makes an attempt does not return from it. */
     void stuck(Round asked, Waiter asking, Runnable attempt, LockException failure) {
         if (asking.thread() != null) {
-            callbacks.passOver(asking, attempt, failure);
+            callbacks.skipStuckWaiter(asking, attempt, failure);
         }
         failed(asked, failure, true);
     }
@@ -273,7 +273,7 @@ final class PendingAcquisition {
         long failingNanos = schedule.failed();
         if (!cutOff) {
             lastFailure = failure;
-            queue.tellFailed(failure, mayPass, failingNanos);
+            queue.finishFailed(failure, mayPass, failingNanos);
         }
         Waiter head = queue.head();
         if (head == null || !mayPass || !latest().askedToWait() || !acquisition.serves(head.options)) {
@@ -311,11 +311,11 @@ final class PendingAcquisition {
     private boolean isLeftOpen(Waiter waiter, long nowNanos, long silentNanos) {
         return state == State.ASKING
                 && (nowNanos - latest().begunNanos >= (latest().isFirst() ? silentNanos / 2 : silentNanos)
-                        || waiter.cameToAttempt && !entry.availability().wasAnsweredSince(waiter.sinceNanos));
+                        || waiter.joinedDuringAttempt && !entry.availability().wasAnsweredSince(waiter.sinceNanos));
     }
 
     /** Whether an attempt is out, and nothing has failed before it. */
-    boolean isFirstAnswerOut() {
+    boolean isFirstAnswerPending() {
         return state == State.ASKING && lastFailure == null;
     }
 

@@ -150,14 +150,14 @@ final class Releaser {
             return;
         }
         if (failure instanceof LockClosedException) {
-            tellClosed(failure);
+            reportClosed(failure);
             backlog.add(removal, failure); // which ends it, so that a client that closes waits no longer
             return;
         }
         boolean again = backlog.add(removal, failure);
         String what = removal.kind.word;
         if (removal.kind == Removal.Kind.ABANDON_REFUSED
-                || !warnings.isFirst(removal.name(), failure.getMessage() + ": " + what)) {
+                || !warnings.note(removal.name(), failure.getMessage() + ": " + what)) {
             log.debug("{}: {} failed", failure.getMessage(), what);
         } else if (again) {
             log.warn("{}: {} is retried in the background until the store confirms it", failure.getMessage(), what);
@@ -166,7 +166,7 @@ final class Releaser {
         }
     }
 
-    private void tellClosed(LockException failure) {
+    private void reportClosed(LockException failure) {
         if (closing) {
             unreachable.incrementAndGet();
         } else {

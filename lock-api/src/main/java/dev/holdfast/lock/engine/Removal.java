@@ -31,7 +31,7 @@ final class Removal<T> {
     }
 
     private static final long FIRST_REFUSED_PAUSE_NANOS = 1_000_000_000L;
-    private static final long LONGEST_REFUSED_PAUSE_NANOS = 30_000_000_000L;
+    private static final long MAX_REFUSED_PAUSE_NANOS = 30_000_000_000L;
 
     final Kind kind;
     private final AcquisitionId acquisition;
@@ -40,7 +40,7 @@ final class Removal<T> {
     private final InFlightRequests requests;
     private final long timeoutNanos;
     private final InFlightRequests.Request whole;
-    private final AtomicBoolean told = new AtomicBoolean();
+    private final AtomicBoolean reported = new AtomicBoolean();
     private final AtomicBoolean done = new AtomicBoolean();
     /** What a thread of the client's is to do when it comes, and whether one was asked for: at most one at a time. */
     private final AtomicReference<@Nullable Runnable> next = new AtomicReference<>();
@@ -156,7 +156,7 @@ final class Removal<T> {
         private void decide(@Nullable LockException failure) {
             if (decided.compareAndSet(false, true)) {
                 if (failure != null) {
-                    tell(null);
+                    report(null);
                 }
                 answered.accept(failure);
             }
@@ -172,7 +172,7 @@ final class Removal<T> {
     long nextRefusedPauseNanos() {
         refusedPauseNanos = refusedPauseNanos == 0
                 ? FIRST_REFUSED_PAUSE_NANOS
-                : Math.min(LONGEST_REFUSED_PAUSE_NANOS, refusedPauseNanos * 2);
+                : Math.min(MAX_REFUSED_PAUSE_NANOS, refusedPauseNanos * 2);
         return refusedPauseNanos;
     }
 
@@ -187,13 +187,13 @@ final class Removal<T> {
 
     private void finish(@Nullable T result) {
         if (done.compareAndSet(false, true)) {
-            tell(result);
+            report(result);
             whole.end();
         }
     }
 
-    private void tell(@Nullable T result) {
-        if (told.compareAndSet(false, true)) {
+    private void report(@Nullable T result) {
+        if (reported.compareAndSet(false, true)) {
             first.accept(result);
         }
     }

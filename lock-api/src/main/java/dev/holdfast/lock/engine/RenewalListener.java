@@ -6,7 +6,7 @@ import dev.holdfast.lock.LossReason;
 interface RenewalListener {
 
     /** Whether the grant is worth renewing; if not, it is left to run out. */
-    boolean mayRenew(HeldGrant heldGrant);
+    boolean prepareRenewal(HeldGrant heldGrant);
 
     /** A renewal that was sent then is confirmed; a fixed lease is confirmed, but not extended. */
     void renewed(HeldGrant heldGrant, RequestTime sent, long leaseMillis, boolean extend);

@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
  */
 final class Renewals {
     private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
-    private static final int LARGEST_BATCH = 1_000;
-    private static final long LONGEST_RETRY_NANOS = 1_000_000_000;
+    private static final int MAX_BATCH = 1_000;
+    private static final long MAX_RETRY_NANOS = 1_000_000_000;
 
     private final LockBackend backend;
     private final EngineRuntime runtime;
@@ -81,7 +81,7 @@ final class Renewals {
                 heldGrant.listener.expireIfDue(heldGrant);
             } else if (isRenewable(heldGrant)) {
                 long left = heldGrant.renewDueNanos - nowNanos;
-                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.listener.mayRenew(heldGrant)) {
+                if (left <= heldGrant.thirdOfLeaseNanos() / 2 && heldGrant.listener.prepareRenewal(heldGrant)) {
                     due.add(heldGrant);
                     late |= left <= 0;
                 }
@@ -123,8 +123,8 @@ final class Renewals {
     }
 
     private void sendInBatches(Deque<HeldGrant> due) {
-        List<HeldGrant> batch = new ArrayList<>(Math.min(due.size(), LARGEST_BATCH));
-        while (!due.isEmpty() && batch.size() < LARGEST_BATCH) {
+        List<HeldGrant> batch = new ArrayList<>(Math.min(due.size(), MAX_BATCH));
+        while (!due.isEmpty() && batch.size() < MAX_BATCH) {
             HeldGrant next = due.remove();
             if (held.contains(next)) { // not released meanwhile
                 batch.add(next);
@@ -217,7 +217,7 @@ final class Renewals {
         long now = runtime.ticker().nanos();
         for (HeldGrant heldGrant : heldGrants) {
             int failed = heldGrant.failedRenewals.incrementAndGet();
-            long most = Math.min(LONGEST_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
+            long most = Math.min(MAX_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
             long delay = Math.min(most, 20_000_000L << Math.min(failed - 1, 6));
             heldGrant.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);
             heldGrant.renewing = false;

@@ -7,14 +7,14 @@ import org.jspecify.annotations.Nullable;
 
 /** How large the rounds of a {@link Backlog} are, and how long the pauses between them. Guarded by its mutex. */
 final class RoundPace {
-    static final int SMALLEST = 8;
+    static final int MIN_SIZE = 8;
 
-    private static final int LARGEST = 64;
+    private static final int MAX_SIZE = 64;
     private static final long FIRST_PAUSE_NANOS = 50_000_000;
     private static final long MIXED_PAUSE_NANOS = 200_000_000;
-    private static final long LONGEST_PAUSE_NANOS = 1_000_000_000;
+    private static final long MAX_PAUSE_NANOS = 1_000_000_000;
 
-    private int roundSize = SMALLEST;
+    private int batchSize = MIN_SIZE;
     private long pauseNanos;
     private int failed;
     private int confirmed;
@@ -24,8 +24,8 @@ final class RoundPace {
     /** It had nothing else, or there was none since the first failure. */
     private volatile boolean dead;
 
-    int roundSize() {
-        return roundSize;
+    int batchSize() {
+        return batchSize;
     }
 
     /** How long to wait before the next round, with jitter. */
@@ -44,11 +44,11 @@ final class RoundPace {
             failing = true;
             dead = true;
             pauseNanos = FIRST_PAUSE_NANOS;
-            roundSize = SMALLEST;
+            batchSize = MIN_SIZE;
         }
     }
 
-    void beginRound() {
+    void beginBatch() {
         failed = 0;
         confirmed = 0;
         refused = 0;
@@ -71,17 +71,17 @@ final class RoundPace {
         }
     }
 
-    void endRound() {
+    void endBatch() {
         failing = failed > 0;
         dead = failing && confirmed == 0 && refused == 0;
         if (!failing && confirmed > 0) {
             pauseNanos = 0;
-            roundSize = Math.min(LARGEST, roundSize * 2);
+            batchSize = Math.min(MAX_SIZE, batchSize * 2);
         } else {
-            roundSize = SMALLEST;
+            batchSize = MIN_SIZE;
             pauseNanos = confirmed > 0
                     ? MIXED_PAUSE_NANOS
-                    : Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
+                    : Math.min(MAX_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, pauseNanos * 2));
         }
     }
 }

@@ -34,7 +34,7 @@ final class StoreQueries {
                     + " keeps locks in a way that cannot be listed; ask for the holder of one lock by its name");
         }
         LockListing page = answer(asked, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
-        return new LockListing(page.locks().stream().map(StoreQueries::told).toList(), page.more());
+        return new LockListing(page.locks().stream().map(StoreQueries::withPublicToken).toList(), page.more());
     }
 
     List<StoreFinding> examine() {
@@ -45,13 +45,13 @@ final class StoreQueries {
     Optional<HolderInfo> holder(String name) {
         requireOpen(name);
         return answer(name, timeoutMillis -> engine.backend().holder(name, timeoutMillis))
-                .map(StoreQueries::told);
+                .map(StoreQueries::withPublicToken);
     }
 
     List<HolderInfo> holders(String name) {
         requireOpen(name);
         return answer(name, timeoutMillis -> engine.backend().holders(name, timeoutMillis)).stream()
-                .map(StoreQueries::told)
+                .map(StoreQueries::withPublicToken)
                 .toList();
     }
 
@@ -79,13 +79,13 @@ final class StoreQueries {
         }
     }
 
-    private static ListedLock told(ListedLock lock) {
+    private static ListedLock withPublicToken(ListedLock lock) {
         return new ListedLock(
-                lock.name(), lock.holders().stream().map(StoreQueries::told).toList(), lock.waiters());
+                lock.name(), lock.holders().stream().map(StoreQueries::withPublicToken).toList(), lock.waiters());
     }
 
     /** With the token that its lease reports, before any hand-off. */
-    private static HolderInfo told(HolderInfo holder) {
+    private static HolderInfo withPublicToken(HolderInfo holder) {
         return new HolderInfo(
                 holder.who(),
                 holder.host(),

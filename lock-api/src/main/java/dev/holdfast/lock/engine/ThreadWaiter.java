@@ -53,17 +53,17 @@ final class ThreadWaiter extends Waiter {
     }
 
     private void run(Runnable attempt, LockEntry entry) {
-        attempting = attempt;
+        currentAttempt = attempt;
         try {
             attempt.run();
         } catch (RuntimeException | Error e) {
             entry.cancel(this);
             throw e;
         } finally {
-            attempting = null;
+            currentAttempt = null;
         }
-        if (absent) {
-            entry.comeBack(this);
+        if (stuckInDriver) {
+            entry.requeue(this);
         }
     }
 

@@ -66,10 +66,10 @@ final class WaitQueue {
     /** Tells a waiter how it ended. */
     void decide(Waiter waiter, Waiter.State state) {
         waiter.state = state;
-        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().areHeard()) {
+        if (waiter.announced && state != Waiter.State.GRANTED && engine.events().hasListeners()) {
             AttemptOutcome outcome = waiter.outcome();
             Duration waited = Duration.ofNanos(engine.nanos() - waiter.sinceNanos);
-            engine.events().tell(listener -> listener.gaveUp(name, waited, outcome));
+            engine.events().publish(listener -> listener.gaveUp(name, waited, outcome));
         }
         if (waiter.thread() != Thread.currentThread()) {
             mutex.afterUnlock(waiter::wakeUp);
@@ -82,7 +82,7 @@ final class WaitQueue {
     }
 
     /** The store's answer was for somebody else: those who do not wait for another one are done. */
-    void tellBusy() {
+    void finishBusy() {
         for (Waiter waiter = head; waiter != null; ) {
             Waiter next = waiter.after;
             if (waiter.takesNextAnswer()) {
@@ -99,7 +99,7 @@ final class WaitQueue {
      * @param mayPass whether trying again may help; if not, the first one is done as well
      * @param failingNanos for how long there have been failures only
      */
-    void tellFailed(LockException failure, boolean mayPass, long failingNanos) {
+    void finishFailed(LockException failure, boolean mayPass, long failingNanos) {
         Waiter first = head;
         for (Waiter waiter = first; waiter != null; ) {
             Waiter next = waiter.after;
@@ -112,8 +112,8 @@ final class WaitQueue {
     }
 
     private boolean givesUp(Waiter waiter, long failingNanos) {
-        long patience = engine.unavailableTimeoutNanos();
+        long limitNanos = engine.unavailableTimeoutNanos();
         long waitedNanos = engine.nanos() - waiter.sinceNanos;
-        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= patience;
+        return waiter.takesNextAnswer() || waiter.waitsForever() && Math.min(failingNanos, waitedNanos) >= limitNanos;
     }
 }

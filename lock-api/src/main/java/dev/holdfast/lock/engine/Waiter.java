@@ -34,7 +34,7 @@ abstract class Waiter {
     /** How long the caller waits: zero for one try, {@link #FOREVER}, or a time. */
     final long timeoutNanos;
     /** The same, or longer once its time has passed without any answer: see {@link #awaitOneAnswer}. */
-    private volatile long patienceNanos;
+    private volatile long waitLimitNanos;
 
     /** When it began to wait, by the monotonic clock. */
     final long sinceNanos;
@@ -53,7 +53,7 @@ abstract class Waiter {
     boolean announced;
 
     /** Whether an attempt was out, or about to be, when it came. */
-    boolean cameToAttempt;
+    boolean joinedDuringAttempt;
 
     /** Links of the queue, guarded by the entry's mutex. */
     @Nullable Waiter before;
@@ -63,9 +63,9 @@ abstract class Waiter {
     boolean queued;
 
     /** The attempt that the caller's own thread is making. */
-    volatile @Nullable Runnable attempting;
+    volatile @Nullable Runnable currentAttempt;
     /** That attempt does not return: until then the caller is not in the queue. Set and cleared by the {@link LockEntry}. */
-    volatile boolean absent;
+    volatile boolean stuckInDriver;
 
     /** A blocking attempt that is to be made for this caller: by its thread, or by one of the client's if it has none. */
     private final AtomicReference<@Nullable Runnable> task = new AtomicReference<>();
@@ -74,7 +74,7 @@ abstract class Waiter {
         this.options = options;
         this.asLease = asLease;
         this.timeoutNanos = timeoutNanos;
-        this.patienceNanos = timeoutNanos;
+        this.waitLimitNanos = timeoutNanos;
         this.sinceNanos = sinceNanos;
     }
 
@@ -94,7 +94,7 @@ abstract class Waiter {
 
     /** Nanoseconds until the caller's deadline, at least zero. */
     final long remainingNanos(long nowNanos) {
-        return waitsForever() ? FOREVER : Math.max(0, patienceNanos - (nowNanos - sinceNanos));
+        return waitsForever() ? FOREVER : Math.max(0, waitLimitNanos - (nowNanos - sinceNanos));
     }
 
     /**
@@ -103,13 +103,13 @@ abstract class Waiter {
      *
      * @param totalNanos how long it waits for that in all, counted from {@link #sinceNanos}
      */
-    final void awaitOneAnswer(long totalNanos) {
-        patienceNanos = totalNanos;
+    final void awaitNextAnswer(long totalNanos) {
+        waitLimitNanos = totalNanos;
     }
 
     /** Whether the next answer decides it. */
     final boolean takesNextAnswer() {
-        return triesOnce() || patienceNanos != timeoutNanos;
+        return triesOnce() || waitLimitNanos != timeoutNanos;
     }
 
     /** How an attempt ended that was not granted. */

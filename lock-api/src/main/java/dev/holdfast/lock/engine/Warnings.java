@@ -12,7 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Warnings {
     static final long INTERVAL_NANOS = 10_000_000_000L;
 
-    private static final int MOST_NAMES = 5;
+    private static final int MAX_NAMES = 5;
 
     /** Logs how many there were besides, whose the first of them were, and the latest. */
     interface Summary {
@@ -34,13 +34,13 @@ final class Warnings {
     }
 
     /** Notes a warning; true if it is to be logged now, false if it will be part of a summary. */
-    boolean isFirst(String name, String warning) {
+    boolean note(String name, String warning) {
         mutex.lock();
         try {
             if (counting) {
                 counted++;
                 latest = warning;
-                if (names.size() < MOST_NAMES) {
+                if (names.size() < MAX_NAMES) {
                     names.add("'" + LockName.printable(name) + "'");
                 }
                 return false;

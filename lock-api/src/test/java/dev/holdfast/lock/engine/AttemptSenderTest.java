@@ -88,7 +88,7 @@ class AttemptSenderTest {
         AttemptSender sender = sender(virtual, answered);
         Waiter head = waiter(virtual, timeoutMillis);
         virtual.pass(waitedMillis * MILLI);
-        Round round = sender.nextRound(head);
+        Round round = sender.nextAttempt(head);
         assertThat(round.timeoutNanos).isEqualTo(attemptMillis * MILLI);
         assertThat(round.request.timeoutMillis()).isEqualTo(attemptMillis);
         assertThat(round.untilDeadline).isEqualTo(untilDeadline);
@@ -106,7 +106,7 @@ class AttemptSenderTest {
             head.after = waiter(virtual, 0);
         }
         virtual.pass(timeoutMillis == 10 ? 10 * MILLI : 0);
-        long asked = sender.nextRound(head).request.waitMillis();
+        long asked = sender.nextAttempt(head).request.waitMillis();
         assertThat(asked).isEqualTo(waitMillis == Long.MAX_VALUE ? Durations.ceilMillis(Waiter.FOREVER) : waitMillis);
     }
 
@@ -115,8 +115,8 @@ class AttemptSenderTest {
         Virtual virtual = virtual(false);
         AttemptSender sender = sender(virtual, false);
         Waiter head = waiter(virtual, 1000);
-        assertThat(sender.nextRound(head).isFirst()).isTrue();
-        assertThat(sender.nextRound(head).isFirst()).isFalse();
+        assertThat(sender.nextAttempt(head).isFirst()).isTrue();
+        assertThat(sender.nextAttempt(head).isFirst()).isFalse();
     }
 
     // ---- whose thread makes it

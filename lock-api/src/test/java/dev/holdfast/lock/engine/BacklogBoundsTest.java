@@ -59,20 +59,20 @@ class BacklogBoundsTest {
 
     @Test
     void oldestOfAll_givesWay_ifThereAreTooManyReleases() {
-        List<Removal<Void>> releases = expiring.add(Backlog.LARGEST, Removal.Kind.RELEASE);
+        List<Removal<Void>> releases = expiring.add(Backlog.MAX_SIZE, Removal.Kind.RELEASE);
         assertThat(done(releases)).isEmpty();
         expiring.add(1, Removal.Kind.RELEASE);
         assertThat(done(releases)).containsExactly(0);
         expiring.add(1, Removal.Kind.ABANDON);
         assertThat(done(releases)).containsExactly(0, 1);
-        assertThat(expiring.backlog.size()).isEqualTo(Backlog.LARGEST);
+        assertThat(expiring.backlog.size()).isEqualTo(Backlog.MAX_SIZE);
     }
 
     @Test
     void nothingIsDropped_ifItDoesNotEndByItself() {
-        List<Removal<Void>> abandonments = lasting.add(Backlog.LARGEST + 1, Removal.Kind.ABANDON);
+        List<Removal<Void>> abandonments = lasting.add(Backlog.MAX_SIZE + 1, Removal.Kind.ABANDON);
         assertThat(done(abandonments)).isEmpty();
-        assertThat(lasting.backlog.size()).isEqualTo(Backlog.LARGEST + 1);
+        assertThat(lasting.backlog.size()).isEqualTo(Backlog.MAX_SIZE + 1);
     }
 
     @Test
@@ -178,9 +178,9 @@ class BacklogBoundsTest {
     @ParameterizedTest
     @ValueSource(strings = {"confirmed", "unavailable", "refused", "closed"})
     void close_givesUpWhatWaits_andWhatIsUnderWayWhenItIsAnswered(String answer) {
-        List<Removal<Void>> removals = lasting.add(RoundPace.SMALLEST + 2, Removal.Kind.ABANDON);
+        List<Removal<Void>> removals = lasting.add(RoundPace.MIN_SIZE + 2, Removal.Kind.ABANDON);
         lasting.pass(0);
-        assertThat(lasting.sent).hasSize(RoundPace.SMALLEST);
+        assertThat(lasting.sent).hasSize(RoundPace.MIN_SIZE);
         lasting.backlog.close();
         assertThat(done(removals)).as("those that wait").containsExactly(0, 1);
         assertThat(lasting.backlog.size()).isZero();

@@ -37,7 +37,7 @@ class BacklogRoundsTest {
         failAll();
         it.add(300, Removal.Kind.ABANDON);
         it.pass(1_000);
-        assertThat(it.roundSizes()).hasSizeBetween(4, 8).containsOnly(RoundPace.SMALLEST);
+        assertThat(it.roundSizes()).hasSizeBetween(4, 8).containsOnly(RoundPace.MIN_SIZE);
         assertThat(it.backlog.isDead()).isTrue();
         it.sent.clear();
         confirmAll();

@@ -177,7 +177,7 @@ class EngineRuntimeTest {
             return Subscription.NONE;
         };
 
-        EngineRuntime.executeInTheEnd(withoutThreads, timer, () -> done.add("told"));
+        EngineRuntime.executeEventually(withoutThreads, timer, () -> done.add("told"));
 
         assertThat(done).containsExactly("told");
         assertThat(pauses).containsExactly(100_000_000L, 100_000_000L);

@@ -45,7 +45,7 @@ class EventsTest {
         String log = LogText.of(() -> {
             for (String name : List.of("a", "-b", "-c", "d", "-e", "f")) {
                 full = name.startsWith("-");
-                events.tell(listener -> listener.attempted(name));
+                events.publish(listener -> listener.attempted(name));
             }
         });
         assertThat(count(log, "lock events are dropped: the listeners are too slow"))
@@ -65,7 +65,7 @@ class EventsTest {
     void listenerThatFails_isNamed_withItsFailure() {
         Events events = new Events(LOG, Runnable::run);
         events.add(new Failing());
-        String log = LogText.of(() -> events.tell(listener -> listener.attempted("n")));
+        String log = LogText.of(() -> events.publish(listener -> listener.attempted("n")));
         assertThat(log)
                 .containsOnlyOnce("WARN")
                 .contains("lock listener " + Failing.class.getName() + " failed; the event is lost to it")

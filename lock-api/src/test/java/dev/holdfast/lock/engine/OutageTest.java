@@ -68,7 +68,7 @@ class OutageTest {
         pass(59 * SECOND);
         int lines = client.engine().releaser().warnings().lines();
 
-        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.SMALLEST);
+        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.MIN_SIZE);
         assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(100);
         assertThat(lines).as("warnings in a minute").isBetween(1, 7);
 
@@ -226,14 +226,14 @@ class OutageTest {
     void refusedReleases_whereAllEndsWithItsLease_giveWayToNewOnes() {
         RefusingToDelete backend = refusingToDelete(true);
         EngineClient client = client(backend);
-        for (int i = 0; i < 2 * Backlog.LARGEST; i++) {
+        for (int i = 0; i < 2 * Backlog.MAX_SIZE; i++) {
             AsyncWaiter waiter = submit(client, "job" + i, 0);
             pass(SECOND / 20_000);
             assertThat(waiter.state).isEqualTo(Waiter.State.GRANTED);
             end(waiter);
         }
         pass(SECOND / 100);
-        assertThat(client.engine().releaser().waiting()).isLessThanOrEqualTo(Backlog.LARGEST);
+        assertThat(client.engine().releaser().waiting()).isLessThanOrEqualTo(Backlog.MAX_SIZE);
         pass(60 * SECOND);
         assertThat(client.engine().releaser().waiting()).isZero();
     }

@@ -34,9 +34,9 @@ class PartsTest {
     private static final LockException REFUSED = new LockConfigurationException("no permission");
 
     private static void round(RoundPace pace, LockException... answers) {
-        pace.beginRound();
+        pace.beginBatch();
         Arrays.stream(answers).forEach(pace::noteAnswer);
-        pace.endRound();
+        pace.endBatch();
     }
 
     private static boolean isWithin(long nanos, long millis) {
@@ -46,17 +46,17 @@ class PartsTest {
     @Test
     void pace_grows_whileAllIsConfirmed() {
         RoundPace pace = new RoundPace();
-        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.batchSize()).isEqualTo(8);
         assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
         for (int size : new int[] {16, 32, 64, 64}) {
             round(pace, (LockException) null);
-            assertThat(pace.roundSize()).isEqualTo(size);
+            assertThat(pace.batchSize()).isEqualTo(size);
             assertThat(pace.isDead()).isFalse();
         }
         round(pace, null, REFUSED);
-        assertThat(pace.roundSize()).as("what is refused may come again").isEqualTo(64);
+        assertThat(pace.batchSize()).as("what is refused may come again").isEqualTo(64);
         round(pace, REFUSED);
-        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.batchSize()).isEqualTo(8);
         assertThat(pace.isDead()).isFalse();
     }
 
@@ -66,7 +66,7 @@ class PartsTest {
         for (long millis : new long[] {50, 100, 200, 400, 800, 1000, 1000}) {
             round(pace, PASSING, PASSING);
             assertThat(pace.isDead()).isTrue();
-            assertThat(pace.roundSize()).isEqualTo(8);
+            assertThat(pace.batchSize()).isEqualTo(8);
             assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), millis))
                     .as("%d ms", millis)
                     .isTrue();
@@ -88,7 +88,7 @@ class PartsTest {
         round(pace, (LockException) null);
         pace.noteFailure();
         assertThat(pace.isDead()).isTrue();
-        assertThat(pace.roundSize()).isEqualTo(8);
+        assertThat(pace.batchSize()).isEqualTo(8);
         assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 50)).isTrue();
         round(pace, PASSING);
         pace.noteFailure();
@@ -133,7 +133,7 @@ class PartsTest {
         assertThat(waiter.remainingNanos(start + 4 * MILLI)).isEqualTo(6 * MILLI);
         assertThat(waiter.remainingNanos(start + 11 * MILLI)).isZero();
         assertThat(waiter.takesNextAnswer()).isFalse();
-        waiter.awaitOneAnswer(3_000 * MILLI);
+        waiter.awaitNextAnswer(3_000 * MILLI);
         assertThat(waiter.remainingNanos(start + 11 * MILLI)).isEqualTo(2_989 * MILLI);
         assertThat(waiter.remainingNanos(start + 3_001 * MILLI)).isZero();
         assertThat(waiter.takesNextAnswer()).isTrue();
@@ -222,8 +222,8 @@ class PartsTest {
         ThreadWaiter once = waiter(0);
         ThreadWaiter longer = waiter(Virtual.SECOND);
         ThreadWaiter overdue = waiter(Virtual.SECOND);
-        overdue.awaitOneAnswer(2 * Virtual.SECOND);
-        mutex.run(queue::tellBusy);
+        overdue.awaitNextAnswer(2 * Virtual.SECOND);
+        mutex.run(queue::finishBusy);
         assertThat(once.state).isEqualTo(Waiter.State.BUSY);
         assertThat(overdue.state).isEqualTo(Waiter.State.BUSY);
         assertThat(longer.state).isEqualTo(Waiter.State.WAITING);
@@ -238,13 +238,13 @@ class PartsTest {
         virtual.pass(patience);
         ThreadWaiter later = waiter(Waiter.FOREVER);
         ThreadWaiter once = waiter(0);
-        mutex.run(() -> queue.tellFailed(PASSING, true, patience - 1));
+        mutex.run(() -> queue.finishFailed(PASSING, true, patience - 1));
         assertThat(queued()).containsExactly(forEver, timed, later);
         assertThat(once.failure).isSameAs(PASSING);
-        mutex.run(() -> queue.tellFailed(PASSING, true, patience));
+        mutex.run(() -> queue.finishFailed(PASSING, true, patience));
         assertThat(queued()).containsExactly(timed, later);
         assertThat(forEver.state).isEqualTo(Waiter.State.FAILED);
-        mutex.run(() -> queue.tellFailed(REFUSED, false, 0));
+        mutex.run(() -> queue.finishFailed(REFUSED, false, 0));
         assertThat(queued()).as("the first one asked for what is refused").containsExactly(later);
         assertThat(timed.failure).isSameAs(REFUSED);
     }
@@ -306,17 +306,17 @@ class PartsTest {
             }
         };
         full.set(true);
-        events.tell(listener -> listener.attempted("nobody listens"));
+        events.publish(listener -> listener.attempted("nobody listens"));
         assertThat(events.dropped()).isZero();
         events.add(failing);
         events.add(listening);
-        events.tell(listener -> listener.attempted("a"));
-        events.tell(listener -> listener.attempted("b"));
+        events.publish(listener -> listener.attempted("a"));
+        events.publish(listener -> listener.attempted("b"));
         assertThat(events.dropped()).isEqualTo(2);
         full.set(false);
-        events.tell(listener -> listener.attempted("c"));
+        events.publish(listener -> listener.attempted("c"));
         events.remove(listening);
-        events.tell(listener -> listener.attempted("d"));
+        events.publish(listener -> listener.attempted("d"));
         assertThat(told).containsExactly("c");
         assertThat(events.dropped()).isEqualTo(2);
     }

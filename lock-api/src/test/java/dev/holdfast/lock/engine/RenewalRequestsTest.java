@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** What a renewal asks of the store, on whose thread, and what is told of one that failed. */
 class RenewalRequestsTest {
     private static final long MILLI = 1_000_000;
-    private static final int LARGEST_BATCH = 1_000;
+    private static final int MAX_BATCH = 1_000;
 
     /** Notes how long its renewals may take. */
     private static final class Timed extends OutageBackend {
@@ -109,14 +109,14 @@ class RenewalRequestsTest {
 
     private static List<Hold> holdMany(Virtual virtual) {
         List<Hold> holds = new ArrayList<>();
-        for (int i = 0; i <= LARGEST_BATCH; i++) {
+        for (int i = 0; i <= MAX_BATCH; i++) {
             AsyncWaiter waiter = virtual.submit("n" + i, LockOptions.defaults(), 0);
             if (waiter.hold != null) {
                 holds.add(waiter.hold);
             }
             virtual.pass(1_000);
         }
-        assertThat(holds).hasSize(LARGEST_BATCH + 1);
+        assertThat(holds).hasSize(MAX_BATCH + 1);
         return holds;
     }
 
@@ -136,7 +136,7 @@ class RenewalRequestsTest {
         List<Hold> holds = holdMany(virtual);
         CompletableFuture<List<RenewResult>> answer = backend.renewLate();
         virtual.pass(5 * Virtual.SECOND);
-        assertThat(backend.renewed).hasSize(LARGEST_BATCH);
+        assertThat(backend.renewed).hasSize(MAX_BATCH);
         Hold last = behind(holds, backend);
         if (released) {
             virtual.end(last);
@@ -161,7 +161,7 @@ class RenewalRequestsTest {
         Hold last = behind(holds, backend);
         backend.failure = OutageBackend::unreachable;
         virtual.pass(Virtual.SECOND);
-        assertThat(told).hasSize(LARGEST_BATCH + 1).containsOnlyOnce("the store did not answer for others");
+        assertThat(told).hasSize(MAX_BATCH + 1).containsOnlyOnce("the store did not answer for others");
         assertThat(last.heldGrant.failedRenewals.get()).isPositive();
     }
 
@@ -169,7 +169,7 @@ class RenewalRequestsTest {
 
     /** The client's threads for renewals are apart from all others; none can be started once. */
     @ParameterizedTest
-    @ValueSource(ints = {1, LARGEST_BATCH + 1})
+    @ValueSource(ints = {1, MAX_BATCH + 1})
     void blockingRenewals_thatFindNoThread_haveFailed_andAreTriedAgain(int locks) {
         SimWorld world = new SimWorld(1);
         SimWorld.Machine machine = world.new Machine(1);

@@ -80,7 +80,7 @@ class SettleTest {
         waiter.reading = reading;
         settling = true;
         try {
-            client.calls().settle(hold, waiter);
+            client.calls().ensureStillValid(hold, waiter);
         } finally {
             settling = false;
         }
