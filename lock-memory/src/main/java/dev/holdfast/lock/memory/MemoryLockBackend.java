@@ -62,9 +62,9 @@ public final class MemoryLockBackend implements LockBackend {
 
     @Override
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
-        MemoryTicket place = (MemoryTicket) ticket;
-        store.subscribe(place.name(), place.owner(), onMaybeFree);
-        return () -> store.subscribe(place.name(), place.owner(), null);
+        MemoryTicket memoryTicket = (MemoryTicket) ticket;
+        store.subscribe(memoryTicket.name(), memoryTicket.owner(), onMaybeFree);
+        return () -> store.subscribe(memoryTicket.name(), memoryTicket.owner(), null);
     }
 
     @Override
@@ -108,7 +108,7 @@ public final class MemoryLockBackend implements LockBackend {
     @Override
     public void close() {
         if (closed.compareAndSet(false, true)) {
-            store.dropPlaces(this);
+            store.dropWaiters(this);
         }
     }
 

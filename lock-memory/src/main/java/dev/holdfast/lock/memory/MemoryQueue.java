@@ -33,7 +33,7 @@ final class MemoryQueue {
     static final long POLL_MILLIS = 1_000;
 
     private final String name;
-    private final Map<OwnerId, Place> places = new LinkedHashMap<>();
+    private final Map<OwnerId, Waiter> waiters = new LinkedHashMap<>();
     private final Map<OwnerId, Holder> holders = new LinkedHashMap<>();
     /** Zero if no permits were asked for yet. */
     private int limit;
@@ -43,11 +43,11 @@ final class MemoryQueue {
     }
 
     long entries() {
-        return places.size() + (long) holders.size();
+        return waiters.size() + (long) holders.size();
     }
 
     /** Nothing has to be remembered of it. */
-    boolean isForgettable() {
+    boolean isUnused() {
         return entries() == 0 && limit == 0;
     }
 
@@ -60,19 +60,19 @@ final class MemoryQueue {
             return new AcquireResult.Granted(held.grant);
         }
         if (request.demand() instanceof Demand.Permits asked && limit != 0 && limit != asked.limit()) {
-            places.remove(owner);
+            waiters.remove(owner);
             return new AcquireResult.OtherLimit(limit);
         }
-        boolean room = hasRoom(owner, request.demand());
-        if (!room && request.waitMillis() == 0) {
-            places.remove(owner);
+        boolean admitted = hasCapacity(owner, request.demand());
+        if (!admitted && request.waitMillis() == 0) {
+            waiters.remove(owner);
             return new AcquireResult.Busy(remainingMillis(now), null);
         }
         if (request.demand() instanceof Demand.Permits asked) {
             limit = asked.limit();
         }
-        if (room) {
-            places.remove(owner);
+        if (admitted) {
+            waiters.remove(owner);
             Grant grant = new Grant(
                     request.acquisition(),
                     nextToken.getAsLong(),
@@ -82,30 +82,30 @@ final class MemoryQueue {
             holders.put(owner, new Holder(grant, request, endNanos));
             return new AcquireResult.Granted(grant);
         }
-        Place place = places.computeIfAbsent(owner, any -> new Place(backend, request));
-        place.endNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(request.leaseMillis(), 3 * POLL_MILLIS));
-        place.signalled = false;
+        Waiter waiter = waiters.computeIfAbsent(owner, any -> new Waiter(backend, request));
+        waiter.endNanos = now + TimeUnit.MILLISECONDS.toNanos(Math.max(request.leaseMillis(), 3 * POLL_MILLIS));
+        waiter.signalled = false;
         return new AcquireResult.Busy(remainingMillis(now), new MemoryTicket(name, owner));
     }
 
     /** Whether what is held and what is ahead in line leaves room. */
-    private boolean hasRoom(OwnerId owner, Demand demand) {
-        Room room = roomBesideHolders(demand instanceof Demand.Permits asked ? asked.limit() : limit);
-        for (Map.Entry<OwnerId, Place> ahead : places.entrySet()) {
+    private boolean hasCapacity(OwnerId owner, Demand demand) {
+        Room capacity = remainingCapacity(demand instanceof Demand.Permits asked ? asked.limit() : limit);
+        for (Map.Entry<OwnerId, Waiter> ahead : waiters.entrySet()) {
             if (ahead.getKey().equals(owner)) {
                 break;
             }
-            room.take(ahead.getValue().demand);
+            capacity.take(ahead.getValue().demand);
         }
-        return room.isFor(demand);
+        return capacity.admits(demand);
     }
 
-    private Room roomBesideHolders(int permits) {
-        Room room = new Room(permits);
+    private Room remainingCapacity(int permits) {
+        Room capacity = new Room(permits);
         for (Holder holder : holders.values()) {
-            room.take(holder.grant.demand());
+            capacity.take(holder.grant.demand());
         }
-        return room;
+        return capacity;
     }
 
     private int freeSlot() {
@@ -150,15 +150,15 @@ final class MemoryQueue {
     }
 
     boolean remove(OwnerId owner) {
-        boolean waited = places.remove(owner) != null;
-        return holders.remove(owner) != null || waited;
+        boolean wasWaiting = waiters.remove(owner) != null;
+        return holders.remove(owner) != null || wasWaiting;
     }
 
     /** Returns the limit that is stored then. */
     int changeLimit(int from, int to) {
         if (limit == 0 || limit == from) {
             limit = to;
-            places.values().forEach(place -> place.signalled = false);
+            waiters.values().forEach(waiter -> waiter.signalled = false);
         }
         return limit;
     }
@@ -176,24 +176,24 @@ final class MemoryQueue {
         return new ListedLock(
                 name,
                 holders(),
-                places.values().stream()
+                waiters.values().stream()
                         .limit(ListedLock.MOST_WAITERS)
-                        .map(place -> place.info)
+                        .map(waiter -> waiter.info)
                         .toList());
     }
 
     /** Returns whether the owner still has a place; if not, it had better ask again. */
     boolean subscribe(OwnerId owner, @Nullable Runnable onMaybeFree) {
-        Place place = places.get(owner);
-        if (place != null) {
-            place.onMaybeFree = onMaybeFree;
-            place.signalled = false;
+        Waiter waiter = waiters.get(owner);
+        if (waiter != null) {
+            waiter.onMaybeFree = onMaybeFree;
+            waiter.signalled = false;
         }
-        return place != null;
+        return waiter != null;
     }
 
-    void dropPlaces(MemoryLockBackend backend) {
-        places.values().removeIf(place -> place.backend == backend);
+    void dropWaiters(MemoryLockBackend backend) {
+        waiters.values().removeIf(waiter -> waiter.backend == backend);
     }
 
     void dropLapsed(long now) {
@@ -204,11 +204,11 @@ final class MemoryQueue {
             return; // nobody is in the way of anybody yet
         }
         if (!holders.isEmpty()) {
-            places.values().removeIf(place -> place.endNanos - now <= 0);
+            waiters.values().removeIf(waiter -> waiter.endNanos - now <= 0);
             return;
         }
         // Only who is first can stand in the way.
-        Iterator<Place> inOrder = places.values().iterator();
+        Iterator<Waiter> inOrder = waiters.values().iterator();
         while (inOrder.hasNext() && inOrder.next().endNanos - now <= 0) {
             inOrder.remove();
         }
@@ -225,21 +225,21 @@ final class MemoryQueue {
 
     /** Tells the callbacks of all waiters that can have the lock now, but those that were called since they last asked. */
     void signal(Consumer<Runnable> signals) {
-        if (places.isEmpty()) {
+        if (waiters.isEmpty()) {
             return;
         }
-        Room room = roomBesideHolders(limit);
-        for (Place place : places.values()) {
-            boolean refused = place.demand instanceof Demand.Permits asked && asked.limit() != limit;
-            if (!refused && !room.isFor(place.demand)) {
+        Room capacity = remainingCapacity(limit);
+        for (Waiter waiter : waiters.values()) {
+            boolean refused = waiter.demand instanceof Demand.Permits asked && asked.limit() != limit;
+            if (!refused && !capacity.admits(waiter.demand)) {
                 return; // and nobody behind it either
             }
             if (!refused) {
-                room.take(place.demand);
+                capacity.take(waiter.demand);
             }
-            if (!place.signalled && place.onMaybeFree != null) {
-                place.signalled = true;
-                signals.accept(place.onMaybeFree);
+            if (!waiter.signalled && waiter.onMaybeFree != null) {
+                waiter.signalled = true;
+                signals.accept(waiter.onMaybeFree);
             }
         }
     }
@@ -256,7 +256,7 @@ final class MemoryQueue {
         }
     }
 
-    private static final class Place {
+    private static final class Waiter {
         final MemoryLockBackend backend;
         final Demand demand;
         final HolderInfo info;
@@ -265,7 +265,7 @@ final class MemoryQueue {
 
         @Nullable Runnable onMaybeFree;
 
-        Place(MemoryLockBackend backend, AcquireRequest request) {
+        Waiter(MemoryLockBackend backend, AcquireRequest request) {
             this.backend = backend;
             this.demand = request.demand();
             this.info = request.identity().holderInfo(0, Instant.now(), demand, 0);

@@ -204,10 +204,10 @@ public final class MemoryStore {
         });
     }
 
-    void dropPlaces(MemoryLockBackend backend) {
+    void dropWaiters(MemoryLockBackend backend) {
         for (String name : namesInUse()) {
             guarded(name, queue -> {
-                queue.dropPlaces(backend);
+                queue.dropWaiters(backend);
                 return true;
             });
         }
@@ -231,7 +231,7 @@ public final class MemoryStore {
             queue.dropLapsed(ticker.getAsLong());
             result = action.apply(queue);
             queue.signal(signals::add);
-            if (queue.isForgettable()) {
+            if (queue.isUnused()) {
                 queues.remove(name);
             }
         } finally {

@@ -18,7 +18,7 @@ final class Room {
         this.limit = limit;
     }
 
-    boolean isFor(Demand demand) {
+    boolean admits(Demand demand) {
         if (taken == null) {
             return !(demand instanceof Demand.Permits asked) || asked.permits() <= limit;
         }
