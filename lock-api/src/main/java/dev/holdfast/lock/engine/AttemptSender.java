@@ -8,9 +8,9 @@ import dev.holdfast.lock.spi.Grant;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Puts the attempts of one {@link PendingAcquisition} on their way: at once if the backend does not block, otherwise on the first
- * waiter's own thread, or on one of the client's if that waiter has none. Each attempt ends: with its answer, or as failed
- * when its time has passed.
+ * Sends the attempts of one {@link PendingAcquisition}: at once if the backend does not block, otherwise on the thread of the
+ * first waiter, or on a client thread if that waiter is asynchronous. Each attempt ends with its answer, or fails when its
+ * time-out has passed.
  */
 final class AttemptSender {
     private final EntryContext entry;
@@ -26,20 +26,20 @@ final class AttemptSender {
         this.acquisition = acquisition;
     }
 
-    /** Decides on the next attempt, for the first waiter. */
+    /** Creates the next attempt, for the first waiter. */
     Round nextAttempt(Waiter head) {
         long now = engine.nanos();
         long remainingNanos = head.remainingNanos(now);
-        // Whoever is behind the first waiter takes its acquisition over: so that one waits without end.
+        // The waiters behind the first one inherit its acquisition, so it waits on the store without a limit.
         long waitNanos = head.after != null ? Waiter.FOREVER : remainingNanos;
         if (waitNanos == 0 && (acquisition.isQueued() || !head.triesOnce())) {
-            waitNanos = 1; // its deadline has just passed; the place in the queue, if any, is given up by abandon alone
+            waitNanos = 1; // the deadline has just passed; only abandon gives up the place in the queue
         }
         long timeoutNanos = engine.requestTimeoutNanos();
         boolean untilDeadline = false;
         if (engine.info().blocking() && !head.triesOnce()) {
-            // The thread that makes the attempt cannot look at its deadline: the attempt has to end by then. Only a
-            // first answer may take as long as that to tryLock().
+            // A blocked thread cannot check its deadline, so the attempt must end by then. Only the first answer may take as long
+            // as tryLock() waits for it.
             boolean answered = entry.availability().wasAnsweredSince(head.sinceNanos);
             long oneAnswerNanos = answered ? 0 : timeoutNanos - (now - head.sinceNanos);
             untilDeadline = answered && remainingNanos < timeoutNanos;
@@ -63,14 +63,14 @@ final class AttemptSender {
         entry.mutex().run(() -> pending.handedOver(attempt, grant));
     }
 
-    /** Within a transition; what calls out is done after it. */
+    /** Begins an attempt within a transition; the calls to the backend follow after it. */
     void begin(Round attempt, Waiter head) {
         if (!engine.info().blocking()) {
             entry.mutex().afterUnlock(asynchronous(attempt));
         } else if (head.thread() == null) {
             offer(attempt, head);
         } else {
-            // It may never be run, if that thread leaves: it is under way once it has begun.
+            // The task may never run, if that thread leaves; it is in flight once it has begun.
             head.offer(new BlockingAttempt(attempt, head, () -> {}));
             if (head.thread() != Thread.currentThread()) {
                 entry.mutex().afterUnlock(head::wakeUp);
@@ -88,7 +88,7 @@ final class AttemptSender {
         return () -> send(attempt, inFlight);
     }
 
-    /** For a thread of the client's, which may be long in coming: then the attempt has failed, and nothing was sent. */
+    /** Offers the attempt to a client thread. If none starts it in time, the attempt fails, and nothing was sent. */
     private void offer(Round attempt, Waiter head) {
         InFlightRequests.Request untilBegun = engine.requests()
                 .begin(
@@ -106,7 +106,7 @@ final class AttemptSender {
         });
     }
 
-    /** A transition: an attempt that was offered to a thread of the client's has failed, unless it has begun. */
+    /** Fails an attempt that was offered to a client thread, unless it has begun. A transition. */
     private void notBegun(Round attempt, Waiter head, LockException failure) {
         entry.mutex().run(() -> {
             if (pending.isAwaited(attempt) && head.takeTask() != null) {
@@ -116,8 +116,8 @@ final class AttemptSender {
     }
 
     /**
-     * An attempt of a blocking backend, on the thread of whoever asks or one of the client's. The backend sees to it that
-     * it ends in time. Should its driver not return all the same, the attempt counts as unanswered somewhat later.
+     * An attempt of a blocking backend, on the caller's thread or a client thread. The backend should end it in time. If its
+     * driver does not return, the attempt counts as unanswered a little later.
      */
     private final class BlockingAttempt implements Runnable {
         private final Round attempt;
@@ -125,7 +125,7 @@ final class AttemptSender {
         private final long limitNanos;
         private final Runnable begun;
 
-        /** Creates it for a round; {@code begun} runs when it is under way. */
+        /** Creates the task; {@code begun} runs when the attempt starts. */
         BlockingAttempt(Round attempt, Waiter asking, Runnable begun) {
             this.attempt = attempt;
             this.asking = asking;
@@ -147,9 +147,8 @@ final class AttemptSender {
     }
 
     /**
-     * This thread may have stood still on its way here, for so long that the pending acquisition has ended: then there is nothing to
-     * send any more. It may even stand still between that look and the send: then the attempt went out behind the
-     * abandonment, which covers earlier attempts only, and the acquisition is abandoned again.
+     * Sends the attempt, unless the acquisition has ended because this thread was delayed. The thread may also be delayed between
+     * that check and the send. The abandonment covers earlier attempts only, so the acquisition is abandoned again in that case.
      */
     private void send(Round attempt, InFlightRequests.Request inFlight) {
         if (pending.hasEnded()) {

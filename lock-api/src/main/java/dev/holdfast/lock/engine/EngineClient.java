@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One client: what its user asks of it, and its end. */
+/** The client as its user sees it, and its shutdown. */
 final class EngineClient implements LockClient {
     private static final int MAX_LISTED = 1_000;
     private static final Logger LOG = LoggerFactory.getLogger(EngineClient.class);
@@ -48,14 +48,14 @@ final class EngineClient implements LockClient {
         this.calls = new BlockingCalls(engine);
     }
 
-    /** Begins to listen to the backend; apart from the constructor, so that no half-made object escapes. */
+    /** Registers with the backend; separate from the constructor, so that a partly constructed object does not escape. */
     EngineClient start() {
         checkOptions(engine.options().lockOptions());
         engine.backend().setGrantListener(entries);
         return this;
     }
 
-    /** The {@link Housekeeper}'s task: looks at what is due, and returns the nanoseconds until the next look. */
+    /** The {@link Housekeeper}'s task: does what is due, and returns the nanoseconds until the next run. */
     private long run(long nowNanos) {
         engine.leakDetector().collect();
         long next =
@@ -134,7 +134,7 @@ final class EngineClient implements LockClient {
     private void requireDemand(Demand.Kind kind, String name, String asked) {
         if (!info.demands().contains(kind)) {
             throw new LockConfigurationException("lock '" + LockName.printable(name) + "': " + asked
-                    + " is asked for, which " + info.name() + " does not have; use lock(), or another store");
+                    + " is requested, which " + info.name() + " does not support; use lock(), or another store");
         }
     }
 
@@ -222,7 +222,10 @@ final class EngineClient implements LockClient {
         }
     }
 
-    /** Fails the waiters and releases what is held; completes when the store has answered everything. Null if closed already. */
+    /**
+     * Fails the waiters and releases what is held; the future completes when the store has answered everything. Null if closed
+     * already.
+     */
     @Nullable CompletableFuture<Void> beginClose() {
         if (!entries.refuseWaiters()) {
             return null;
@@ -249,7 +252,7 @@ final class EngineClient implements LockClient {
         }
         try {
             engine.releaser().close();
-            engine.requests().stallAll(); // so that each grant ends in one event
+            engine.requests().stallAll(); // so that each grant ends with one event
             engine.losses().sumUp();
             engine.backend().close();
         } catch (RuntimeException e) {
@@ -264,7 +267,7 @@ final class EngineClient implements LockClient {
         return "LockClient[" + info.name() + (entries.isClosed() ? ", closed" : "") + "]";
     }
 
-    /** Nothing is contended for, held or under way. */
+    /** Whether nothing is held, waited for or in flight. */
     boolean isIdle() {
         return entries.isEmpty()
                 && engine.requests().isIdle()

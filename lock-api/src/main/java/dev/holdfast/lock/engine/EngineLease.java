@@ -13,14 +13,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The user's handle of a hold: it owns the hold if it was acquired, or shows a thread's {@code lock} hold. Nothing of the
- * engine refers to it, so that the loss of one that owns can be noticed by {@link LeakDetector}.
+ * The user's handle of a hold: it owns the hold if it was acquired as a lease, or shows a thread's {@code lock} hold. The engine
+ * keeps no reference to it, so that {@link LeakDetector} can find an owning lease that was dropped.
  */
 class EngineLease implements Lease {
     private final EngineContext engine;
     private final BlockingCalls calls;
     private final Hold hold;
-    /** Null if it only shows the hold. */
+    /** Null if it does not own the hold. */
     private final LeakDetector.@Nullable Trace trace;
 
     private final AtomicBoolean closed = new AtomicBoolean();
@@ -85,7 +85,7 @@ class EngineLease implements Lease {
             return;
         }
         requirePossible(
-                needed, heldGrant.confirmedMillis()); // the store may keep leases for a shorter time than asked for
+                needed, heldGrant.confirmedMillis()); // the store may grant shorter leases than requested
         heldGrant.requireWithinMaxHold(needed, engine.nanos());
         throw new LockUnavailableException("lock '" + LockName.printable(name()) + "' (token " + token()
                 + "): could not be renewed for "
@@ -137,7 +137,7 @@ class EngineLease implements Lease {
                 calls.end(hold);
             }
         } finally {
-            Reference.reachabilityFence(this); // it must not be taken for dropped while it is being closed
+            Reference.reachabilityFence(this); // it must not count as dropped while it is being closed
         }
     }
 

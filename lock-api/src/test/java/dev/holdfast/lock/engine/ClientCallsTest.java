@@ -259,7 +259,7 @@ class ClientCallsTest {
         EngineClient other = new EngineClient(plain, LockClientOptions.defaults(), virtual.machine.runtime()).start();
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> other.semaphore("n", 1))
-                .withMessageContaining("a semaphore is asked for, which answering does not have");
+                .withMessageContaining("a semaphore is requested, which answering does not support");
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> other.readWriteLock("n"))
                 .withMessageContaining("a read lock is asked for");

@@ -68,7 +68,7 @@ class EventsTest {
         String log = LogText.of(() -> events.publish(listener -> listener.attempted("n")));
         assertThat(log)
                 .containsOnlyOnce("WARN")
-                .contains("lock listener " + Failing.class.getName() + " failed; the event is lost to it")
+                .contains("lock listener " + Failing.class.getName() + " failed; it misses this event")
                 .contains("IllegalStateException: on purpose");
     }
 }

@@ -129,7 +129,7 @@ class FormsTest {
     @Test
     void formsWithATime_tellIt_whenSomebodyElseHasTheLock() {
         Lease held = lock.tryAcquire().orElseThrow();
-        String told = "lock 'n': not acquired within 0 ms, somebody else has it; wait longer, or see holder()";
+        String told = "lock 'n': not acquired within 0 ms, another owner holds it; wait longer, or see holder()";
         for (Callable<Object> form : List.<Callable<Object>>of(
                 () -> lock.acquire(Duration.ZERO),
                 () -> read.acquire(Duration.ZERO),
