@@ -5,10 +5,10 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * Tells what becomes of holds: to the listeners, the log, and whoever waits for a loss. Called within transitions.
+ * Reports the events of holds to the listeners, the log and the futures of losses. Called within transitions.
  *
- * @param events tells the listeners
- * @param losses logs
+ * @param events calls the listeners
+ * @param losses logs losses
  * @param runtime clocks and threads
  */
 record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
@@ -35,7 +35,7 @@ record HoldEvents(Events events, LossWarnings losses, EngineRuntime runtime) {
         }
     }
 
-    /** Makes the hold a lost one; the mutex is that of its entry. */
+    /** Marks a hold as lost and reports it; the mutex is that of its entry. */
     void lost(StateMutex mutex, Hold hold, LossReason reason, String detail) {
         CompletableFuture<LossReason> lossFuture = hold.lose(reason, detail);
         if (lossFuture != null) {

@@ -214,7 +214,7 @@ class ClientEndTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockEngine.grant(new Simulation.SimLease(hold)))
                 .withMessageContaining("lock 'n': " + Simulation.SimLease.class.getName())
-                .withMessageContaining("pass the lease that the lock gave");
+                .withMessageContaining("pass the lease that the lock returned");
     }
 
     /** What it has lost by the close it is told when it unlocks. */

@@ -63,7 +63,7 @@ class ExecutorFailureTest {
         AsyncWaiter once = submit(0);
         assertThatThrownBy(once.future::join)
                 .hasCauseInstanceOf(LockUnavailableException.class)
-                .hasMessageContaining("lock 'n': no thread could be had");
+                .hasMessageContaining("lock 'n': no thread could be started");
         assertThat(client.isIdle()).isTrue();
         assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);
     }
