@@ -20,7 +20,7 @@ final class BackOff {
     private final BackendInfo info;
     /** The latest delay between two polls; zero before the first. */
     private long pollNanos;
-    /** When the lock was last seen held, and when that lease was to end. */
+    /** When the lock was last seen held, and the end of that lease. */
     private long seenNanos;
 
     private long seenEndNanos;

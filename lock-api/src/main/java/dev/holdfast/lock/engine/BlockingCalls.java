@@ -53,11 +53,11 @@ final class BlockingCalls {
     }
 
     /**
-     * Ensures that a hold is valid before it is returned to the caller. Its lease may have ended meanwhile or be in doubt, as a
-     * re-entered lease can be. In the case of doubt the store is asked for as long as the caller may wait.
+     * Ensures that a hold is valid before it is returned to the caller. Its lease may have ended meanwhile, or its grant may be
+     * in doubt, as that of a re-entered hold can be. In that case the store is asked for as long as the caller may wait.
      *
      * @throws LeaseLostException if the lease has ended; the hold is ended as well
-     * @throws LockUnavailableException if the doubt was not cleared in time; the hold is ended as well
+     * @throws LockUnavailableException if the store did not confirm the grant in time; the hold is ended as well
      */
     void ensureStillValid(Hold hold, Waiter waiter) {
         HeldGrant heldGrant = hold.heldGrant;

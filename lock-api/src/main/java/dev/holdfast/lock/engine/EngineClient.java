@@ -140,14 +140,14 @@ final class EngineClient implements LockClient {
 
     private void checkOptions(LockOptions lockOptions) {
         if (lockOptions.fair() && !info.fifo()) {
-            throw new IllegalArgumentException("fair(true) asks for an order between processes, and " + info.name()
-                    + " has none; leave it out, or use a store whose waiters queue (etcd, ZooKeeper, Redis with"
+            throw new IllegalArgumentException("fair(true) requests an order between processes, which " + info.name()
+                    + " does not provide; leave it out, or use a store whose waiters queue (etcd, ZooKeeper, Redis with"
                     + " notifications)");
         }
         if (lockOptions.lease().toMillis() < info.minLeaseMillis()) {
             throw new IllegalArgumentException(
                     "a lease of " + lockOptions.lease().toMillis() + " ms is shorter than " + info.name()
-                            + " can keep; ask for at least " + info.minLeaseMillis() + " ms");
+                            + " supports; request at least " + info.minLeaseMillis() + " ms");
         }
         LockClientOptions options = engine.options();
         if (options.requestTimeout().compareTo(lockOptions.lease()) > 0 && shortLeaseReported.compareAndSet(false, true)) {
@@ -238,8 +238,8 @@ final class EngineClient implements LockClient {
     void endClose(boolean idle) {
         if (!idle) {
             LOG.warn(
-                    "lock client of {}: closed before the store had answered everything; what is still there ends"
-                            + " with its lease",
+                    "lock client of {}: closed before the store had answered all requests; remaining entries end"
+                            + " with their leases",
                     info.name());
         }
         int unreachable = engine.releaser().unreachable();

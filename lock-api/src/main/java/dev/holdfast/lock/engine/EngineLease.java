@@ -110,7 +110,7 @@ class EngineLease implements Lease {
             throw new IllegalArgumentException(
                     "lock '" + LockName.printable(name()) + "': cannot ensure " + Duration.ofNanos(neededNanos)
                             + ", a lease of " + leaseMillis + " ms can be relied upon for " + Duration.ofNanos(usable)
-                            + "; ask for a longer lease");
+                            + "; use a longer lease");
         }
     }
 
@@ -129,7 +129,7 @@ class EngineLease implements Lease {
         LeakDetector.Trace own = trace;
         if (own == null) {
             throw new UnsupportedOperationException("lock '" + LockName.printable(name()) + "' (token " + token()
-                    + "): held() only shows what a thread holds by lock(); call unlock() on that thread");
+                    + "): held() only shows a thread's lock() hold; call unlock() on that thread");
         }
         try {
             if (closed.compareAndSet(false, true)) {

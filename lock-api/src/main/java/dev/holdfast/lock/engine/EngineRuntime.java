@@ -36,7 +36,10 @@ record EngineRuntime(
         Executor callbacks,
         Executor events,
         Runnable shutdown) {
-    /** With the timer, renewals and events ten threads, which leaves a blocking backend six of the documented sixteen. */
+    /**
+     * With the timer, renewals and events this makes ten threads, which leaves six of the documented sixteen to a blocking
+     * backend.
+     */
     private static final int IO_THREADS = 2;
 
     private static final int CALLBACK_THREADS = 4;

@@ -62,7 +62,7 @@ final class Failures {
                 + " to grant a lease of " + leaseMillis + " ms, which has expired meanwhile; lengthen the lease");
     }
 
-    /** The thread holds the lock, but the store has not confirmed it since the grant was in doubt. */
+    /** The thread holds the lock, but the store has not confirmed the grant in time. */
     static LockUnavailableException inDoubt(String name, long token) {
         return new LockUnavailableException(lock(name) + " (token " + token
                 + "): held, but in doubt, and the store did not confirm it in time; check that it is reachable");

@@ -13,8 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One grant of the server, from its confirmation to its release or loss. For a holder it is HELD while {@link #remainingNanos} is
- * positive, SUSPECT after a failed renewal or while it is in doubt ({@link #doubt}), and LOST or RELEASED as its {@link Hold}
- * says.
+ * positive, SUSPECT after a failed renewal or after {@link #doubt}, and LOST or RELEASED as its {@link Hold} says.
  *
  * <p>Changes within the entry's {@link StateMutex} only; any thread may read the volatile fields.
  */

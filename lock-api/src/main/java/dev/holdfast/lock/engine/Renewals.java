@@ -22,11 +22,11 @@ import org.slf4j.LoggerFactory;
 /**
  * Renews all held leases of a client, and ends those whose time has passed.
  *
- * <p>A lease is due a third of its length after the last confirmed request was sent. Each beat of the {@link Housekeeper} sends
- * one request for all that are due, or will be within half of that time, so that leases acquired at different times
- * fall into step: one a length, to a factor of two, and no more than {@value #LARGEST_BATCH} leases in each. A failure
- * means "unknown": the lease is retried until its validity has passed. A lease that is released takes its schedule with
- * it; there is nothing to cancel.
+ * <p>A lease is due a third of its length after the last confirmed request was sent. Each run of the {@link Housekeeper} sends
+ * one request for all leases that are due, or will be within half of that time, so that leases acquired at different times are
+ * renewed together: leases of similar length (up to a factor of two) share a request of at most {@value #MAX_BATCH} leases. A
+ * failure means that the outcome is unknown: the renewal is retried until the lease's validity has passed. The schedule of a
+ * lease is part of it, so a release has nothing to cancel.
  */
 final class Renewals {
     private static final Logger LOG = LoggerFactory.getLogger(Renewals.class);
@@ -67,12 +67,12 @@ final class Renewals {
         held.remove(heldGrant);
     }
 
-    /** A grant wants a look earlier than planned. */
+    /** Schedules a run at once. */
     void soon() {
         housekeeper.needWithin(0);
     }
 
-    /** Ends and renews what is due; returns the nanoseconds until the next look. */
+    /** Ends the leases whose time has passed and renews those that are due; returns the nanoseconds until the next run. */
     long run(long nowNanos) {
         List<HeldGrant> due = new ArrayList<>();
         boolean late = false;
@@ -109,8 +109,8 @@ final class Renewals {
     }
 
     /**
-     * Leases of about the same length go together, the shortest first, in batches of a bounded size one behind the other:
-     * a short lease never waits for the answer to thousands of long ones.
+     * Groups leases of similar length, the shortest first, and sends each group in batches one after the other. So a short lease
+     * never waits for the answer to thousands of long ones.
      */
     private void send(List<HeldGrant> due) {
         due.forEach(heldGrant -> heldGrant.renewing = true);
@@ -137,7 +137,7 @@ final class Renewals {
             if (known) {
                 sendInBatches(due);
             } else {
-                unknown(List.copyOf(due), "the store did not answer for others");
+                unknown(List.copyOf(due), "the store did not answer for other leases");
             }
         });
         if (!backend.info().blocking()) {
@@ -146,18 +146,18 @@ final class Renewals {
         }
         try {
             runtime.renewals().execute(renew);
-        } catch (Throwable e) { // no thread to be had
+        } catch (Throwable e) { // no thread could be started
             unknown(batch, String.valueOf(e));
             unknown(List.copyOf(due), String.valueOf(e));
         }
     }
 
-    /** Renews one lease now, on the calling thread as far as the backend blocks; the stage ends within the time-out. */
+    /** Renews one lease now, on the calling thread if the backend blocks; the stage completes within the time-out. */
     CompletionStage<?> renewNow(HeldGrant heldGrant) {
         return renew(List.of(heldGrant), true);
     }
 
-    /** The stage tells whether the store has answered; it never fails. */
+    /** The stage completes with whether the store has answered; it never fails. */
     private CompletionStage<Boolean> renew(List<HeldGrant> heldGrants, boolean asked) {
         List<Grant> grants =
                 heldGrants.stream().map(heldGrant -> heldGrant.grant).toList();
@@ -186,7 +186,7 @@ final class Renewals {
                         unknown(
                                 heldGrants,
                                 error == null
-                                        ? "the backend lost count"
+                                        ? "the backend returned " + results.size() + " results for " + heldGrants.size() + " grants"
                                         : String.valueOf(
                                                 FailureTranslator.unwrap(error).getMessage()));
                     }
@@ -212,7 +212,7 @@ final class Renewals {
         lookAgain(heldGrants);
     }
 
-    /** The outcome is not known: the leases are suspect, and tried again while they are valid. */
+    /** Marks leases with an unknown outcome as suspect, and schedules a retry while they are valid. */
     private void unknown(List<HeldGrant> heldGrants, String detail) {
         long now = runtime.ticker().nanos();
         for (HeldGrant heldGrant : heldGrants) {

@@ -5,7 +5,7 @@ import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
-/** How large the rounds of a {@link Backlog} are, and how long the pauses between them. Guarded by its mutex. */
+/** The size of the batches of a {@link Backlog}, and the pauses between them. Guarded by its mutex. */
 final class RoundPace {
     static final int MIN_SIZE = 8;
 
@@ -19,26 +19,26 @@ final class RoundPace {
     private int failed;
     private int confirmed;
     private int refused;
-    /** The latest round had failures. */
+    /** Whether the latest batch had failures. */
     private boolean failing;
-    /** It had nothing else, or there was none since the first failure. */
+    /** Whether the latest batch had only failures, or there was no batch since the first failure. */
     private volatile boolean dead;
 
     int batchSize() {
         return batchSize;
     }
 
-    /** How long to wait before the next round, with jitter. */
+    /** The pause before the next batch, with jitter. */
     long pauseNanos(Supplier<RandomGenerator> random) {
         return pauseNanos == 0 ? 0 : pauseNanos / 2 + random.get().nextLong(pauseNanos / 2);
     }
 
-    /** All of the latest requests failed; may be asked without the mutex. */
+    /** Whether all of the latest requests failed; may be called without the mutex. */
     boolean isDead() {
         return dead;
     }
 
-    /** A request outside of the rounds failed: if it is the first one, the store counts as dead until a round says otherwise. */
+    /** Records a failure outside of the batches. After the first one the store counts as down until a batch shows otherwise. */
     void noteFailure() {
         if (!failing) {
             failing = true;
@@ -54,13 +54,13 @@ final class RoundPace {
         refused = 0;
     }
 
-    /** A round had nothing to do; if nothing waits at all, nothing fails any more. */
+    /** Records that no removal was due; if none waits at all, the failures are over. */
     void noteNothingDue(boolean nothingWaits) {
         failing &= !nothingWaits;
         dead &= failing;
     }
 
-    /** One request of the round has ended: null if it is confirmed. */
+    /** Records the end of one request of the batch; null if it was confirmed. */
     void noteAnswer(@Nullable LockException failure) {
         if (failure == null) {
             confirmed++;

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongFunction;
 
-/** What operators ask a store about its locks. Stateless; thread-safe. */
+/** The queries of operators to a store about its locks. Stateless; thread-safe. */
 final class StoreQueries {
     private final EngineContext engine;
     private final BlockingCalls calls;
@@ -55,7 +55,7 @@ final class StoreQueries {
                 .toList();
     }
 
-    /** Changes the limit of a name's permits; returns the one that the store has now. */
+    /** Changes the limit of a name's permits; returns the limit that the store has afterwards. */
     int changeLimit(String name, int from, int to) {
         requireOpen(name);
         return answer(name, timeoutMillis -> engine.backend().changeLimit(name, from, to, timeoutMillis));
@@ -84,7 +84,7 @@ final class StoreQueries {
                 lock.name(), lock.holders().stream().map(StoreQueries::withPublicToken).toList(), lock.waiters());
     }
 
-    /** With the token that its lease reports, before any hand-off. */
+    /** Replaces the store's token with the one that the lease reports before any hand-off. */
     private static HolderInfo withPublicToken(HolderInfo holder) {
         return new HolderInfo(
                 holder.who(),

@@ -449,7 +449,7 @@ class AttemptAnswersTest {
         backend.failure = OutageBackend::unreachable;
         held.forEach(virtual::end);
         virtual.pass(1_000_000);
-        assertThat(virtual.submit("other", PLAIN, 0).failure).hasMessageContaining("still to be undone");
+        assertThat(virtual.submit("other", PLAIN, 0).failure).hasMessageContaining("earlier requests wait for removal");
 
         Objects.requireNonNull(backend.signal).run();
         second.complete(granted());

@@ -176,7 +176,7 @@ class ClientCallsTest {
         assertThat(backend.asked).containsExactly("limit s 5 7");
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> client.semaphore("s", 5).changeLimit(6))
-                .withMessageContaining("changed from 5 to 6, but the store has 7");
+                .withMessageContaining("change the limit from 5 to 6: the store's limit is 7");
     }
 
     @Test
@@ -278,7 +278,7 @@ class ClientCallsTest {
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> client.lock("n", hasty))
-                .withMessageContaining("a lease of 9 ms is shorter than answering can keep; ask for at least 10 ms");
+                .withMessageContaining("a lease of 9 ms is shorter than answering supports; request at least 10 ms");
         assertThat(client.lock(
                                 "n",
                                 LockOptions.builder()

@@ -143,7 +143,7 @@ class ClientWarningsTest {
         virtual.pass(0);
         assertThat(told).isEmpty();
         String log = logOfTheEnd();
-        assertThat(count(log, "lock client of outage: closed before the store had answered everything"))
+        assertThat(count(log, "lock client of outage: closed before the store had answered all requests"))
                 .isEqualTo(1);
         assertThat(log).doesNotContain("its connection was closed before it");
         assertThat(client.engine().requests().isIdle())
@@ -161,7 +161,7 @@ class ClientWarningsTest {
         String log = logOfTheEnd();
         assertThat(count(log, "its connection was closed before it, so 2 locks could not be released"))
                 .isEqualTo(1);
-        assertThat(log).doesNotContain("closed before the store had answered everything");
+        assertThat(log).doesNotContain("closed before the store had answered all requests");
         assertThat(client.engine().requests().isIdle()).isTrue();
     }
 
@@ -190,7 +190,7 @@ class ClientWarningsTest {
         int before = backend.removals;
         assertThat(before).as("they are tried again").isGreaterThan(3);
 
-        assertThat(logOfTheEnd()).contains("closed before the store had answered everything");
+        assertThat(logOfTheEnd()).contains("closed before the store had answered all requests");
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(2);
         assertThat(client.engine().losses().lines()).isEqualTo(2);
         assertThat(client.status().pendingReleases()).isZero();
@@ -233,7 +233,7 @@ class ClientWarningsTest {
         }
         String log = LogText.of(its::close);
         assertThat(System.nanoTime() - start).isGreaterThanOrEqualTo(30_000_000);
-        assertThat(count(log, "closed before the store had answered everything"))
+        assertThat(count(log, "closed before the store had answered all requests"))
                 .isEqualTo(warnings);
         assertThat(its.engine().requests().isIdle()).isTrue();
     }

@@ -81,13 +81,13 @@ class FailuresTest {
                 Map.entry(Failures.notHeld("a", thread), "lock 'a': thread 'worker-1' has no lock() hold to unlock"),
                 Map.entry(
                         Failures.waitsForItself("a", 7, thread),
-                        "lock 'a' (token 7): thread 'worker-1' holds it by lock() and asks for a lease"),
+                        "lock 'a' (token 7): thread 'worker-1' holds it by lock() and requests a lease"),
                 Map.entry(
                         Failures.readsAlready("a", 7, thread),
                         "lock 'a' (token 7): thread 'worker-1' holds the read lock and requests the write lock"),
                 Map.entry(
                         Failures.otherLimit("a", new Demand.Permits(1, 2), 3),
-                        "lock 'a': asked for 1 of 2 permits, but the store has a limit of 3"),
+                        "lock 'a': requested 1 of 2 permits, but the store has a limit of 3"),
                 Map.entry(
                         Failures.notTheLimit("a", 1, 2, 3),
                         "lock 'a': cannot change the limit from 1 to 2: the store's limit is 3"),

@@ -205,7 +205,7 @@ class OutageTest {
                 .havingCause()
                 .isInstanceOf(LockUnavailableException.class)
                 .withMessageContaining("job2999")
-                .withMessageContaining("1000 earlier requests are still to be undone")
+                .withMessageContaining("1000 earlier requests wait for removal")
                 .withMessageContaining("refuses");
 
         pass(60 * SECOND);

@@ -106,7 +106,7 @@ class ReleaserTest {
                 .singleElement()
                 .asString()
                 .contains("WARN")
-                .endsWith("lock 'a': no permission: release is given up; what is left ends with its lease");
+                .endsWith("lock 'a': no permission: release is given up; the store's entry ends with its lease");
         assertThat(releaser.waiting()).isZero();
         assertThat(requests.isIdle()).isTrue();
     }
@@ -120,8 +120,8 @@ class ReleaserTest {
         });
         assertThat(log.lines()).hasSize(2).allMatch(line -> line.contains("WARN"));
         assertThat(log)
-                .contains("lock 'a': the connection is closed; what is still there ends with its lease")
-                .contains("lock 'b': the connection is closed; what is still there ends with its lease");
+                .contains("lock 'a': the connection is closed; the store's entry ends with its lease")
+                .contains("lock 'b': the connection is closed; the store's entry ends with its lease");
         assertThat(releaser.unreachable()).isZero();
 
         releaser.closing();

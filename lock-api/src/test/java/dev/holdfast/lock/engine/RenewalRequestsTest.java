@@ -85,7 +85,7 @@ class RenewalRequestsTest {
         "silence, the store did not answer within 1.0 s",
         "refused, connection refused",
         "wrapped, connection refused",
-        "miscounted, the backend lost count",
+        "miscounted, the backend returned 0 results for 1 grants",
         "unclear, no quorum"
     })
     void renewalThatFailed_isToldWithItsReason(String how, String reason) {
@@ -161,7 +161,7 @@ class RenewalRequestsTest {
         Hold last = behind(holds, backend);
         backend.failure = OutageBackend::unreachable;
         virtual.pass(Virtual.SECOND);
-        assertThat(told).hasSize(MAX_BATCH + 1).containsOnlyOnce("the store did not answer for others");
+        assertThat(told).hasSize(MAX_BATCH + 1).containsOnlyOnce("the store did not answer for other leases");
         assertThat(last.heldGrant.failedRenewals.get()).isPositive();
     }
 

@@ -80,7 +80,7 @@ class StateMutexTest {
         })));
         assertThat(log)
                 .containsOnlyOnce("ERROR")
-                .contains("the lock engine failed to do what it had decided; please report this")
+                .contains("a follow-up action of the lock engine failed; please report this")
                 .contains("IllegalStateException: on purpose");
     }
 

@@ -22,20 +22,21 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holders and the waiters of one name, first come first served, and the limit of its permits. Guarded by the store's mutex.
+ * The holders and the waiters of one name, in first-come, first-served order, and the limit of its permits. Guarded by the
+ * store's mutex.
  *
- * <p>A place whose owner does not ask again lapses as a grant does, so that a waiter that died while it was first in
- * line does not block the others for ever.
+ * <p>A waiter that does not poll again lapses as a grant does, so that a dead waiter at the head of the queue does not block the
+ * others.
  */
 final class MemoryQueue {
 
-    /** How often a waiter asks again even if it is not signalled. */
+    /** The interval at which a waiter polls, even without a signal. */
     static final long POLL_MILLIS = 1_000;
 
     private final String name;
     private final Map<OwnerId, Waiter> waiters = new LinkedHashMap<>();
     private final Map<OwnerId, Holder> holders = new LinkedHashMap<>();
-    /** Zero if no permits were asked for yet. */
+    /** Zero before the first request for permits. */
     private int limit;
 
     MemoryQueue(String name) {
@@ -46,7 +47,7 @@ final class MemoryQueue {
         return waiters.size() + (long) holders.size();
     }
 
-    /** Nothing has to be remembered of it. */
+    /** Whether the queue has no state and can be dropped. */
     boolean isUnused() {
         return entries() == 0 && limit == 0;
     }
@@ -88,7 +89,7 @@ final class MemoryQueue {
         return new AcquireResult.Busy(remainingMillis(now), new MemoryTicket(name, owner));
     }
 
-    /** Whether what is held and what is ahead in line leaves room. */
+    /** Whether the holders and the waiters ahead leave enough capacity. */
     private boolean hasCapacity(OwnerId owner, Demand demand) {
         Room capacity = remainingCapacity(demand instanceof Demand.Permits asked ? asked.limit() : limit);
         for (Map.Entry<OwnerId, Waiter> ahead : waiters.entrySet()) {
@@ -120,7 +121,7 @@ final class MemoryQueue {
         return holders.values().stream().anyMatch(holder -> holder.grant.slot() == slot);
     }
 
-    /** Until the first of the holders' leases ends; -1 if there is none. */
+    /** Milliseconds until the first of the holders' leases ends; -1 if there is no holder. */
     private long remainingMillis(long now) {
         return holders.values().stream()
                 .mapToLong(held -> Math.max(1, TimeUnit.NANOSECONDS.toMillis(held.endNanos - now)))
@@ -131,14 +132,14 @@ final class MemoryQueue {
     RenewResult renew(Grant grant, long now) {
         Holder held = holders.get(grant.acquisition().owner());
         if (held == null) {
-            return new RenewResult.Lost(LossReason.REVOKED, "not held any more; " + holderText());
+            return new RenewResult.Lost(LossReason.REVOKED, "no longer held; " + holderText());
         }
         held.endNanos = now + TimeUnit.MILLISECONDS.toNanos(grant.leaseMillis());
         return new RenewResult.Renewed(grant.leaseMillis());
     }
 
     private String holderText() {
-        return holder().map(now -> "held by token " + now.token() + " now").orElse("nobody holds it");
+        return holder().map(now -> "now held with token " + now.token()).orElse("it has no holder");
     }
 
     ReleaseResult release(Grant grant) {
@@ -154,7 +155,7 @@ final class MemoryQueue {
         return holders.remove(owner) != null || wasWaiting;
     }
 
-    /** Returns the limit that is stored then. */
+    /** Returns the limit that is stored afterwards. */
     int changeLimit(int from, int to) {
         if (limit == 0 || limit == from) {
             limit = to;
@@ -167,7 +168,7 @@ final class MemoryQueue {
         return holders().stream().findFirst();
     }
 
-    /** Grants are kept in the order of their tokens. */
+    /** In the order of their tokens. */
     List<HolderInfo> holders() {
         return holders.values().stream().map(holder -> holder.info).toList();
     }
@@ -182,7 +183,7 @@ final class MemoryQueue {
                         .toList());
     }
 
-    /** Returns whether the owner still has a place; if not, it had better ask again. */
+    /** Returns whether the owner is still queued; if not, it should try again. */
     boolean subscribe(OwnerId owner, @Nullable Runnable onMaybeFree) {
         Waiter waiter = waiters.get(owner);
         if (waiter != null) {
@@ -201,13 +202,13 @@ final class MemoryQueue {
             holders.values().removeIf(holder -> holder.endNanos - now <= 0);
         }
         if (isHeldAlone()) {
-            return; // nobody is in the way of anybody yet
+            return; // waiters are all blocked by the holder, so lapsed ones block no other waiter yet
         }
         if (!holders.isEmpty()) {
             waiters.values().removeIf(waiter -> waiter.endNanos - now <= 0);
             return;
         }
-        // Only who is first can stand in the way.
+        // Only the first waiter can block others.
         Iterator<Waiter> inOrder = waiters.values().iterator();
         while (inOrder.hasNext() && inOrder.next().endNanos - now <= 0) {
             inOrder.remove();
@@ -223,7 +224,7 @@ final class MemoryQueue {
         return false;
     }
 
-    /** Tells the callbacks of all waiters that can have the lock now, but those that were called since they last asked. */
+    /** Passes on the callbacks of all waiters that can acquire now, except those that were signalled since their last attempt. */
     void signal(Consumer<Runnable> signals) {
         if (waiters.isEmpty()) {
             return;
@@ -232,7 +233,7 @@ final class MemoryQueue {
         for (Waiter waiter : waiters.values()) {
             boolean refused = waiter.demand instanceof Demand.Permits asked && asked.limit() != limit;
             if (!refused && !capacity.admits(waiter.demand)) {
-                return; // and nobody behind it either
+                return; // all waiters behind it are blocked as well
             }
             if (!refused) {
                 capacity.take(waiter.demand);
