@@ -38,7 +38,8 @@ final class AttemptSender {
         long timeoutNanos = engine.requestTimeoutNanos();
         boolean untilDeadline = false;
         if (engine.info().blocking() && !head.triesOnce()) {
-            // A blocked thread cannot check its deadline, so the attempt must end by then. Only the first answer may take as long
+            // A blocked thread cannot check its deadline, so the attempt must end by then. Only the first answer may
+            // take as long
             // as tryLock() waits for it.
             boolean answered = entry.availability().wasAnsweredSince(head.sinceNanos);
             long oneAnswerNanos = answered ? 0 : timeoutNanos - (now - head.sinceNanos);

@@ -150,7 +150,8 @@ final class EngineClient implements LockClient {
                             + " supports; request at least " + info.minLeaseMillis() + " ms");
         }
         LockClientOptions options = engine.options();
-        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0 && shortLeaseReported.compareAndSet(false, true)) {
+        if (options.requestTimeout().compareTo(lockOptions.lease()) > 0
+                && shortLeaseReported.compareAndSet(false, true)) {
             LOG.warn(
                     "lock client of {}: requestTimeout ({} ms) is longer than a lease ({} ms), so that one renewal without an"
                             + " answer costs the lock; set it below a third of the lease",

@@ -84,8 +84,7 @@ class EngineLease implements Lease {
         if (isEnsured(needed)) {
             return;
         }
-        requirePossible(
-                needed, heldGrant.confirmedMillis()); // the store may grant shorter leases than requested
+        requirePossible(needed, heldGrant.confirmedMillis()); // the store may grant shorter leases than requested
         heldGrant.requireWithinMaxHold(needed, engine.nanos());
         throw new LockUnavailableException("lock '" + LockName.printable(name()) + "' (token " + token()
                 + "): could not be renewed for "

@@ -55,7 +55,8 @@ record EngineRuntime(
         ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
         ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
         ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
-        // Tasks that are submitted after the client was closed, such as the removal behind a late answer, run on the submitting
+        // Tasks that are submitted after the client was closed, such as the removal behind a late answer, run on the
+        // submitting
         // thread.
         List.of(io, renewals, callbacks).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
         Timer timer = (delayNanos, task) -> {
@@ -69,14 +70,16 @@ record EngineRuntime(
             }
         };
         Executor reliableCallbacks = task -> executeEventually(callbacks, timer, task);
-        return new EngineRuntime(Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, reliableCallbacks, events, () -> {
-            scheduler.shutdownNow();
-            io.shutdown();
-            renewals.shutdown();
-            callbacks.shutdown();
-            // The thread ends once it is idle, so that an event of another thread's last transition is still delivered.
-            events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
-        });
+        return new EngineRuntime(
+                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, reliableCallbacks, events, () -> {
+                    scheduler.shutdownNow();
+                    io.shutdown();
+                    renewals.shutdown();
+                    callbacks.shutdown();
+                    // The thread ends once it is idle, so that an event of another thread's last transition is still
+                    // delivered.
+                    events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+                });
     }
 
     private static void runIfClosed(Runnable task, ThreadPoolExecutor pool) {

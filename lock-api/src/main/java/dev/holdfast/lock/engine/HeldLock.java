@@ -230,7 +230,8 @@ final class HeldLock implements RenewalListener {
             }
             current.confirm(sent, engine().nanos(), leaseMillis, extend);
             if (heldGrant == current && isHeld()) {
-                events().renewed(Objects.requireNonNull(first)); // one event for the grant, as all its holds have the same token
+                events().renewed(Objects.requireNonNull(
+                        first)); // one event for the grant, as all its holds have the same token
             }
         });
     }

@@ -186,7 +186,8 @@ final class Renewals {
                         unknown(
                                 heldGrants,
                                 error == null
-                                        ? "the backend returned " + results.size() + " results for " + heldGrants.size() + " grants"
+                                        ? "the backend returned " + results.size() + " results for " + heldGrants.size()
+                                                + " grants"
                                         : String.valueOf(
                                                 FailureTranslator.unwrap(error).getMessage()));
                     }

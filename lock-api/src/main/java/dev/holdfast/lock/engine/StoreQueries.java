@@ -34,7 +34,8 @@ final class StoreQueries {
                     + " keeps locks in a way that cannot be listed; ask for the holder of one lock by its name");
         }
         LockListing page = answer(asked, timeoutMillis -> engine.backend().list(prefix, limit, timeoutMillis));
-        return new LockListing(page.locks().stream().map(StoreQueries::withPublicToken).toList(), page.more());
+        return new LockListing(
+                page.locks().stream().map(StoreQueries::withPublicToken).toList(), page.more());
     }
 
     List<StoreFinding> examine() {
@@ -81,7 +82,9 @@ final class StoreQueries {
 
     private static ListedLock withPublicToken(ListedLock lock) {
         return new ListedLock(
-                lock.name(), lock.holders().stream().map(StoreQueries::withPublicToken).toList(), lock.waiters());
+                lock.name(),
+                lock.holders().stream().map(StoreQueries::withPublicToken).toList(),
+                lock.waiters());
     }
 
     /** Replaces the store's token with the one that the lease reports before any hand-off. */

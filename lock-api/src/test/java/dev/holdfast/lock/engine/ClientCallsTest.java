@@ -262,7 +262,7 @@ class ClientCallsTest {
                 .withMessageContaining("a semaphore is requested, which answering does not support");
         assertThatExceptionOfType(LockConfigurationException.class)
                 .isThrownBy(() -> other.readWriteLock("n"))
-                .withMessageContaining("a read lock is asked for");
+                .withMessageContaining("a read lock is requested");
     }
 
     @Test
@@ -274,7 +274,7 @@ class ClientCallsTest {
                 () -> client.readWriteLock("n", fair),
                 () -> client.semaphore("n", 1, fair),
                 () -> client.lockAll(List.of("n"), fair))) {
-            assertThatIllegalArgumentException().isThrownBy(call::run).withMessageContaining("answering has none");
+            assertThatIllegalArgumentException().isThrownBy(call::run).withMessageContaining("which answering does not provide");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> client.lock("n", hasty))

@@ -204,7 +204,7 @@ class ClientEndTest {
                 .build();
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> LockEngine.client(backend, fair))
-                .withMessageContaining("outage has none");
+                .withMessageContaining("which outage does not provide");
         assertThat(backend.closed).isEqualTo(1);
     }
 

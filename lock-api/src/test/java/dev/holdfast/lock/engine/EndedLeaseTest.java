@@ -37,7 +37,8 @@ class EndedLeaseTest {
         assertThat(hold).isNotNull();
         virtual.machine.jumpWallClock(20_000);
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, Waiter.FOREVER, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.calls().ensureStillValid(hold, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.calls().ensureStillValid(hold, waiter))
+                .isInstanceOf(LeaseLostException.class);
         assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
     }
 

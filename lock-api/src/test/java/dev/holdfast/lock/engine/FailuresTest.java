@@ -73,7 +73,7 @@ class FailuresTest {
                         Failures.stalled("a", 1_500_000_000), "lock 'a': the store did not answer within 1.5 s; check"),
                 Map.entry(
                         Failures.grantedTooLate("a", 2_000_000_000, 1_000),
-                        "lock 'a': the store took 2.0 s to grant a lease of 1000 ms, which has passed meanwhile"),
+                        "lock 'a': the store took 2.0 s to grant a lease of 1000 ms, which has expired meanwhile"),
                 Map.entry(Failures.inDoubt("a", 7), "lock 'a' (token 7): held, but in doubt"),
                 Map.entry(
                         Failures.noThread("a", new IllegalStateException("full")),

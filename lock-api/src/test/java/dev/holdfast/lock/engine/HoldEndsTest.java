@@ -181,7 +181,8 @@ class HoldEndsTest {
         virtual.client.entries().lost(held.heldGrant.grant, LossReason.REVOKED, "on purpose");
 
         ThreadWaiter waiter = new ThreadWaiter(LockOptions.defaults(), false, 0, virtual.machine.nanos());
-        assertThatThrownBy(() -> virtual.client.calls().ensureStillValid(held, waiter)).isInstanceOf(LeaseLostException.class);
+        assertThatThrownBy(() -> virtual.client.calls().ensureStillValid(held, waiter))
+                .isInstanceOf(LeaseLostException.class);
         assertThat(Thread.interrupted()).as("a stray interrupt").isFalse();
     }
 
