@@ -268,7 +268,7 @@ class SharesTest {
         assertThatIllegalStateException()
                 .as("to write again")
                 .isThrownBy(lock.writeLock()::lock)
-                .withMessageContaining("reads");
+                .withMessageContaining("holds the read lock");
         assertThatThrownBy(lock.writeLock()::unlock).isInstanceOf(IllegalMonitorStateException.class);
         assertThat(lock.writeLock().isHeldByCurrentThread()).isFalse();
         assertThat(read.isHeldByCurrentThread()).isTrue();
