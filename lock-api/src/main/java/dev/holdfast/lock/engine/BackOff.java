@@ -55,16 +55,16 @@ final class BackOff {
      * find it free. A lock that is held for long is polled less and less often.
      */
     long pollDelayNanos(long nowNanos, long holderRemainingMillis, RandomGenerator random) {
-        long least = Durations.nanosOfMillis(info.pollMinMillis());
-        long most = Durations.nanosOfMillis(info.pollMaxMillis());
+        long min = Durations.nanosOfMillis(info.pollMinMillis());
+        long max = Durations.nanosOfMillis(info.pollMaxMillis());
         boolean changesHands = noteLeaseEnd(nowNanos, holderRemainingMillis);
         long delay;
         if (pollNanos == 0) {
-            delay = least;
+            delay = min;
         } else if (changesHands) {
-            delay = Math.max(Math.max(least, MIN_CONTENDED_NANOS), pollNanos / 2);
+            delay = Math.max(Math.max(min, MIN_CONTENDED_NANOS), pollNanos / 2);
         } else {
-            delay = Math.min(most, Durations.plus(pollNanos, pollNanos));
+            delay = Math.min(max, Durations.plus(pollNanos, pollNanos));
         }
         pollNanos = delay;
         long jittered = delay - random.nextLong(delay / 4 + 1);

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * The removals of a client that have failed once, and those that were added while the whole store failed. They form one queue,
  * which is retried in batches.
  *
- * <b>Batches.</b> One batch is in flight at a time. While requests fail or are refused, a batch has {@value RoundPace#MIN_SIZE}
+ * <p><b>Batches.</b> One batch is in flight at a time. While requests fail or are refused, a batch has {@value RoundPace#MIN_SIZE}
  * removals, and the pause before the next one doubles up to a second. A batch that succeeds is followed at once by one twice as
  * large. A store that is down therefore gets some ten requests a second, however long the queue is, and a store that has
  * recovered is cleaned soon. A removal that fails moves to the end, so that one failed part of the store does not block the
@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * its own pause: a second, doubled each time up to half a minute. After that it is retried in the next batch that reaches it.
  * While nothing is confirmed, batches have {@value RoundPace#MIN_SIZE} removals each half to one second.
  *
- * <b>Bounds.</b> If the store's entries end with their leases, a removal is retried until then, and a full queue drops its oldest
+ * <p><b>Bounds.</b> If the store's entries end with their leases, a removal is retried until then, and a full queue drops its oldest
  * entries: it keeps {@value #CAPACITY} abandonments, and {@value #MAX_SIZE} removals in all. Other stores may keep an entry as
  * long as the client's session, and only a removal makes the lock usable again, so nothing is dropped. Instead, {@link #isFull}
  * stops new acquisitions while {@value #CAPACITY} removals wait. The queue then has at most these removals, those of the locks
@@ -68,8 +68,8 @@ final class Backlog {
     }
 
     /** Whether all of the latest requests failed: abandonments then skip their own first try. */
-    boolean isDead() {
-        return pace.isDead();
+    boolean isDown() {
+        return pace.isDown();
     }
 
     /** Whether new acquisitions must fail because too many removals wait that may not be dropped. */
@@ -193,8 +193,8 @@ final class Backlog {
             }
             armed = false;
             long now = runtime.ticker().nanos();
-            int looks = waiting.size();
-            while (looks-- > 0 && next.size() < pace.batchSize()) {
+            int remaining = waiting.size();
+            while (remaining-- > 0 && next.size() < pace.batchSize()) {
                 Removal<?> removal = waiting.removeFirst();
                 if (removal.isDone() || expiring && removal.worthUntilNanos - now <= 0) {
                     count(removal, -1);

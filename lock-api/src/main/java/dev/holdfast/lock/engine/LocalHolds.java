@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
 /**
  * The holds of a {@link HeldLock}: grants them, hands the lock off, and releases it.
  *
- * <b>Hand-off</b> is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): the local queue is the local lock, and
+ * <p><b>Hand-off</b> is lock cohorting (Dice, Marathe, Shavit: Lock Cohorting, PPoPP 2012): the local queue is the local lock, and
  * the server's grant is the global one, which is kept for a bounded number of hand-offs and a bounded time. Unlike there, each
  * hand-off creates a token, so that fencing distinguishes two threads of one process.
  *

@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
  * The state of one name and one demand in this client: the local queue, and at most one acquisition on the server. An exclusive
  * lock has one entry per name; for readers and permits see {@link OtherEntries}.
  *
- * <b>State.</b> The entry is idle, and is then removed from the client's map; or it has a {@link PendingAcquisition} for the
+ * <p><b>State.</b> The entry is idle, and is then removed from the client's map; or it has a {@link PendingAcquisition} for the
  * first waiter; or the lock is held or being released ({@link HeldLock}, {@link LocalHolds}). Waiters queue in all of these
  * states. {@link #startNext} starts a pending acquisition when there is a waiter and none of the others.
  *
- * <b>Races</b> are decided by the state that a transition finds ({@link StateMutex}). An answer to a pending acquisition that has
+ * <p><b>Races</b> are decided by the state that a transition finds ({@link StateMutex}). An answer to a pending acquisition that has
  * ended is late: if it is a grant, it is removed at once. A waiter that leaves is either still in the queue, where no grant can
  * reach it, or it has been granted, and is notified. A signal during an attempt repeats the attempt, as the answer may be older.
  * A pending acquisition whose waiter has left serves the next waiter with the same options, or is abandoned.

@@ -95,7 +95,7 @@ final class Releaser {
                 kind, acquisition, () -> backend.abandon(acquisition, millis()), ignored -> {}, requests, timeoutNanos);
         removal.worthUntilNanos = worthUntilNanos(leaseMillis);
         return () -> {
-            if (backlog.isDead()) {
+            if (backlog.isDown()) {
                 backlog.add(removal);
             } else {
                 elsewhere(removal, failure -> firstAnswered(removal, failure));

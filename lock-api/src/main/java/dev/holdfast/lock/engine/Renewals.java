@@ -56,7 +56,7 @@ final class Renewals {
     void add(HeldGrant heldGrant) {
         held.add(heldGrant);
         housekeeper.needWithin(
-                Math.max(0, nextLookNanos(heldGrant, runtime.ticker().nanos())));
+                Math.max(0, nextRunNanos(heldGrant, runtime.ticker().nanos())));
     }
 
     boolean isIdle() {
@@ -92,12 +92,12 @@ final class Renewals {
         }
         long next = Housekeeper.NEVER;
         for (HeldGrant heldGrant : held) {
-            next = Math.min(next, nextLookNanos(heldGrant, nowNanos));
+            next = Math.min(next, nextRunNanos(heldGrant, nowNanos));
         }
         return next;
     }
 
-    private long nextLookNanos(HeldGrant heldGrant, long nowNanos) {
+    private long nextRunNanos(HeldGrant heldGrant, long nowNanos) {
         long untilEnd = heldGrant.remainingNanos(runtime.ticker());
         return Math.max(0, isRenewable(heldGrant) ? Math.min(untilEnd, heldGrant.renewDueNanos - nowNanos) : untilEnd);
     }
@@ -210,7 +210,7 @@ final class Renewals {
                 unknown(List.of(heldGrant), ((RenewResult.Unknown) result).detail());
             }
         }
-        lookAgain(heldGrants);
+        scheduleNextRun(heldGrants);
     }
 
     /** Marks leases with an unknown outcome as suspect, and schedules a retry while they are valid. */
@@ -218,8 +218,8 @@ final class Renewals {
         long now = runtime.ticker().nanos();
         for (HeldGrant heldGrant : heldGrants) {
             int failed = heldGrant.failedRenewals.incrementAndGet();
-            long most = Math.min(MAX_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
-            long delay = Math.min(most, 20_000_000L << Math.min(failed - 1, 6));
+            long max = Math.min(MAX_RETRY_NANOS, Math.max(1_000_000, heldGrant.thirdOfLeaseNanos() / 4));
+            long delay = Math.min(max, 20_000_000L << Math.min(failed - 1, 6));
             heldGrant.renewDueNanos = now + delay / 2 + runtime.random().get().nextLong(delay / 2 + 1);
             heldGrant.renewing = false;
             LOG.debug(
@@ -232,15 +232,15 @@ final class Renewals {
                 heldGrant.listener.suspected(heldGrant, detail);
             }
         }
-        lookAgain(heldGrants);
+        scheduleNextRun(heldGrants);
     }
 
-    private void lookAgain(List<HeldGrant> heldGrants) {
+    private void scheduleNextRun(List<HeldGrant> heldGrants) {
         long now = runtime.ticker().nanos();
         long next = Housekeeper.NEVER;
         for (HeldGrant heldGrant : heldGrants) {
             if (held.contains(heldGrant)) {
-                next = Math.min(next, nextLookNanos(heldGrant, now));
+                next = Math.min(next, nextRunNanos(heldGrant, now));
             }
         }
         if (next != Housekeeper.NEVER) {

@@ -22,7 +22,7 @@ final class RoundPace {
     /** Whether the latest batch had failures. */
     private boolean failing;
     /** Whether the latest batch had only failures, or there was no batch since the first failure. */
-    private volatile boolean dead;
+    private volatile boolean down;
 
     int batchSize() {
         return batchSize;
@@ -34,15 +34,15 @@ final class RoundPace {
     }
 
     /** Whether all of the latest requests failed; may be called without the mutex. */
-    boolean isDead() {
-        return dead;
+    boolean isDown() {
+        return down;
     }
 
     /** Records a failure outside of the batches. After the first one the store counts as down until a batch shows otherwise. */
     void noteFailure() {
         if (!failing) {
             failing = true;
-            dead = true;
+            down = true;
             pauseNanos = FIRST_PAUSE_NANOS;
             batchSize = MIN_SIZE;
         }
@@ -57,7 +57,7 @@ final class RoundPace {
     /** Records that no removal was due; if none waits at all, the failures are over. */
     void noteNothingDue(boolean nothingWaits) {
         failing &= !nothingWaits;
-        dead &= failing;
+        down &= failing;
     }
 
     /** Records the end of one request of the batch; null if it was confirmed. */
@@ -73,7 +73,7 @@ final class RoundPace {
 
     void endBatch() {
         failing = failed > 0;
-        dead = failing && confirmed == 0 && refused == 0;
+        down = failing && confirmed == 0 && refused == 0;
         if (!failing && confirmed > 0) {
             pauseNanos = 0;
             batchSize = Math.min(MAX_SIZE, batchSize * 2);

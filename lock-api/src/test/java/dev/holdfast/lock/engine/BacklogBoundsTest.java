@@ -113,7 +113,7 @@ class BacklogBoundsTest {
             assertThat(removal.isDone()).isEqualTo(!again);
             assertThat(each.backlog.size()).isEqualTo(again ? 1 : 0);
             assertThat(each.requests.isIdle()).isEqualTo(!again);
-            assertThat(each.backlog.isDead()).isEqualTo(failure.equals("unavailable"));
+            assertThat(each.backlog.isDown()).isEqualTo(failure.equals("unavailable"));
         }
     }
 
@@ -161,15 +161,15 @@ class BacklogBoundsTest {
         lasting.backlog.add(other, OutageBackend.noPermission());
         Removal<Void> removal = lasting.abandonment("n");
         lasting.backlog.add(removal, OutageBackend.unreachable());
-        assertThat(lasting.backlog.isDead()).isTrue();
+        assertThat(lasting.backlog.isDown()).isTrue();
         removal.giveUp();
         lasting.pass(500);
         assertThat(lasting.backlog.size()).isEqualTo(1);
-        assertThat(lasting.backlog.isDead()).as("the other one waits").isTrue();
+        assertThat(lasting.backlog.isDown()).as("the other one waits").isTrue();
         other.giveUp();
         lasting.pass(500);
         assertThat(lasting.backlog.size()).isZero();
-        assertThat(lasting.backlog.isDead()).isFalse();
+        assertThat(lasting.backlog.isDown()).isFalse();
         assertThat(lasting.openTimers).isZero();
     }
 

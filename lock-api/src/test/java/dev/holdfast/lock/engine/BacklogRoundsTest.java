@@ -38,13 +38,13 @@ class BacklogRoundsTest {
         it.add(300, Removal.Kind.ABANDON);
         it.pass(1_000);
         assertThat(it.roundSizes()).hasSizeBetween(4, 8).containsOnly(RoundPace.MIN_SIZE);
-        assertThat(it.backlog.isDead()).isTrue();
+        assertThat(it.backlog.isDown()).isTrue();
         it.sent.clear();
         confirmAll();
         it.pass(1_000);
         assertThat(it.roundSizes()).containsExactly(8, 16, 32, 64, 64, 64, 52);
         assertThat(it.backlog.size()).isZero();
-        assertThat(it.backlog.isDead()).isFalse();
+        assertThat(it.backlog.isDown()).isFalse();
     }
 
     /** From 25 to 50 ms, then twice as long each, up to a second. */

@@ -274,7 +274,9 @@ class ClientCallsTest {
                 () -> client.readWriteLock("n", fair),
                 () -> client.semaphore("n", 1, fair),
                 () -> client.lockAll(List.of("n"), fair))) {
-            assertThatIllegalArgumentException().isThrownBy(call::run).withMessageContaining("which answering does not provide");
+            assertThatIllegalArgumentException()
+                    .isThrownBy(call::run)
+                    .withMessageContaining("which answering does not provide");
         }
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> client.lock("n", hasty))

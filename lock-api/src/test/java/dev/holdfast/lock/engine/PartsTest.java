@@ -51,13 +51,13 @@ class PartsTest {
         for (int size : new int[] {16, 32, 64, 64}) {
             round(pace, (LockException) null);
             assertThat(pace.batchSize()).isEqualTo(size);
-            assertThat(pace.isDead()).isFalse();
+            assertThat(pace.isDown()).isFalse();
         }
         round(pace, null, REFUSED);
         assertThat(pace.batchSize()).as("what is refused may come again").isEqualTo(64);
         round(pace, REFUSED);
         assertThat(pace.batchSize()).isEqualTo(8);
-        assertThat(pace.isDead()).isFalse();
+        assertThat(pace.isDown()).isFalse();
     }
 
     @Test
@@ -65,19 +65,19 @@ class PartsTest {
         RoundPace pace = new RoundPace();
         for (long millis : new long[] {50, 100, 200, 400, 800, 1000, 1000}) {
             round(pace, PASSING, PASSING);
-            assertThat(pace.isDead()).isTrue();
+            assertThat(pace.isDown()).isTrue();
             assertThat(pace.batchSize()).isEqualTo(8);
             assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), millis))
                     .as("%d ms", millis)
                     .isTrue();
         }
         round(pace, PASSING, null);
-        assertThat(pace.isDead()).as("something was confirmed").isFalse();
+        assertThat(pace.isDown()).as("something was confirmed").isFalse();
         assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 200)).isTrue();
         round(pace, PASSING, REFUSED);
-        assertThat(pace.isDead()).as("it answers").isFalse();
+        assertThat(pace.isDown()).as("it answers").isFalse();
         round(pace, PASSING);
-        assertThat(pace.isDead()).as("not any more").isTrue();
+        assertThat(pace.isDown()).as("not any more").isTrue();
         round(pace, (LockException) null);
         assertThat(pace.pauseNanos(() -> new Random(1))).isZero();
     }
@@ -87,7 +87,7 @@ class PartsTest {
         RoundPace pace = new RoundPace();
         round(pace, (LockException) null);
         pace.noteFailure();
-        assertThat(pace.isDead()).isTrue();
+        assertThat(pace.isDown()).isTrue();
         assertThat(pace.batchSize()).isEqualTo(8);
         assertThat(isWithin(pace.pauseNanos(() -> new Random(1)), 50)).isTrue();
         round(pace, PASSING);
@@ -96,11 +96,11 @@ class PartsTest {
                 .as("goes on")
                 .isTrue();
         pace.noteNothingDue(false);
-        assertThat(pace.isDead()).isTrue();
+        assertThat(pace.isDown()).isTrue();
         pace.noteNothingDue(true);
-        assertThat(pace.isDead()).isFalse();
+        assertThat(pace.isDown()).isFalse();
         pace.noteFailure();
-        assertThat(pace.isDead()).isTrue();
+        assertThat(pace.isDown()).isTrue();
     }
 
     // ---- busy or unavailable
