@@ -207,9 +207,8 @@ final class LockEntry implements EntryCallbacks {
         if (waiter.state != Waiter.State.WAITING || waiter.stuckInDriver) {
             return;
         }
-        waiter.stuckInDriver =
-                true; // set before 'currentAttempt' is read: the waiter's thread clears that field before it reads this
-        // one
+        // Set before 'currentAttempt' is read: the waiter's thread clears that field before it reads this one.
+        waiter.stuckInDriver = true;
         if (waiter.currentAttempt != attempt) {
             waiter.stuckInDriver = false; // the thread has returned meanwhile
         } else if (waiter.takesNextAnswer()) {
