@@ -74,7 +74,7 @@ final class ConnectDiagnosisTest {
                 ConnectDiagnosis diagnosis = of(30_000, server.host())) {
             assertThat(diagnosis.explain(cut))
                     .isInstanceOf(LockConfigurationException.class)
-                    .hasMessage("connecting to store://h: what answers there is not Store (it says '-what');"
+                    .hasMessage("connecting to store://h: the server there is not Store (it says '-what');"
                             + " check the port")
                     .hasCause(cut);
         }
@@ -122,7 +122,7 @@ final class ConnectDiagnosisTest {
                     .isInstanceOf(LockUnavailableException.class)
                     .hasMessage("connecting to store://h: 127.0.0.1:" + free.port()
                             + ": connection refused, 127.0.0.1:" + other.host().port()
-                            + ": what answers there is not Store (it says '-what');"
+                            + ": the server there is not Store (it says '-what');"
                             + " check host and port, and that the server runs");
             assertThat(lasting.explain(new IOException())).isInstanceOf(LockConfigurationException.class);
             assertThat(alike.explain(new IOException()))

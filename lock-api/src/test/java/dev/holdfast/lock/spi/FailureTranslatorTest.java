@@ -30,7 +30,7 @@ final class FailureTranslatorTest {
         if (cause == OURS) {
             return new Remedy.PassThrough(OURS);
         }
-        return cause instanceof IOException ? new Remedy.Unavailable("the line is cut", "mend it") : null;
+        return cause instanceof IOException ? new Remedy.Unavailable("the line is cut", "fix it") : null;
     });
 
     @Test
@@ -38,7 +38,7 @@ final class FailureTranslatorTest {
         IOException cut = new IOException();
         assertThat(translator.translate("release", new ExecutionException(new CompletionException(cut))))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("release: the line is cut; mend it")
+                .hasMessage("release: the line is cut; fix it")
                 .hasCause(cut);
         assertThat(translator.translate("", new SecurityException("no")))
                 .isInstanceOf(LockConfigurationException.class)
@@ -84,7 +84,7 @@ final class FailureTranslatorTest {
                 .failsWithin(Duration.ZERO)
                 .withThrowableOfType(ExecutionException.class)
                 .withCauseInstanceOf(LockUnavailableException.class)
-                .withMessageContaining("x: the line is cut; mend it");
+                .withMessageContaining("x: the line is cut; fix it");
     }
 
     @Test
@@ -95,7 +95,7 @@ final class FailureTranslatorTest {
                 }))
                 .failsWithin(Duration.ZERO)
                 .withThrowableOfType(ExecutionException.class)
-                .withMessageContaining("x: the line is cut; mend it");
+                .withMessageContaining("x: the line is cut; fix it");
     }
 
     @Test
