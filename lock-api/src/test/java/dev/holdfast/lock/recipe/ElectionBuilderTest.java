@@ -67,7 +67,7 @@ class ElectionBuilderTest {
     void start_withoutACallback_saysWhatIsMissing() {
         assertThatIllegalStateException()
                 .isThrownBy(election().onRevoked(leadership -> {})::start)
-                .withMessage("election 'billing': onElected is missing; say what the leader does");
+                .withMessage("election 'billing': onElected is missing; set the callback for the leader");
     }
 
     @Test

@@ -95,7 +95,7 @@ class ElectionEndsTest extends PlannedElection {
         assertThat(lease.isValid()).as("while the callback runs").isTrue();
         assertThat(election.isLeader()).isFalse();
         assertThat(election.yield(Duration.ofHours(1))).isFalse();
-        assertThat(Duration.ofNanos(election.pauseNanos())).isEqualTo(kept);
+        assertThat(Duration.ofNanos(election.takePauseNanos())).isEqualTo(kept);
         answers.add(() -> {
             throw new IllegalStateException("on purpose");
         });
@@ -111,7 +111,7 @@ class ElectionEndsTest extends PlannedElection {
                 .isThrownBy(() -> election.yield(Duration.ofNanos(-1)))
                 .withMessage("election 'n': the pause must not be negative, got PT-0.000000001S");
         assertThat(election.yield(Duration.ofHours(1))).isFalse();
-        assertThat(election.pauseNanos()).isZero();
+        assertThat(election.takePauseNanos()).isZero();
         assertThat(election).hasToString("Election[n]");
         assertThat(election.name()).isEqualTo("n");
 
@@ -193,7 +193,7 @@ class ElectionEndsTest extends PlannedElection {
         });
         await(() -> told.size() == 1);
         assertThat(election.yield(Duration.ZERO)).isTrue();
-        assertThat(election.pauseNanos()).as("not kept in this test").isPositive();
+        assertThat(election.takePauseNanos()).as("not kept in this test").isPositive();
         mayEnd.countDown();
 
         await(() -> askedAt.size() == 2);

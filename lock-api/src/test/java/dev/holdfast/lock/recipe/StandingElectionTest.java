@@ -66,7 +66,7 @@ class StandingElectionTest extends PlannedElection {
         assertThat(askedAt.get(1) - lease.closedAt.get(0))
                 .as("nanoseconds without standing")
                 .isGreaterThan(999_999_999);
-        assertThat(((StandingElection) election).pauseNanos())
+        assertThat(((StandingElection) election).takePauseNanos())
                 .as("nanoseconds that are left for a later term")
                 .isZero();
         answers.add(() -> new PlannedLease("n"));
