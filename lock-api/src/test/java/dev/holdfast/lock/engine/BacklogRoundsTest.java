@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** When the removals of a client are tried again, in which order, and how many at once. */
+/** When a client's removals are retried, in which order, and how many at a time. */
 class BacklogRoundsTest {
     private final HandledBacklog it = new HandledBacklog(false);
 
@@ -47,7 +47,7 @@ class BacklogRoundsTest {
         assertThat(it.backlog.isDead()).isFalse();
     }
 
-    /** From 25 to 50 ms, then twice as long each, up to a second. */
+    /** From 25 to 50 ms, doubling up to a second. */
     @Test
     void pausesBetweenRounds_double_whileNothingIsConfirmed() {
         failAll();
@@ -61,7 +61,7 @@ class BacklogRoundsTest {
         }
     }
 
-    /** One removal alone: it is due when its pause is over, to the moment. */
+    /** A single removal is due exactly when its pause is over. */
     @Test
     void refusedOne_isTriedAfterASecond_thenTwiceAsLong_upToHalfAMinute() {
         refuseAll();
@@ -108,7 +108,7 @@ class BacklogRoundsTest {
         List<HandledBacklog.Sent> round = List.copyOf(it.sent);
         assertThat(round).hasSize(3);
         round.get(0).answered().accept(null);
-        round.get(0).answered().accept(OutageBackend.unreachable()); // twice, which does not count
+        round.get(0).answered().accept(OutageBackend.unreachable()); // added twice, counted once
         round.get(0).answered().accept(null);
         round.get(1).answered().accept(null);
         it.pass(10_000);

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A client's removals end, and the rounds of them, whatever becomes of one. */
+/** A client's removals and their batches complete, whatever happens to a single removal. */
 class BacklogTest {
     private static final long SECOND = 1_000_000_000L;
 
@@ -69,7 +69,7 @@ class BacklogTest {
                 SECOND);
     }
 
-    /** A driver that does not return has one thread for each removal at most, however often that is tried. */
+    /** A driver that does not return blocks at most one thread per removal, however often the removal is retried. */
     @Test
     void removal_thatIsTriedAgainBeforeItsThreadComes_takesNoSecondOne_andIsSentOnce() {
         List<Runnable> threads = new ArrayList<>();

@@ -69,7 +69,7 @@ class EngineRuntimeTest {
         assertThat(cancelled).hasValue("not run");
     }
 
-    /** The clean-up of a late answer runs where it is. */
+    /** The clean-up of a late answer runs on the thread that delivers it. */
     @Test
     void afterTheShutdown_cleanUpRunsWhereItIs_timersDoNot() {
         runtime.shutdown().run();
@@ -79,7 +79,7 @@ class EngineRuntimeTest {
         assertThat(runtime.timer().after(0, () -> {})).isSameAs(Subscription.NONE);
     }
 
-    /** Each hold ends with an event, also if the client was closed while another thread was about to tell it. */
+    /** Each hold ends with an event, even if the client is closed while another thread is about to report it. */
     @Test
     void afterTheShutdown_eventsAreTold_inOrder_andTheirThreadEnds() throws Exception {
         List<String> told = new CopyOnWriteArrayList<>();
@@ -102,7 +102,7 @@ class EngineRuntimeTest {
         assertThat(told).containsExactly("before", "after");
     }
 
-    /** Each thread that a pool starts has a task to begin with; what comes on top waits. */
+    /** Each thread that a pool starts has an initial task; further tasks are queued. */
     @Test
     void threads_areSoManyOfEachRole_andNoMore() {
         Map<String, Executor> executors = Map.of(
@@ -125,7 +125,7 @@ class EngineRuntimeTest {
                         "holdfast-io-", 2, "holdfast-renewal-", 2, "holdfast-callback-", 4, "holdfast-events-", 1));
     }
 
-    /** As where no thread comes back from the driver: the next attempt fails at once. */
+    /** As if no thread returned from the driver: the next attempt fails immediately. */
     @Test
     void callsThatWaitForAThread_areBounded_untilTheShutdown() {
         CountDownLatch busy = new CountDownLatch(1);
@@ -160,7 +160,7 @@ class EngineRuntimeTest {
         assertThat(thread.isAlive()).isFalse();
     }
 
-    /** As long as the machine has no thread left. */
+    /** While no thread can be started. */
     @Test
     void whatAWaiterIsToldBy_isTriedAgain_untilThereIsAThreadForIt() {
         List<String> done = new ArrayList<>();

@@ -13,7 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of events that did not reach a listener. */
+/** Log lines about events that did not reach a listener. */
 class EventsTest {
     private static final Logger LOG = LoggerFactory.getLogger(EventsTest.class);
 

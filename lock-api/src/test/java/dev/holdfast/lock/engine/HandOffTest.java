@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When a released lock goes to the next waiter of the same client without a trip to the store, and when it must not. */
+/** When a released lock is handed to the next waiter of the same client without a request, and when it must not be. */
 class HandOffTest {
     private static final LockOptions PLAIN = LockOptions.defaults();
     private static final LockOptions FAIR = LockOptions.builder().fair(true).build();
@@ -107,7 +107,7 @@ class HandOffTest {
         before.accept(new Run(virtual, held));
 
         virtual.end(held);
-        virtual.pass(20 * Virtual.SECOND); // longer than it stands still
+        virtual.pass(20 * Virtual.SECOND); // longer than the pause
         Hold granted = Objects.requireNonNull(waiter.hold, what);
         assertThat(granted.token).isEqualTo(handedOff ? 1024 + 1 : 2048);
         assertThat(granted.heldGrant == held.heldGrant).isEqualTo(handedOff);
@@ -230,7 +230,7 @@ class HandOffTest {
         assertThat(second.state).isEqualTo(Waiter.State.GRANTED);
     }
 
-    /** Each hold has the terms, the owner and the token of its own. */
+    /** Each hold has its own options, owner and token. */
     @Test
     void handOff_isOfTheNextOnesTerms_andLeavesThoseOfTheFirst() {
         Virtual virtual = virtual(patient());

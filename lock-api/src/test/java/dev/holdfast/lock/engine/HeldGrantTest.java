@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What one grant is good for, and until when. Times are milliseconds after the request was sent. */
+/** The validity of a grant. Times are milliseconds after the request was sent. */
 class HeldGrantTest {
     private static final long MILLI = 1_000_000;
 
@@ -56,8 +56,8 @@ class HeldGrantTest {
     @ParameterizedTest
     @CsvSource({
         "15000, 14550, 5000",
-        "5000, 4850, 1666", // the store keeps it for a shorter time than was asked for
-        "60000, 14550, 5000" // no longer than was asked for, whatever the store says
+        "5000, 4850, 1666", // the store grants a shorter lease than requested
+        "60000, 14550, 5000" // no longer than requested, whatever the store reports
     })
     void grant_isReliedUponAndRenewedByWhatTheStoreKeeps(long granted, long remaining, long due) {
         HeldGrant heldGrant = granted(granted, LockOptions.defaults());
@@ -69,7 +69,7 @@ class HeldGrantTest {
 
     @ParameterizedTest
     @CsvSource({
-        // renewed at 5 s for so long: end, next renewal, what is confirmed
+        // renewed at 5 s for this long: end, next renewal, confirmed time
         "15000, 19550, 10000, 15000",
         "60000, 19550, 10000, 15000",
         "10000, 14700, 8333, 10000",

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is counted, told and left behind around the end of a hold. */
+/** Counts, events and leftovers around the end of a hold. */
 class HoldEndsTest {
 
     @Test
@@ -153,7 +153,7 @@ class HoldEndsTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
-    /** The loss comes when its thread has looked at the flag already, and is about to end the hold. */
+    /** The loss comes after its thread has checked the flag and before it ends the hold. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
     void interruptOfALoss_whileTheHoldIsEnded_doesNotOutliveIt(boolean interruptedBefore) {
@@ -212,7 +212,7 @@ class HoldEndsTest {
         assertThat(Thread.interrupted()).isTrue();
     }
 
-    /** Nobody holds it any more, so that nobody is told; but it stays taken, for longer than its lease. */
+    /** It has no holder any more, so no loss is reported; but it stays taken for longer than its lease. */
     @Test
     void releasedLock_thatStaysTaken_isRenewedSilently() {
         Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
@@ -255,7 +255,7 @@ class HoldEndsTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** Whoever is told may take its time: neither the thread that notices nor the next loss waits for that. */
+    /** An action on a loss may be slow: neither the detecting thread nor the next loss waits for it. */
     @Test
     void loss_isToldOnAThreadForCallbacks() {
         Virtual virtual = new Virtual();
@@ -272,7 +272,10 @@ class HoldEndsTest {
         }
     }
 
-    /** The lock was taken from it meanwhile, and another one of this client has it: late news of the first are not for that one. */
+    /**
+     * Meanwhile the lock was revoked and another caller of this client has it: late reports about the first grant do not
+     * affect the second.
+     */
     @Test
     void endOfAGrantThatIsGone_leavesTheNextOneAlone() {
         Virtual virtual = new Virtual();
@@ -284,7 +287,7 @@ class HoldEndsTest {
         virtual.client.entries().lost(first.heldGrant.grant, LossReason.REVOKED, "on purpose");
         Hold second = Objects.requireNonNull(next.hold);
         first.heldGrant.listener.ended(first.heldGrant, LossReason.REVOKED, "late");
-        virtual.pass(6 * Virtual.SECOND); // the end of the minHold that the first one had
+        virtual.pass(6 * Virtual.SECOND); // the end of the first hold's minHold
         assertThat(second.state).isEqualTo(Hold.State.HELD);
         assertThat(virtual.client.held()).hasSize(1);
         assertThat(virtual.backend.removals).isZero();
@@ -292,7 +295,7 @@ class HoldEndsTest {
         assertThat(virtual.backend.isHeld("n")).isFalse();
     }
 
-    /** On an ordered store the next one may release as well before that: the lock is not free then. */
+    /** On an ordered store the next holder may also release before that; the lock is not free then. */
     @Test
     void answerToARelease_isNotThatOfALaterOne() {
         InlineBackend backend = new InlineBackend(true);

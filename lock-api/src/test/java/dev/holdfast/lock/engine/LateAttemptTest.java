@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** A thread stands still between the decision to send an attempt and the send; meanwhile the acquisition is abandoned. */
+/** A thread is paused between the decision to send an attempt and the send; meanwhile the acquisition is abandoned. */
 class LateAttemptTest {
     private static final long SECOND = 1_000_000_000;
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The threads for blocking attempts are all busy: what was asked for asynchronously waits for one. */
+/** All threads for blocking attempts are busy: asynchronous acquisitions wait for one. */
 @Timeout(30)
 class LateThreadTest {
     private static final long SECOND = 1_000_000_000L;
@@ -117,7 +117,7 @@ class LateThreadTest {
         assertThat(client.lock("x").tryLock()).isTrue();
     }
 
-    /** The next one has the same terms, or others: then the acquisition, of which nothing was sent, is not used. */
+    /** The next caller has the same options, or different ones; then the unsent acquisition is not used. */
     @ParameterizedTest
     @ValueSource(longs = {15_000, 60_000})
     void asyncWait_thatIsCancelledBeforeItsAttemptBegan_leavesItToTheNextCaller(long leaseMillis) {
@@ -153,7 +153,7 @@ class LateThreadTest {
         assertThat(client.engine().requests().isIdle()).isTrue();
     }
 
-    /** The loss is noticed on the timer's thread, which must not be held up by the store. */
+    /** The loss is detected on the timer's thread, which the store must not block. */
     @Test
     void lockThatIsLost_isReleasedByAThreadThatMayBlock() {
         LockOptions brief = LockOptions.builder().maxHold(Duration.ofSeconds(2)).build();
@@ -166,7 +166,7 @@ class LateThreadTest {
         assertThat(backend.isHeld("x")).isFalse();
     }
 
-    /** Nothing was sent, so that there is nothing to wait for, nor anything to remove. */
+    /** No request was sent, so there is nothing to wait for and nothing to remove. */
     @Test
     void close_beforeAnAttemptBegan_waitsForNothing_andRemovesNothing() {
         AsyncWaiter waiter = submit("x", Waiter.FOREVER);
@@ -177,7 +177,7 @@ class LateThreadTest {
         assertThat(backend.removals).isZero();
     }
 
-    /** An attempt before it had no answer: what that may have left is removed. */
+    /** An earlier attempt had no answer: its possible entry is removed. */
     @Test
     void close_beforeALaterAttemptBegan_removesWhatTheFirstMayHaveLeft() {
         backend.failure = OutageBackend::unreachable;

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What a thread has lost belongs to its lock until the thread has been told, or has died. */
+/** A thread's loss is kept with its lock until it was reported to the thread, or the thread has died. */
 class LossesByThreadTest {
     private final Virtual virtual = new Virtual();
 
@@ -82,7 +82,7 @@ class LossesByThreadTest {
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
-    /** The next look would find nothing; a client with thousands of names has as many. */
+    /** The next check would find nothing, and a client with thousands of names has thousands of checks. */
     @Test
     void lossThatWasTold_orThatNobodyIsLeftToBeToldOf_isNotLookedAtAgain() throws InterruptedException {
         SimWorld world = new SimWorld(1);

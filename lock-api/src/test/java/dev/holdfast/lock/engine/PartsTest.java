@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Parts of the engine by themselves, on a made-up clock. */
+/** Parts of the engine in isolation, on a simulated clock. */
 class PartsTest {
     private static final long MILLI = 1_000_000;
 
-    // ---- the pace of releases that are owed
+    // ---- the pace of pending releases
 
     private static final LockException PASSING = new LockUnavailableException("down");
     private static final LockException REFUSED = new LockConfigurationException("no permission");
@@ -124,7 +124,7 @@ class PartsTest {
         assertThat(availability.unavailability(start + 1, PASSING, true, MILLI)).isSameAs(PASSING);
     }
 
-    // ---- how long a caller waits
+    // ---- the wait of a caller
 
     @Test
     void waiter_hasItsTime_andThatOfOneAnswerIfItIsToAwaitThat() {
@@ -321,7 +321,7 @@ class PartsTest {
         assertThat(events.dropped()).isEqualTo(2);
     }
 
-    // ---- what an attempt may serve
+    // ---- which callers an attempt may serve
 
     @Test
     void demand_ofAnEntry_isThatOfItsAcquisitions() {

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of what could not be removed from the server, and what becomes of it. */
+/** Log lines about entries that could not be removed from the server, and their later removal. */
 class ReleaserTest {
     private static final long MILLI = 1_000_000;
 
@@ -95,7 +95,7 @@ class ReleaserTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
-    /** Its lease is over before the store would be asked again. */
+    /** Its lease expires before the next try. */
     @Test
     void refusalThatIsNotWorthAnotherTry_isGivenUp_andToldSo() {
         backend = new OutageBackend(false, true, world::now);
@@ -133,7 +133,7 @@ class ReleaserTest {
         assertThat(requests.isIdle()).isTrue();
     }
 
-    /** Where nothing may have been left: no line for it, nor is it counted as the first of a spell. */
+    /** If no entry can be left, no line is logged, and it does not count as the first of a series. */
     @Test
     void abandonmentOfARefusedAttempt_thatFails_isNotToldOf() {
         backend.failure = OutageBackend::noPermission;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What becomes of a lease by the answers to its renewals: late ones, partial ones, unclear ones, and none. */
+/** The effect of the answers to renewals on a lease: late ones, partial ones, unknown ones, and none. */
 class RenewalAnswersTest {
     private static final LockOptions FIXED =
             LockOptions.builder().renewal(Renewal.NONE).build();
@@ -105,8 +105,8 @@ class RenewalAnswersTest {
     }
 
     /**
-     * The process stood still until its lease had ended: others may have held the lock since, and a late attempt may have put it on
-     * this owner again, with a new token, which that renewal then found (models/engine.pml).
+     * The process was paused until its lease had ended. Others may have held the lock since, and a late attempt may have
+     * granted it to this owner again with a new token, which that renewal then found (models/engine.pml).
      */
     @Test
     void confirmation_afterTheEndOfTheLease_doesNotReviveIt() {
@@ -204,7 +204,7 @@ class RenewalAnswersTest {
         assertThat(held.heldGrant.failedRenewals).hasValue(1);
     }
 
-    /** Not more than a thousand go together; those behind them are not sent, and tried again as these are. */
+    /** At most a thousand are sent together; the others are not sent, and are retried together with these. */
     @Test
     void leases_behindARequestWithoutAnAnswer_areTriedAgain() {
         List<Hold> all = new ArrayList<>();
@@ -297,7 +297,7 @@ class RenewalAnswersTest {
         assertThat(held.heldGrant.isDoubted()).isFalse();
     }
 
-    /** The lease of a dead thread's lock ends when the store has it for its last confirmation, not a renewal later. */
+    /** The lease of a dead thread's lock ends as of its last confirmation, not one renewal later. */
     @Test
     void lock_ofAThreadThatHasEnded_isNotRenewedAgain() throws InterruptedException {
         Thread thread = new Thread(() -> virtual.client.lock("n").lock());

@@ -21,12 +21,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a renewal asks of the store, on whose thread, and what is told of one that failed. */
+/** The requests of renewals, their threads, and the reports of failed ones. */
 class RenewalRequestsTest {
     private static final long MILLI = 1_000_000;
     private static final int LARGEST_BATCH = 1_000;
 
-    /** Notes how long its renewals may take. */
+    /** Records the time-outs of its renewals. */
     private static final class Timed extends OutageBackend {
         final List<String> renewals = new ArrayList<>();
 
@@ -45,7 +45,7 @@ class RenewalRequestsTest {
         return LockOptions.builder().lease(Duration.ofMillis(millis)).build();
     }
 
-    /** The request time-out is 3 s; a try that is given up leaves time for two more. */
+    /** The request time-out is 3 s; a timed-out try leaves time for two more. */
     @ParameterizedTest
     @CsvSource({
         "15000, 15000, 2 within 3000",
@@ -61,7 +61,7 @@ class RenewalRequestsTest {
         assertThat(((Timed) virtual.backend).renewals).containsExactly(renewal);
     }
 
-    // ---- what is told of one that failed
+    // ---- reports of failed renewals
 
     private final List<String> told = new ArrayList<>();
 
@@ -105,7 +105,7 @@ class RenewalRequestsTest {
         assertThat(told).containsExactly(reason);
     }
 
-    // ---- more than one request takes
+    // ---- more leases than one request can renew
 
     private static List<Hold> holdMany(Virtual virtual) {
         List<Hold> holds = new ArrayList<>();
@@ -167,7 +167,7 @@ class RenewalRequestsTest {
 
     // ---- threads
 
-    /** The client's threads for renewals are apart from all others; none can be started once. */
+    /** The client has separate threads for renewals; once, none of them can be started. */
     @ParameterizedTest
     @ValueSource(ints = {1, LARGEST_BATCH + 1})
     void blockingRenewals_thatFindNoThread_haveFailed_andAreTriedAgain(int locks) {

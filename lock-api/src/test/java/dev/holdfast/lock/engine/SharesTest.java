@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Readers of one client, and who of them asks the store; permits; on a made-up clock. */
+/** Readers of one client, and which of them send requests; permits; on a simulated clock. */
 class SharesTest {
     private static final long MILLI = 1_000_000;
 
@@ -224,7 +224,7 @@ class SharesTest {
         assertThatIllegalStateException().isThrownBy(lock.writeLock()::lock);
     }
 
-    /** Its machine stood still, so that nothing has ended its hold yet. */
+    /** Its machine was paused, so that its hold has not been ended yet. */
     @Test
     void thread_whoseLeaseToReadHasEnded_mayWrite() {
         read.lock();

@@ -27,12 +27,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** How leaderships and candidacies end: when, on which threads, and how long anybody waits for that. */
+/** How leaderships and candidacies end: when, on which threads, and how long callers wait for that. */
 @Timeout(120)
 class ElectionEndsTest extends PlannedElection {
     private static final Surroundings REAL = Surroundings.REAL;
 
-    /** What is left of the lease at each look; the last one stays. Returns what was seen. */
+    /** Sets the remaining lease at each check; the last value is kept. Returns the observed values. */
     private List<Duration> looks(Duration... left) {
         List<Duration> seen = new CopyOnWriteArrayList<>();
         lease.whileLooked = any -> {
@@ -42,7 +42,7 @@ class ElectionEndsTest extends PlannedElection {
         return seen;
     }
 
-    /** No thread can be had for a role, as often as that. */
+    /** A thread for a role cannot be started, for the given number of times. */
     private static Surroundings without(String role, int times) {
         AtomicInteger left = new AtomicInteger(times);
         return new Surroundings(REAL.patienceMillis(), REAL.nanos(), thread -> {
@@ -100,7 +100,7 @@ class ElectionEndsTest extends PlannedElection {
             throw new IllegalStateException("on purpose");
         });
         mayEnd.countDown();
-        await(() -> !log.warnings().isEmpty()); // the first failure: to resign is none
+        await(() -> !log.warnings().isEmpty()); // the first failure: a resignation does not count as one
         assertThat(told).containsExactly("elected", "revoked");
     }
 
@@ -124,7 +124,7 @@ class ElectionEndsTest extends PlannedElection {
                 .isEqualTo(10_000);
     }
 
-    /** No loss is reported, and the next look is far away: only by the question whether it leads the end is seen. */
+    /** No loss is reported, and the next check is far away: only the call of isLeader detects the end. */
     @Test
     void leader_whoseLeaseAnybodySeesInvalid_isInterruptedAtOnce_andPausesBeforeTheNextTime() {
         answers.add(() -> lease);
@@ -160,7 +160,7 @@ class ElectionEndsTest extends PlannedElection {
         lease.end();
         lease.lost.complete(LossReason.EXPIRED);
 
-        await(() -> askedAt.size() == 4); // so the failure has been dealt with
+        await(() -> askedAt.size() == 4); // so the failure has been handled
         assertThat(log.warnings()).as("the first failure of several is logged").hasSize(nextIsTheFirst ? 2 : 1);
     }
 
@@ -241,7 +241,7 @@ class ElectionEndsTest extends PlannedElection {
                 .containsExactly("election 'n': failed, and stands again: java.lang.OutOfMemoryError: on purpose");
     }
 
-    /** Called by the election's own thread, which would wait for itself. */
+    /** Called by the election's own thread, which would otherwise wait for itself. */
     @Test
     void onRevoked_forWhichNoThreadCanBeHad_isCalledAllTheSame_andMayCloseTheElection() {
         answers.add(() -> lease);
@@ -261,7 +261,7 @@ class ElectionEndsTest extends PlannedElection {
         assertThat(lease.closedAt).hasSize(1);
     }
 
-    /** Whatever the lease of a wrapped client throws: the candidacy would end by it, and nobody would know. */
+    /** Any exception of a wrapped client's lease, which would otherwise end the candidacy silently. */
     @Test
     void lock_thatCannotBeReleased_isLogged_andTheElectionStandsAgain() {
         PlannedLease next = new PlannedLease("n");

@@ -19,7 +19,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What an election does with its lock, in order. */
+/** The steps of an election, in order. */
 @Timeout(120)
 class StandingElectionTest extends PlannedElection {
 
@@ -112,7 +112,7 @@ class StandingElectionTest extends PlannedElection {
         }
     }
 
-    /** Doublings without a bound would be days after half an hour, and negative at last. */
+    /** Unbounded doubling would reach days after half an hour, and finally overflow. */
     @Test
     void backOff_isBounded_howeverOftenItFails() {
         for (int failures = 7; failures < 200; failures++) {
@@ -124,10 +124,10 @@ class StandingElectionTest extends PlannedElection {
         }
     }
 
-    /** Nobody renews this lease: what is left of it stays as the test says, and it is valid to the end. */
+    /** This lease is not renewed: the test sets its remaining time, and it is valid to the end. */
     @Test
     void leader_whoseLeaseIsInDanger_isInterrupted_whileItIsValidYet() {
-        lease.remaining = Duration.ofMillis(200); // the time to stop is half of it
+        lease.remaining = Duration.ofMillis(200); // the stop time is half of it
         CountDownLatch began = new CountDownLatch(1);
         answers.add(() -> lease);
         stand(
@@ -212,7 +212,7 @@ class StandingElectionTest extends PlannedElection {
                 try {
                     comes.await();
                 } catch (InterruptedException tooLate) {
-                    // the answer is on its way
+                    // the answer has not arrived yet
                 }
             }
             return lease;
@@ -253,7 +253,7 @@ class StandingElectionTest extends PlannedElection {
         assertThat(told).containsExactly("elected", "revoked");
     }
 
-    /** It would wait for its own end. */
+    /** Otherwise it would wait for its own end. */
     @Test
     void close_byTheCallbackItself_doesNotWait() throws InterruptedException {
         answers.add(() -> lease);

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** What is said of a connection that failed: what is known of the failure, or else what is seen at the servers' ports. */
+/** The explanation of a failed connection: from the failure if it is recognised, otherwise from the servers' ports. */
 final class ConnectDiagnosisTest {
     private static final Greeting GREETING = new Greeting(
             "Store", new byte[] {'?'}, said -> new String(said, StandardCharsets.US_ASCII).startsWith("+"));
@@ -150,7 +150,7 @@ final class ConnectDiagnosisTest {
                 ConnectDiagnosis diagnosis = of(millis, server.host())) {
             await().atMost(Duration.ofSeconds(30)).until(() -> server.connections() > 0);
             if (!diagnosis.isAnswering()) {
-                return false; // and the look has gone on by a TLS handshake, over another connection
+                return false; // the probe continues with a TLS handshake over another connection
             }
             assertThat(server.connections()).as("one look for all").isEqualTo(1);
             return true;

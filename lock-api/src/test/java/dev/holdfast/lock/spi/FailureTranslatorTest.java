@@ -167,7 +167,7 @@ final class FailureTranslatorTest {
         assertThat(FailureTranslator.rootOf(new IOException("x".repeat(1000)))).isEqualTo("x".repeat(300) + "…");
     }
 
-    /** A fault of the function that is the very failure does not become its own suppressed one. */
+    /** If the function throws the failure itself, it is not added to itself as suppressed. */
     @Test
     void translate_functionFails_theFailureIsToldAndTheFaultSuppressed() {
         ArithmeticException failure = new ArithmeticException("by zero");

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is seen at a port: the store, TLS or not, something else, nothing; and what is advised. */
+/** Findings at a port: the store, TLS or not, another server, no answer; and their remedies. */
 final class PortProbeTest {
     private static final byte[] HELLO = "HI\n".getBytes(StandardCharsets.US_ASCII);
     private static final Greeting GREETING =
@@ -110,7 +110,7 @@ final class PortProbeTest {
         }
     }
 
-    /** Behind one port that refuses this handshake, but answers with an alert to what is not one. */
+    /** A port that refuses this handshake, but answers other bytes with an alert. */
     @Test
     void encrypted_anAlertInAnswerToClearText_isNothingToTell() throws IOException {
         try (ScriptedServer server =
