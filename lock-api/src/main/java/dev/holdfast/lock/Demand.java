@@ -89,7 +89,7 @@ public sealed interface Demand {
          *
          * @param permits as above
          * @param limit as above
-         * @throws IllegalArgumentException if one is out of its range
+         * @throws IllegalArgumentException if one is out of range
          */
         public Permits {
             if (limit < 1 || limit > MOST_PERMITS) {

@@ -61,7 +61,7 @@ public interface DistributedSemaphore {
      *
      * @param permits how many, from 1 to the limit; all or none
      * @return the permits as one, to be closed
-     * @throws IllegalArgumentException if the number is out of its range
+     * @throws IllegalArgumentException if the number is out of range
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer for {@link LockClientOptions#unavailableTimeout()}
@@ -88,7 +88,7 @@ public interface DistributedSemaphore {
      * @param permits how many, from 1 to the limit; all or none
      * @param timeout the maximum time to wait; zero sends one request
      * @return the permits as one, to be closed
-     * @throws IllegalArgumentException if the number is out of its range, or the timeout is negative
+     * @throws IllegalArgumentException if the number is out of range, or the timeout is negative
      * @throws LockTimeoutException if there were too few free permits for the whole wait
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if the lease was lost before this thread could return
@@ -114,7 +114,7 @@ public interface DistributedSemaphore {
      *
      * @param permits how many, from 1 to the limit; all or none
      * @return the permits as one, to be closed; empty if too few are free, or others wait for them
-     * @throws IllegalArgumentException if the number is out of its range
+     * @throws IllegalArgumentException if the number is out of range
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer within {@link LockClientOptions#requestTimeout()}
      * @throws LockConfigurationException if the store has another limit, or refuses the request permanently
@@ -140,7 +140,7 @@ public interface DistributedSemaphore {
      * @param permits how many, from 1 to the limit; all or none
      * @param timeout the maximum time to wait; zero sends one request
      * @return the permits as one, to be closed; empty if too few were free for the whole wait
-     * @throws IllegalArgumentException if the number is out of its range, or the timeout is negative
+     * @throws IllegalArgumentException if the number is out of range, or the timeout is negative
      * @throws InterruptedException if the thread is interrupted before or while waiting; nothing is left on the server
      * @throws LeaseLostException if the lease was lost before this thread could return
      * @throws LockUnavailableException if the store gave no answer in that time or, if that is longer, in
@@ -157,7 +157,7 @@ public interface DistributedSemaphore {
      * @param permits how many, from 1 to the limit; all or none
      * @param timeout the maximum time to wait; zero sends one request
      * @return the future permits as one
-     * @throws IllegalArgumentException if the number is out of its range, or the timeout is negative
+     * @throws IllegalArgumentException if the number is out of range, or the timeout is negative
      * @throws LockClosedException if the client is closed
      */
     CompletableFuture<Permit> acquireAsync(int permits, Duration timeout);
@@ -169,7 +169,7 @@ public interface DistributedSemaphore {
      *
      * @param newLimit from 1 to {@link Demand#MOST_PERMITS}
      * @return this semaphore with the new limit, to be used instead of this object
-     * @throws IllegalArgumentException if the number is out of its range
+     * @throws IllegalArgumentException if the number is out of range
      * @throws LockConfigurationException if the store has neither limit, in which case the message contains the stored one,
      *     or if it refuses the request
      * @throws LockUnavailableException if the store does not answer within {@link LockClientOptions#requestTimeout()}; the limit

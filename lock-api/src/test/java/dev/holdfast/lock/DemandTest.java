@@ -17,7 +17,7 @@ class DemandTest {
         for (Demand one : all) {
             for (Demand other : all) {
                 assertThat(one.leavesRoomFor(other))
-                        .as("%s beside %s", other, one)
+                        .as("%s with %s", other, one)
                         .isEqualTo(one.equals(other) && one != Demand.EXCLUSIVE);
             }
         }

@@ -29,7 +29,7 @@ public record Grant(
      * @param leaseMillis at least 1
      * @param slot at least 1 for permits, 0 otherwise
      * @param handle as above
-     * @throws IllegalArgumentException if a component is out of its range
+     * @throws IllegalArgumentException if a component is out of range
      */
     public Grant {
         if (token < 1 || token >= 1L << 53) {
@@ -51,7 +51,7 @@ public record Grant(
      * @param token from 1 to 2^53 - 1
      * @param leaseMillis at least 1
      * @param handle as above
-     * @throws IllegalArgumentException if a component is out of its range
+     * @throws IllegalArgumentException if a component is out of range
      */
     public Grant(AcquisitionId acquisition, long token, long leaseMillis, @Nullable Object handle) {
         this(acquisition, token, leaseMillis, 0, handle);

@@ -17,8 +17,9 @@ import javax.net.ssl.SSLSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks at one port, after a client library could not connect to it: is it open, does it speak TLS, does it greet as the
- * store does? It sends the store's greeting in clear or begins a TLS handshake, and neither logs in nor trusts anybody.
+ * Probes a port after a client library could not connect to it: whether it is open, speaks TLS, and answers like the store.
+ * Sends the store's greeting unencrypted or starts a TLS handshake; it does not log in, and accepts only trusted
+ * certificates.
  */
 final class PortProbe {
 

@@ -87,10 +87,10 @@ class AttemptAnswersTest {
         AsyncWaiter waiter = submit(PLAIN);
         virtual.pass(4 * Virtual.SECOND);
         first.complete(new AcquireResult.Busy(-1, ImpoliteBackend.PLACE));
-        assertThat(backend.signal).as("it may have another place by now").isNull();
+        assertThat(backend.signal).as("its queue position may have changed").isNull();
         second.completeExceptionally(OutageBackend.unreachable());
         virtual.pass(Virtual.SECOND);
-        assertThat(waiter.state).as("tried again").isEqualTo(Waiter.State.GRANTED);
+        assertThat(waiter.state).as("retried").isEqualTo(Waiter.State.GRANTED);
     }
 
     @Test
@@ -103,7 +103,7 @@ class AttemptAnswersTest {
         virtual.end(held);
         virtual.pass(Virtual.SECOND);
         assertThat(backend.abandoned)
-                .as("what the first may take when it arrives")
+                .as("the time left for the first when it arrives")
                 .containsExactly(held.heldGrant.grant.acquisition());
     }
 
@@ -183,7 +183,7 @@ class AttemptAnswersTest {
         answer.complete(granted());
         assertThat(Objects.requireNonNull(waiter.hold).heldGrant.isDoubted()).isTrue();
         virtual.pass(1_000_000);
-        assertThat(waiter.hold.heldGrant.isDoubted()).as("asked at once").isFalse();
+        assertThat(waiter.hold.heldGrant.isDoubted()).as("sent immediately").isFalse();
     }
 
     @Test
@@ -209,7 +209,7 @@ class AttemptAnswersTest {
         answer.complete(granted());
         assertThat(waiter.state).isEqualTo(Waiter.State.WAITING);
         virtual.pass(Virtual.SECOND);
-        assertThat(backend.requests).as("asked again").hasSize(2);
+        assertThat(backend.requests).as("sent again").hasSize(2);
     }
 
     @Test
@@ -311,7 +311,7 @@ class AttemptAnswersTest {
         assertThat(backend.requests).hasSize(1);
         virtual.pass(Virtual.SECOND / 5);
         assertThat(waiter.state).as("when the holder's lease has ended").isEqualTo(Waiter.State.GRANTED);
-        assertThat(backend.signal).as("listens no more").isNull();
+        assertThat(backend.signal).as("is not subscribed any more").isNull();
     }
 
     @Test
@@ -324,7 +324,7 @@ class AttemptAnswersTest {
         assertThat(newcomer.state).isEqualTo(Waiter.State.WAITING);
         virtual.pass(3 * Virtual.SECOND);
         assertThat(newcomer.state).isEqualTo(Waiter.State.FAILED);
-        assertThat(old.state).as("has a deadline of its own").isEqualTo(Waiter.State.WAITING);
+        assertThat(old.state).as("has its own deadline").isEqualTo(Waiter.State.WAITING);
     }
 
     @Test

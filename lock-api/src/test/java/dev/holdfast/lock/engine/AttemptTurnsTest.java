@@ -62,11 +62,11 @@ class AttemptTurnsTest {
         client.entries().submit("n", waiter);
         first.complete(inLine());
         List<Runnable> begun = List.copyOf(timers);
-        assertThat(begun).as("that of the poll among them").isNotEmpty();
+        assertThat(begun).as("including that of the poll").isNotEmpty();
 
         signal(store);
         begun.forEach(Runnable::run);
-        assertThat(store.requests).as("the signal's attempt is out").hasSize(2);
+        assertThat(store.requests).as("the signal's attempt has no answer yet").hasSize(2);
 
         second.complete(new AcquireResult.Granted(store.grant(7)));
         begun.forEach(Runnable::run);
@@ -239,7 +239,7 @@ class AttemptTurnsTest {
 
         assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
         assertThat(backend.requests).hasSize(1);
-        assertThat(backend.abandoned).as("nor is anything given up").isEmpty();
+        assertThat(backend.abandoned).as("and nothing is given up").isEmpty();
         assertThat(backend.isHeld("n")).isFalse();
     }
 

@@ -113,8 +113,8 @@ class BackOffTest {
         assertThat(polls(100, 90)).as("half of the time").isEqualTo(20 * MILLI);
         assertThat(polls(100, 91)).as("more").isEqualTo(10 * MILLI);
         assertThat(polls(100, 80)).as("not at all").isEqualTo(20 * MILLI);
-        assertThat(polls(0, 100)).as("from an end that was over").isEqualTo(10 * MILLI);
-        assertThat(polls(-1, 100)).as("from an end that was not known").isEqualTo(20 * MILLI);
+        assertThat(polls(0, 100)).as("from an expiry in the past").isEqualTo(10 * MILLI);
+        assertThat(polls(-1, 100)).as("from an unknown expiry").isEqualTo(20 * MILLI);
     }
 
     /**

@@ -182,7 +182,7 @@ class BacklogBoundsTest {
         lasting.pass(0);
         assertThat(lasting.sent).hasSize(RoundPace.SMALLEST);
         lasting.backlog.close();
-        assertThat(done(removals)).as("those that wait").containsExactly(0, 1);
+        assertThat(done(removals)).as("the waiting ones").containsExactly(0, 1);
         assertThat(lasting.backlog.size()).isZero();
         lasting.sent.forEach(each -> each.answered().accept(answer.equals("confirmed") ? null : failure(answer)));
         assertThat(removals).allMatch(Removal::isDone);

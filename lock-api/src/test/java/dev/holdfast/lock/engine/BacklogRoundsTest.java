@@ -79,9 +79,7 @@ class BacklogRoundsTest {
         it.pass(2_000);
         assertThat(it.names()).containsExactly("a", "b");
         assertThat(it.times().get(0)).isEqualTo(1_000);
-        assertThat(it.times().get(1))
-                .as("due at 1.6 s, or when the rounds come to it")
-                .isBetween(1_600L, 1_700L);
+        assertThat(it.times().get(1)).as("due at 1.6 s, or with its batch").isBetween(1_600L, 1_700L);
     }
 
     @Test
@@ -90,7 +88,7 @@ class BacklogRoundsTest {
         it.backlog.add(it.abandonment("refused"), OutageBackend.noPermission());
         it.pass(200);
         it.backlog.add(it.abandonment("new"));
-        assertThat(it.openTimers).as("one takes the other's place").isEqualTo(1);
+        assertThat(it.openTimers).as("one replaces the other").isEqualTo(1);
         it.pass(0);
         assertThat(it.names()).containsExactly("new");
         it.pass(10_000);
@@ -104,7 +102,7 @@ class BacklogRoundsTest {
         it.add(3, Removal.Kind.ABANDON);
         it.pass(0);
         it.backlog.add(it.abandonment("next"));
-        assertThat(it.openTimers).as("no round is planned").isZero();
+        assertThat(it.openTimers).as("no batch is scheduled").isZero();
         List<HandledBacklog.Sent> round = List.copyOf(it.sent);
         assertThat(round).hasSize(3);
         round.get(0).answered().accept(null);

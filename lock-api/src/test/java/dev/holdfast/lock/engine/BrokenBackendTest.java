@@ -120,21 +120,21 @@ class BrokenBackendTest {
     @ParameterizedTest
     @EnumSource(names = "NONE", mode = EnumSource.Mode.EXCLUDE)
     void renewal_isTriedAgain(Bug bug) {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect");
+                reported.add("suspect");
             }
 
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
 
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add("lost");
+                reported.add("lost");
             }
         });
         virtual.hold("n", LockOptions.defaults());
@@ -143,7 +143,7 @@ class BrokenBackendTest {
         assertThat(backend.calls).as("the attempt, and several renewals").isGreaterThan(4);
         backend.bug = Bug.NONE;
         virtual.pass(2 * Virtual.SECOND);
-        assertThat(told).containsExactly("suspect", "renewed");
+        assertThat(reported).containsExactly("suspect", "renewed");
     }
 
     @ParameterizedTest

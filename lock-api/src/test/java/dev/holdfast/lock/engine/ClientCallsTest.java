@@ -193,8 +193,8 @@ class ClientCallsTest {
     @Test
     void holders_haveTheTokenThatTheirLeaseReports() {
         assertThat(client.holder("n").orElseThrow().token()).isEqualTo(TOLD);
-        HolderInfo told = client.holders("n").get(0);
-        assertThat(told).isEqualTo(new HolderInfo("me", "h", 1, Instant.EPOCH, TOLD, new Demand.Permits(1, 3), 2));
+        HolderInfo reported = client.holders("n").get(0);
+        assertThat(reported).isEqualTo(new HolderInfo("me", "h", 1, Instant.EPOCH, TOLD, new Demand.Permits(1, 3), 2));
         assertThat(backend.asked).containsOnly("holder n 3000");
         LockListing listing = client.list("or", 1_000);
         assertThat(listing.more()).isTrue();

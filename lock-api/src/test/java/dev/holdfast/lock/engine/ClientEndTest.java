@@ -127,11 +127,11 @@ class ClientEndTest {
 
     @Test
     void listener_thatWasRemoved_isNotTold() throws InterruptedException {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         LockListener listener = new LockListener() {
             @Override
             public void acquired(String name, long token, Duration waited, boolean handedOff) {
-                told.add(name);
+                reported.add(name);
             }
         };
         client.addListener(listener);
@@ -140,7 +140,7 @@ class ClientEndTest {
         client.removeListener(listener);
         client.lock("b").acquire().close();
         world.runUntil(world.now() + Virtual.SECOND);
-        assertThat(told).containsExactly("a");
+        assertThat(reported).containsExactly("a");
     }
 
     @Test
@@ -184,7 +184,7 @@ class ClientEndTest {
 
         lease.ensure(Duration.ZERO);
         lease.ensure(left);
-        assertThat(store.renewals).as("it had that much left").isZero();
+        assertThat(store.renewals).as("it had this much time left").isZero();
         virtual.pass(Virtual.SECOND);
         lease.ensure(usable);
         assertThat(store.renewals).as("it was renewed for it").isEqualTo(1);

@@ -130,18 +130,18 @@ class ClientWarningsTest {
 
     @Test
     void close_beforeTheStoreHasAnswered_isTold_andWhatIsOutEndsInOneEvent() {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         client.addListener(new LockListener() {
             @Override
             public void released(String name, long token, Duration held) {
-                told.add(name);
+                reported.add(name);
             }
         });
         Hold hold = virtual.hold("n", LockOptions.defaults());
         backend.silent = true;
         virtual.end(hold);
         virtual.pass(0);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
         String log = logOfTheEnd();
         assertThat(count(log, "lock client of outage: closed before the store had answered everything"))
                 .isEqualTo(1);
@@ -150,7 +150,7 @@ class ClientWarningsTest {
                 .as("nothing is awaited any more")
                 .isTrue();
         virtual.pass(0);
-        assertThat(told).containsExactly("n");
+        assertThat(reported).containsExactly("n");
     }
 
     @Test
@@ -188,7 +188,7 @@ class ClientWarningsTest {
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(1);
         assertThat(client.engine().losses().lines()).isEqualTo(1);
         int before = backend.removals;
-        assertThat(before).as("they are tried again").isGreaterThan(3);
+        assertThat(before).as("they are retried").isGreaterThan(3);
 
         assertThat(logOfTheEnd()).contains("closed before the store had answered everything");
         assertThat(client.engine().releaser().warnings().lines()).isEqualTo(2);

@@ -168,7 +168,7 @@ public class EngineLincheckTest {
 
     /** It happens in the second thread's release under every schedule: the first caller has handed the lock to the second. */
     @Test
-    @DisplayName("is seen not to be a lock that forgets waiters, so the check can fail")
+    @DisplayName("differs from a lock that loses waiters, so the check can fail")
     void otherLock_isNoticed() throws NoSuchMethodException {
         ExecutionScenario scenario = new ExecutionScenario(
                 List.of(actor("enqueue", 1), actor("enqueue", 2), actor("release", 1)),

@@ -308,7 +308,7 @@ class EngineModelTest {
         for (int i = 0; i < STEPS; i++) {
             step();
         }
-        assertThat(table).as("rows that were not met").allMatch(met::contains);
+        assertThat(table).as("rows that did not occur").allMatch(met::contains);
         assertThat(steps).as("decisions").isGreaterThan(STEPS / 10);
     }
 

@@ -82,24 +82,24 @@ class EngineRuntimeTest {
     /** Each hold ends with an event, even if the client is closed while another thread is about to report it. */
     @Test
     void afterTheShutdown_eventsAreTold_inOrder_andTheirThreadEnds() throws Exception {
-        List<String> told = new CopyOnWriteArrayList<>();
+        List<String> reported = new CopyOnWriteArrayList<>();
         CountDownLatch shutDown = new CountDownLatch(1);
         runtime.events().execute(() -> {
             try {
                 shutDown.await();
             } catch (InterruptedException e) {
-                told.add("interrupted");
+                reported.add("interrupted");
             }
-            told.add("before");
+            reported.add("before");
         });
         runtime.shutdown().run();
         CompletableFuture<Thread> last = new CompletableFuture<>();
-        runtime.events().execute(() -> told.add("after"));
+        runtime.events().execute(() -> reported.add("after"));
         runtime.events().execute(() -> last.complete(Thread.currentThread()));
         shutDown.countDown();
 
         last.join().join();
-        assertThat(told).containsExactly("before", "after");
+        assertThat(reported).containsExactly("before", "after");
     }
 
     /** Each thread that a pool starts has an initial task; further tasks are queued. */
@@ -148,7 +148,9 @@ class EngineRuntimeTest {
         assertThat(done).hasValue(0);
         runtime.shutdown().run();
         runtime.io().execute(done::incrementAndGet);
-        assertThat(done).as("what comes after the shutdown runs where it is").hasValue(1);
+        assertThat(done)
+                .as("after the shutdown, tasks run on the calling thread")
+                .hasValue(1);
         busy.countDown();
     }
 
@@ -177,9 +179,9 @@ class EngineRuntimeTest {
             return Subscription.NONE;
         };
 
-        EngineRuntime.executeInTheEnd(withoutThreads, timer, () -> done.add("told"));
+        EngineRuntime.executeInTheEnd(withoutThreads, timer, () -> done.add("ran"));
 
-        assertThat(done).containsExactly("told");
+        assertThat(done).containsExactly("ran");
         assertThat(pauses).containsExactly(100_000_000L, 100_000_000L);
     }
 }

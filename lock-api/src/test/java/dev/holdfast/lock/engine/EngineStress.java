@@ -76,7 +76,7 @@ public final class EngineStress {
     @JCStressTest
     @State
     @Outcome(id = "1, 1, 1", expect = Expect.ACCEPTABLE, desc = "released; the loss came too late")
-    @Outcome(id = "0, 2, 1", expect = Expect.ACCEPTABLE, desc = "lost; the closer was told")
+    @Outcome(id = "0, 2, 1", expect = Expect.ACCEPTABLE, desc = "lost; close reported it")
     @Outcome(expect = Expect.FORBIDDEN, desc = "both, or something is left")
     public static class LossAgainstClose {
         private final EngineClient client = InlineBackend.client();

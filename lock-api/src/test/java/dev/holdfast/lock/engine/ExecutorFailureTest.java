@@ -81,7 +81,7 @@ class ExecutorFailureTest {
         hold.lock.endDropped(hold);
         world.runUntil(world.now() + SECOND);
         assertThat(client.isIdle()).isTrue();
-        assertThat(refusals).as("less one for each try, which is elsewhere").hasValue(-1);
+        assertThat(refusals).as("minus one for each try, which runs elsewhere").hasValue(-1);
         assertThat(submit(0).state).isEqualTo(Waiter.State.GRANTED);
     }
 }

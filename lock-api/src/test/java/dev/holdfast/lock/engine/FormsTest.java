@@ -129,14 +129,14 @@ class FormsTest {
     @Test
     void formsWithATime_tellIt_whenSomebodyElseHasTheLock() {
         Lease held = lock.tryAcquire().orElseThrow();
-        String told = "lock 'n': not acquired within 0 ms, somebody else has it; wait longer, or see holder()";
+        String message = "lock 'n': not acquired within 0 ms, somebody else has it; wait longer, or see holder()";
         for (Callable<Object> form : List.<Callable<Object>>of(
                 () -> lock.acquire(Duration.ZERO),
                 () -> read.acquire(Duration.ZERO),
                 () -> semaphore.acquire(2, Duration.ZERO))) {
             assertThatThrownBy(form::call)
                     .isInstanceOf(LockTimeoutException.class)
-                    .hasMessage(told);
+                    .hasMessage(message);
         }
         List<CompletableFuture<?>> later = List.of(
                 lock.acquireAsync(Duration.ofMillis(1_500)),
@@ -227,7 +227,7 @@ class FormsTest {
         pass(20_000_000);
         Lease second = read.tryAcquire().orElseThrow();
         assertThat(Stream.of(first, second).map(Lease::token).distinct()).hasSize(1);
-        assertThat(backend.attempts).as("to read, and to write").hasSize(2);
+        assertThat(backend.attempts).as("for reading, and for writing").hasSize(2);
     }
 
     /** Otherwise each would get the other's lease. */

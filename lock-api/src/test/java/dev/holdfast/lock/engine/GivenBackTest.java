@@ -167,7 +167,9 @@ class GivenBackTest {
         backend.place = null;
         backend.signal();
         virtual.pass(MILLI);
-        assertThat(backend.listeners).as("no news of the place").containsOnlyKeys(new Place(2));
+        assertThat(backend.listeners)
+                .as("no notification about the queue entry")
+                .containsOnlyKeys(new Place(2));
     }
 
     @Test

@@ -169,16 +169,16 @@ class HandOffTest {
     @Test
     void handOff_isToldAsReleasedAndAcquired() {
         Virtual virtual = virtual(patient());
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void acquired(String name, long token, Duration waited, boolean handedOff) {
-                told.add("acquired " + token + " after " + waited.toMillis() + (handedOff ? ", handed off" : ""));
+                reported.add("acquired " + token + " after " + waited.toMillis() + (handedOff ? ", handed off" : ""));
             }
 
             @Override
             public void released(String name, long token, Duration held) {
-                told.add("released " + token + " after " + held.toMillis());
+                reported.add("released " + token + " after " + held.toMillis());
             }
         });
         Hold held = virtual.hold("n", PLAIN);
@@ -188,7 +188,7 @@ class HandOffTest {
         virtual.end(held);
         virtual.end(Objects.requireNonNull(next.hold));
         virtual.pass(1_000_000);
-        assertThat(told)
+        assertThat(reported)
                 .containsExactly(
                         "acquired 1024 after 0",
                         "released 1024 after 5",
@@ -248,6 +248,6 @@ class HandOffTest {
         assertThat(first.token()).isEqualTo(1024);
         assertThat(first).hasToString("Lease[n, token 1024, RELEASED]");
         virtual.client.entries().lost(own.heldGrant.grant, LossReason.REVOKED, "on purpose");
-        assertThat(Thread.interrupted()).as("as it asked for").isTrue();
+        assertThat(Thread.interrupted()).as("as requested").isTrue();
     }
 }

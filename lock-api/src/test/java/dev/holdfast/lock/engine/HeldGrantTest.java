@@ -103,7 +103,7 @@ class HeldGrantTest {
     void doubt_endsWithARequestThatWasSentNoEarlier() {
         HeldGrant heldGrant = granted();
         heldGrant.doubt(4_000 * MILLI);
-        assertThat(heldGrant.renewDueNanos).as("asked at once").isEqualTo(4_000 * MILLI);
+        assertThat(heldGrant.renewDueNanos).as("sent immediately").isEqualTo(4_000 * MILLI);
         heldGrant.confirm(sent(3_999), 4_001 * MILLI, 15_000, true);
         assertThat(heldGrant.isDoubted()).isTrue();
         heldGrant.confirm(sent(4_000), 4_002 * MILLI, 15_000, true);
@@ -120,7 +120,7 @@ class HeldGrantTest {
         heldGrant.confirm(sent(200), 400 * MILLI, 15_000, true);
         assertThat(heldGrant.failedRenewals).as("the store answers").hasValue(0);
         assertThat(heldGrant.isDoubted()).isTrue();
-        assertThat(heldGrant.renewDueNanos).as("asked again at once").isEqualTo(400 * MILLI);
+        assertThat(heldGrant.renewDueNanos).as("sent again immediately").isEqualTo(400 * MILLI);
 
         heldGrant.confirm(sent(301), 500 * MILLI, 15_000, true);
         assertThat(heldGrant.isDoubted()).isFalse();
@@ -230,7 +230,7 @@ class HeldGrantTest {
         "15000, 121, nothing, false",
         "15000, 30, doubted, false",
         "15000, 30, a renewal failed, false",
-        "15000, 30, nobody is left, false",
+        "15000, 30, the owner died, false",
         "100, 55, nothing, true", // of 89 ms
         "100, 56, nothing, false" // a third of the lease
     })
@@ -239,7 +239,7 @@ class HeldGrantTest {
         switch (happened) {
             case "doubted" -> heldGrant.doubt(25 * MILLI);
             case "a renewal failed" -> heldGrant.failedRenewals.set(1);
-            case "nobody is left" -> heldGrant.abandonedBecause = LossReason.OWNER_DIED;
+            case "the owner died" -> heldGrant.abandonedBecause = LossReason.OWNER_DIED;
             default -> {}
         }
         assertThat(heldGrant.mayBeJoined(new At(millis))).isEqualTo(joined);

@@ -51,7 +51,7 @@ class HoldEndsTest {
         AsyncWaiter waiter = virtual.submit("n", LockOptions.defaults(), Virtual.SECOND);
         AsyncWaiter brief = virtual.submit("n", LockOptions.defaults(), 1_000_000);
         virtual.pass(Virtual.SECOND / 100);
-        assertThat(brief.state).as("told while the answer may still come").isEqualTo(Waiter.State.BUSY);
+        assertThat(brief.state).as("returned before the late answer").isEqualTo(Waiter.State.BUSY);
         virtual.pass(2 * Virtual.SECOND);
         assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
     }
@@ -217,26 +217,26 @@ class HoldEndsTest {
     void releasedLock_thatStaysTaken_isRenewedSilently() {
         Virtual virtual = new Virtual(LockClientOptions.defaults(), ImpoliteBackend::new);
         ImpoliteBackend backend = (ImpoliteBackend) virtual.backend;
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
 
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect");
+                reported.add("suspect");
             }
 
             @Override
             public void lost(String name, long token, Duration held, LossReason reason) {
-                told.add("lost");
+                reported.add("lost");
             }
 
             @Override
             public void released(String name, long token, Duration held) {
-                told.add("released");
+                reported.add("released");
             }
         });
         Hold held = virtual.hold(
@@ -251,7 +251,7 @@ class HoldEndsTest {
         assertThat(backend.isHeld("n")).isTrue();
         virtual.pass(2 * Virtual.SECOND);
         assertThat(backend.isHeld("n")).isFalse();
-        assertThat(told).containsExactly("released");
+        assertThat(reported).containsExactly("released");
         assertThat(virtual.client.isIdle()).isTrue();
     }
 
@@ -259,16 +259,16 @@ class HoldEndsTest {
     @Test
     void loss_isToldOnAThreadForCallbacks() {
         Virtual virtual = new Virtual();
-        List<LossReason> told = new ArrayList<>();
+        List<LossReason> reported = new ArrayList<>();
         for (String name : List.of("a", "b")) {
             Hold hold = virtual.hold(name, LockOptions.defaults());
-            hold.lock.lossOf(hold).thenAccept(told::add);
+            hold.lock.lossOf(hold).thenAccept(reported::add);
             virtual.client.entries().lost(hold.heldGrant.grant, LossReason.REVOKED, "on purpose");
             assertThat(hold.state).isEqualTo(Hold.State.LOST);
-            assertThat(told).isEmpty();
+            assertThat(reported).isEmpty();
             virtual.pass(0);
-            assertThat(told).containsExactly(LossReason.REVOKED);
-            told.clear();
+            assertThat(reported).containsExactly(LossReason.REVOKED);
+            reported.clear();
         }
     }
 

@@ -44,7 +44,7 @@ class HousekeeperTest {
 
         housekeeper.needWithin(10 * SECOND);
         pass(SECOND / 10);
-        assertThat(beats).as("what the lost beat was for is overdue").hasSize(1);
+        assertThat(beats).as("the work of the lost wake-up is overdue").hasSize(1);
     }
 
     @Test

@@ -52,7 +52,7 @@ class HousekeepingTest {
     void losses_areNotLookedAtMoreOften_howeverOftenTheHousekeeperRuns() {
         deadOwners.watch(() -> looks.add(world.now() / SECOND));
         long start = machine.nanos();
-        assertThat(deadOwners.run(start)).as("the first look is due").isEqualTo(10 * SECOND);
+        assertThat(deadOwners.run(start)).as("the first check is due").isEqualTo(10 * SECOND);
         assertThat(deadOwners.run(start + SECOND)).isEqualTo(9 * SECOND);
         assertThat(deadOwners.run(start + 10 * SECOND - 1)).isEqualTo(1);
         assertThat(looks).hasSize(1);

@@ -82,7 +82,7 @@ class LateAttemptTest {
     void failure_afterAnAbandonmentThatFollowedTheSend_isNotAbandonedAgain() {
         AcquisitionId acquisition = submitAndCancel();
         answer.completeExceptionally(new LockUnavailableException("on purpose"));
-        assertThat(backend.abandoned).as("the store promised it").isEqualTo(List.of(acquisition));
+        assertThat(backend.abandoned).as("the store guaranteed it").isEqualTo(List.of(acquisition));
     }
 
     private AcquisitionId submitAndCancel() {

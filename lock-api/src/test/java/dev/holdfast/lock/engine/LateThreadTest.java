@@ -89,7 +89,7 @@ class LateThreadTest {
         assertThat(Virtual.isUnavailable(waiter.future)).isTrue();
         assertThat(client.isIdle()).isTrue();
         assertThat(backend.removals)
-                .as("nothing was sent, nothing is to be removed")
+                .as("no request was sent, so there is nothing to remove")
                 .isZero();
     }
 
@@ -103,7 +103,7 @@ class LateThreadTest {
         assertThat(waiters).allMatch(waiter -> Virtual.isUnavailable(waiter.future));
         assertThat(client.isIdle()).isTrue();
         endHeldUp();
-        assertThat(backend.attempts).as("sent for nobody").isZero();
+        assertThat(backend.attempts).as("sent without a waiter").isZero();
         assertThat(backend.removals).isZero();
     }
 
@@ -133,7 +133,7 @@ class LateThreadTest {
         LockEntry entry = client.entries().find("x");
         assertThat(entry).isNotNull();
         entry.cancel(leaves);
-        assertThat(heldUp).as("a thread was asked for, for each").hasSize(2);
+        assertThat(heldUp).as("one thread was requested for each").hasSize(2);
         endHeldUp();
         assertThat(leaves.state).isEqualTo(Waiter.State.CANCELLED);
         assertThat(stays.state).isEqualTo(Waiter.State.GRANTED);
@@ -185,7 +185,7 @@ class LateThreadTest {
         heldUp.remove(0).run();
         backend.failure = null;
         pass(SECOND / 10);
-        assertThat(heldUp).as("it is to ask again").hasSize(1);
+        assertThat(heldUp).as("it sends another attempt").hasSize(1);
         client.beginClose();
         assertThat(waiter.failure).isInstanceOf(LockClosedException.class);
         endHeldUp();

@@ -62,7 +62,7 @@ class LossAndReleaseTest {
                         .isHeldBy(new Thread(() -> {}), false))
                 .isFalse();
         virtual.client.entries().suspect(virtual.grantHere("n"), "on purpose");
-        assertThat(lock.isHeldByCurrentThread()).as("in doubt").isFalse();
+        assertThat(lock.isHeldByCurrentThread()).as("suspect").isFalse();
         virtual.pass(1_000_000);
         assertThat(lock.isHeldByCurrentThread()).as("confirmed").isTrue();
         virtual.machine.jumpWallClock(20_000);

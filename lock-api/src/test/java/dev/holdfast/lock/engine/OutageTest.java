@@ -68,7 +68,7 @@ class OutageTest {
         pass(59 * SECOND);
         int lines = client.engine().releaser().warnings().lines();
 
-        assertThat(most).as("removals that wait").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.SMALLEST);
+        assertThat(most).as("pending removals").isLessThanOrEqualTo(Backlog.CAPACITY + RoundPace.SMALLEST);
         assertThat(backend.mostRemovalsInASecond()).as("requests a second").isLessThanOrEqualTo(100);
         assertThat(lines).as("warnings in a minute").isBetween(1, 7);
 
@@ -131,7 +131,7 @@ class OutageTest {
         backend.failure = OutageBackend::noPermission;
         submit(client, "job", 0);
         pass(3600 * SECOND);
-        assertThat(backend.removals).as("where it may stay, one look").isEqualTo(expiring ? 0 : 1);
+        assertThat(backend.removals).as("where it may stay, one check").isEqualTo(expiring ? 0 : 1);
         assertThat(client.isIdle()).isTrue();
     }
 
@@ -194,10 +194,10 @@ class OutageTest {
             }
             pass(SECOND / 100);
         }
-        assertThat(client.engine().releaser().waiting())
-                .as("removals that wait")
-                .isEqualTo(Backlog.CAPACITY);
-        assertThat(backend.attempts).as("no request without room for its end").isEqualTo(Backlog.CAPACITY + 1);
+        assertThat(client.engine().releaser().waiting()).as("pending removals").isEqualTo(Backlog.CAPACITY);
+        assertThat(backend.attempts)
+                .as("no request without capacity for its removal")
+                .isEqualTo(Backlog.CAPACITY + 1);
         assertThat(last.future)
                 .isCompletedExceptionally()
                 .failsWithin(Duration.ZERO)

@@ -54,7 +54,7 @@ class PartsTest {
             assertThat(pace.isDead()).isFalse();
         }
         round(pace, null, REFUSED);
-        assertThat(pace.roundSize()).as("what is refused may come again").isEqualTo(64);
+        assertThat(pace.roundSize()).as("a refused request may come again").isEqualTo(64);
         round(pace, REFUSED);
         assertThat(pace.roundSize()).isEqualTo(8);
         assertThat(pace.isDead()).isFalse();
@@ -245,17 +245,17 @@ class PartsTest {
         assertThat(queued()).containsExactly(timed, later);
         assertThat(forEver.state).isEqualTo(Waiter.State.FAILED);
         mutex.run(() -> queue.tellFailed(REFUSED, false, 0));
-        assertThat(queued()).as("the first one asked for what is refused").containsExactly(later);
+        assertThat(queued()).as("the first request was refused").containsExactly(later);
         assertThat(timed.failure).isSameAs(REFUSED);
     }
 
     @Test
     void queue_end_isToldToListeners_unlessItIsAGrantOrWasNotAnnounced() {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
-                told.add(name + " " + waited.toMillis() + " " + outcome);
+                reported.add(name + " " + waited.toMillis() + " " + outcome);
             }
         });
         ThreadWaiter once = waiter(0);
@@ -278,7 +278,7 @@ class PartsTest {
             queue.decide(cancelled, Waiter.State.CANCELLED);
         });
         virtual.pass(0);
-        assertThat(told).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
+        assertThat(reported).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
     }
 
     // ---- events
@@ -292,7 +292,7 @@ class PartsTest {
             }
             task.run();
         });
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         LockListener failing = new LockListener() {
             @Override
             public void attempted(String name) {
@@ -302,11 +302,11 @@ class PartsTest {
         LockListener listening = new LockListener() {
             @Override
             public void attempted(String name) {
-                told.add(name);
+                reported.add(name);
             }
         };
         full.set(true);
-        events.tell(listener -> listener.attempted("nobody listens"));
+        events.tell(listener -> listener.attempted("no listener"));
         assertThat(events.dropped()).isZero();
         events.add(failing);
         events.add(listening);
@@ -317,7 +317,7 @@ class PartsTest {
         events.tell(listener -> listener.attempted("c"));
         events.remove(listening);
         events.tell(listener -> listener.attempted("d"));
-        assertThat(told).containsExactly("c");
+        assertThat(reported).containsExactly("c");
         assertThat(events.dropped()).isEqualTo(2);
     }
 

@@ -60,7 +60,7 @@ class ReleaserTest {
             assertThat(releaser.waiting()).isEqualTo(3);
             pass(1);
         });
-        assertThat(first).as("told to who releases: not known").containsExactly(null, null, null);
+        assertThat(first).as("the result of the release: unknown").containsExactly(null, null, null);
         assertThat(log.lines())
                 .satisfiesExactly(
                         one -> assertThat(one)
@@ -129,7 +129,7 @@ class ReleaserTest {
         assertThat(releaser.unreachable()).isEqualTo(1);
         int removals = backend.removals;
         pass(60_000);
-        assertThat(backend.removals).as("not tried again").isEqualTo(removals);
+        assertThat(backend.removals).as("not retried").isEqualTo(removals);
         assertThat(requests.isIdle()).isTrue();
     }
 
@@ -146,23 +146,23 @@ class ReleaserTest {
 
     @Test
     void store_isToldForHowLongItsAnswerIsWaitedFor() {
-        List<Long> told = new ArrayList<>();
+        List<Long> reported = new ArrayList<>();
         backend = new OutageBackend(false, false, world::now) {
             @Override
             public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-                told.add(timeoutMillis);
+                reported.add(timeoutMillis);
                 return super.release(grant, timeoutMillis);
             }
 
             @Override
             public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-                told.add(timeoutMillis);
+                reported.add(timeoutMillis);
                 return super.abandon(acquisition, timeoutMillis);
             }
         };
         releaser = releaser(3_000);
         release("a", 15_000);
         releaser.abandon(new AcquisitionId("b", OwnerId.random()), 15_000).run();
-        assertThat(told).containsExactly(3_000L, 3_000L);
+        assertThat(reported).containsExactly(3_000L, 3_000L);
     }
 }

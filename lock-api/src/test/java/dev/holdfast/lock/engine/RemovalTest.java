@@ -68,7 +68,7 @@ class RemovalTest {
     void tryThatIsDecidedOn_whileTheThreadIsInTheOneBefore_isMadeByThatThread() {
         duringRequests.add(() -> {
             send();
-            assertThat(threads).as("one is under way").isEmpty();
+            assertThat(threads).as("one is running").isEmpty();
         });
         send();
         runThread();

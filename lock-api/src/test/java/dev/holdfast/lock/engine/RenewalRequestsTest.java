@@ -63,7 +63,7 @@ class RenewalRequestsTest {
 
     // ---- reports of failed renewals
 
-    private final List<String> told = new ArrayList<>();
+    private final List<String> reported = new ArrayList<>();
 
     private Virtual listenedTo() {
         Virtual virtual = new Virtual(
@@ -74,7 +74,7 @@ class RenewalRequestsTest {
         virtual.client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add(detail);
+                reported.add(detail);
             }
         });
         return virtual;
@@ -102,7 +102,7 @@ class RenewalRequestsTest {
             default -> virtual.pass(Virtual.SECOND);
         }
         virtual.pass(0);
-        assertThat(told).containsExactly(reason);
+        assertThat(reported).containsExactly(reason);
     }
 
     // ---- more leases than one request can renew
@@ -148,7 +148,7 @@ class RenewalRequestsTest {
 
         assertThat(backend.renewals).isEqualTo(released ? 1 : 2);
         assertThat(backend.renewed.contains(last.heldGrant.grant)).isEqualTo(!released);
-        assertThat(told).isEmpty();
+        assertThat(reported).isEmpty();
     }
 
     @Test
@@ -161,7 +161,7 @@ class RenewalRequestsTest {
         Hold last = behind(holds, backend);
         backend.failure = OutageBackend::unreachable;
         virtual.pass(Virtual.SECOND);
-        assertThat(told).hasSize(LARGEST_BATCH + 1).containsOnlyOnce("the store did not answer for others");
+        assertThat(reported).hasSize(LARGEST_BATCH + 1).containsOnlyOnce("the store did not answer for others");
         assertThat(last.heldGrant.failedRenewals.get()).isPositive();
     }
 
@@ -198,21 +198,21 @@ class RenewalRequestsTest {
         client.addListener(new LockListener() {
             @Override
             public void suspect(String name, long token, String detail) {
-                told.add("suspect: " + detail);
+                reported.add("suspect: " + detail);
             }
 
             @Override
             public void renewed(String name, long token) {
-                told.add("renewed");
+                reported.add("renewed");
             }
         });
         for (int i = 0; i < locks; i++) {
             assertThat(client.lock("n" + i).tryLock()).isTrue();
         }
         world.runUntil(world.now() + 6 * Virtual.SECOND);
-        assertThat(told).hasSize(2 * locks);
-        assertThat(told.subList(0, locks))
+        assertThat(reported).hasSize(2 * locks);
+        assertThat(reported.subList(0, locks))
                 .containsOnly("suspect: java.lang.OutOfMemoryError: unable to create native thread, on purpose");
-        assertThat(told.subList(locks, 2 * locks)).containsOnly("renewed");
+        assertThat(reported.subList(locks, 2 * locks)).containsOnly("renewed");
     }
 }

@@ -44,7 +44,7 @@ class SelfWaitTest {
                     .contains("pool-thread-7")
                     .contains("close it first");
             assertThat(waiting.isDone()).isFalse();
-            assertThat(timers).as("looked at once only").isEmpty();
+            assertThat(timers).as("checked only once").isEmpty();
             open.close();
             waiting.get(10, TimeUnit.SECONDS).close();
         } finally {

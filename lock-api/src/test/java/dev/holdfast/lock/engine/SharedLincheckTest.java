@@ -222,13 +222,13 @@ public class SharedLincheckTest {
     }
 
     @Test
-    @DisplayName("are linearizable to a read-write lock whose writer may go on to read")
+    @DisplayName("are linearizable to a read-write lock with downgrading")
     void readWrite_isLinearizable() {
         check(ReadWrite.class, ReadWriteModel.class, 20 * FACTOR, 300);
     }
 
     @Test
-    @DisplayName("are seen not to be a lock that readers share with a writer, so the check can fail")
+    @DisplayName("differ from a lock that admits readers during a write, so the check can fail")
     void readersBesideAWriter_areNoticed() {
         assertThatThrownBy(() -> check(ReadWrite.class, ReadersBesideWriters.class, 100, 20))
                 .isInstanceOf(AssertionError.class);
@@ -241,7 +241,7 @@ public class SharedLincheckTest {
     }
 
     @Test
-    @DisplayName("are seen not to be a semaphore with one permit more, so the check can fail")
+    @DisplayName("differ from a semaphore with one permit too many, so the check can fail")
     void oneMore_isNoticed() {
         assertThatThrownBy(() -> check(Semaphore.class, OneMore.class, 100, 20)).isInstanceOf(AssertionError.class);
     }

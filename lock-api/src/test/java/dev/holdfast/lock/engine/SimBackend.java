@@ -45,7 +45,7 @@ final class SimBackend implements LockBackend {
     /** When a grant was reported as suspect; removed once a renewal that was sent later has been answered. */
     final Map<OwnerId, Long> doubts = new HashMap<>();
 
-    private @Nullable GrantListener observer;
+    private @Nullable GrantListener listener;
     /** Set when the run should end. */
     boolean calm;
 
@@ -141,7 +141,7 @@ final class SimBackend implements LockBackend {
     }
 
     /** Whether it returns an unhelpful but allowed answer this time. */
-    private boolean isUnclear() {
+    private boolean drawUnclear() {
         boolean unclear = !calm && world.chance(faults);
         if (unclear) {
             unclearRenewals++;
@@ -191,7 +191,7 @@ final class SimBackend implements LockBackend {
 
     /** Renewed with an unknown result, or confirmed for less than the store keeps. */
     private RenewResult unclear(RenewResult result) {
-        if (!(result instanceof RenewResult.Renewed renewed) || !isUnclear()) {
+        if (!(result instanceof RenewResult.Renewed renewed) || !drawUnclear()) {
             return result;
         }
         return world.chance(0.5)
@@ -269,16 +269,16 @@ final class SimBackend implements LockBackend {
     }
 
     @Override
-    public void setGrantListener(GrantListener told) {
-        observer = told;
+    public void setGrantListener(GrantListener grantListener) {
+        listener = grantListener;
     }
 
     /** The connection is uncertain: reports all of its grants as suspect, like ZooKeeper's client. */
     void suspectAll() {
         granted.forEach((owner, grant) -> {
             doubts.put(owner, world.now());
-            if (observer != null) {
-                observer.suspect(grant, "suspended");
+            if (listener != null) {
+                listener.suspect(grant, "suspended");
             }
         });
     }
@@ -286,9 +286,9 @@ final class SimBackend implements LockBackend {
     /** Reports, after a delay, the end of a grant that an administrator has deleted. */
     void reportLost(OwnerId owner) {
         Grant grant = granted.get(owner);
-        GrantListener told = observer;
-        if (grant != null && told != null) {
-            world.after(machine, world.millis(0, 50), () -> told.lost(grant, LossReason.REVOKED, "deleted"));
+        GrantListener current = listener;
+        if (grant != null && current != null) {
+            world.after(machine, world.millis(0, 50), () -> current.lost(grant, LossReason.REVOKED, "deleted"));
         }
     }
 

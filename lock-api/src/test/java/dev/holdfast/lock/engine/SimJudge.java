@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
 final class SimJudge {
     private static final long ROUND_TRIP_NANOS = 7_000_000;
     /** The part of a lease that the margins for clocks and scheduling leave, computed differently from {@link Validity}. */
-    private static final long LEAST_NANOS_OF_A_MILLI = 880_000;
+    private static final long MIN_NANOS_PER_MILLI = 880_000;
     /** A signal, an attempt, and the waiters that may be overtaken or notified before. */
     private static final long SIGNALLED_NANOS = 50_000_000;
 
@@ -107,7 +107,7 @@ final class SimJudge {
         if (since != Long.MAX_VALUE) {
             prompt++;
             long free = clockNanos.getAsLong() - Math.max(since, store.freeSinceNanos(acquisition.name()));
-            check(free <= SIGNALLED_NANOS, "free for " + free + " ns while somebody waited");
+            check(free <= SIGNALLED_NANOS, "free for " + free + " ns while a caller waited");
         }
     }
 
@@ -135,7 +135,7 @@ final class SimJudge {
         boolean fresh = heldGrant.handOffs == 0 && !ofRelease;
         if (undisturbed && fresh && served.demand.equals(Demand.EXCLUSIVE)) {
             lengths++;
-            long least = grant.leaseMillis() * LEAST_NANOS_OF_A_MILLI - ROUND_TRIP_NANOS;
+            long least = grant.leaseMillis() * MIN_NANOS_PER_MILLI - ROUND_TRIP_NANOS;
             long left = waiter.options
                     .maxHold()
                     .map(bound -> Math.min(least, bound.toNanos() - ROUND_TRIP_NANOS))
@@ -167,7 +167,7 @@ final class SimJudge {
         if (waiter.state == Waiter.State.BUSY) {
             refusals++;
             long free = clockNanos.getAsLong() - Math.max(refused.sinceNanos, store.freeSinceNanos(refused.name));
-            check(free <= SIGNALLED_NANOS, "told that it is busy, and it was free for " + free + " ns");
+            check(free <= SIGNALLED_NANOS, "refused as busy, but it was free for " + free + " ns");
         }
         check(waiter.state != Waiter.State.FAILED, "fails without a fault: " + waiter.failure);
     }

@@ -511,7 +511,7 @@ final class SimStore {
     }
 
     /** Whether a machine holds a name or waits for it. */
-    boolean knows(SimWorld.Machine machine) {
+    boolean holdsOrAwaits(SimWorld.Machine machine) {
         return locks.keySet().stream()
                 .map(this::lock)
                 .anyMatch(lock -> lock.holders.values().stream().anyMatch(held -> held.machine == machine)

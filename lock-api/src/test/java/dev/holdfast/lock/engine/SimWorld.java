@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 
 /** Virtual time: one thread, one queue of events, one seed. The same seed gives the same run to the last event. */
 final class SimWorld {
-    private static final int MOST_STANDING = 3;
+    private static final int MAX_STANDING = 3;
     /** The maximum number of events without time passing, as in an endless loop of requests. */
-    private static final int MOST_AT_ONCE = 1_000_000;
+    private static final int MAX_AT_ONCE = 1_000_000;
 
     final Random random;
     private final PriorityQueue<Event> events = new PriorityQueue<>();
@@ -105,8 +105,8 @@ final class SimWorld {
         while (!events.isEmpty() && events.peek().timeNanos <= untilNanos) {
             Event event = events.poll();
             atOnce = event.timeNanos > nowNanos ? 0 : atOnce + 1;
-            if (atOnce > MOST_AT_ONCE) {
-                throw new IllegalStateException("time stands still");
+            if (atOnce > MAX_AT_ONCE) {
+                throw new IllegalStateException("time does not advance");
             }
             nowNanos = Math.max(nowNanos, event.timeNanos);
             Machine machine = event.machine;
@@ -128,7 +128,7 @@ final class SimWorld {
      * thread stay locked.
      */
     void standStill(long nanos) {
-        if (standing == MOST_STANDING) {
+        if (standing == MAX_STANDING) {
             return;
         }
         standing++;

@@ -302,7 +302,7 @@ final class Simulation {
         claims.values()
                 .forEach(all -> all.forEach(claim -> check(
                         !claim.isDoubted() || !claim.isValid(),
-                        "token " + claim.hold.token + " counts as valid though it is in doubt")));
+                        "token " + claim.hold.token + " is valid although it is suspect")));
     }
 
     /** Like {@link EngineClient#close}, which waits for the store; then the process ends. */
@@ -317,7 +317,10 @@ final class Simulation {
         Runnable end = () -> {
             if (!ended.getAndSet(true)) {
                 check(
-                        !idle.isDone() || client.backend.injected > 0 || minHolds || !store.knows(client.machine),
+                        !idle.isDone()
+                                || client.backend.injected > 0
+                                || minHolds
+                                || !store.holdsOrAwaits(client.machine),
                         "left on the server by a client that was closed: " + store);
                 client.engine.endClose(idle.isDone());
                 world.after(client.machine, 50_000_000, () -> client.machine.dead = true);

@@ -126,12 +126,12 @@ class StuckAttemptTest {
         lock.lock();
         assertThat(other).containsExactly(Waiter.State.WAITING, Waiter.State.GRANTED);
         assertThat(waiting)
-                .as("is told as one that waits")
+                .as("fails like one that waits")
                 .containsExactly(Thread.currentThread().getName());
         assertThat(idle).containsExactly(false);
         assertThat(lock.isHeldByCurrentThread()).isTrue();
         assertThat(backend.asked).hasSize(3);
-        assertThat(backend.asked.get(1)).as("went on for the next one").isEqualTo(backend.asked.get(0));
+        assertThat(backend.asked.get(1)).as("continued for the next one").isEqualTo(backend.asked.get(0));
         assertThat(backend.asked.get(2)).isNotEqualTo(backend.asked.get(0));
         assertThat(backend.abandoned).contains(backend.asked.get(0));
         assertThat(waiters()).isEmpty();
@@ -151,7 +151,9 @@ class StuckAttemptTest {
         read.lockInterruptibly();
         assertThat(read.isHeldByCurrentThread()).isTrue();
         virtual.pass(MILLI);
-        assertThat(others.get(0).join().isValid()).as("reads still").isTrue();
+        assertThat(others.get(0).join().isValid())
+                .as("still holds the read lock")
+                .isTrue();
         assertThat(backend.asked).hasSize(2);
         read.unlock();
         others.get(0).join().close();
@@ -168,7 +170,7 @@ class StuckAttemptTest {
         assertThatExceptionOfType(LockUnavailableException.class)
                 .isThrownBy(lock::tryLock)
                 .withMessageContaining("within 3.7 s");
-        assertThat(abandoned).as("before it was given up, and after that").containsExactly(0, 1);
+        assertThat(abandoned).as("before and after it was given up").containsExactly(0, 1);
         virtual.pass(10 * Virtual.SECOND);
         assertThat(backend.isHeld("n")).isFalse();
         assertThat(client.isIdle()).isTrue();
@@ -300,7 +302,7 @@ class StuckAttemptTest {
         at(10 * Virtual.SECOND, () -> asked.add(List.copyOf(backend.asked)));
         at(15 * Virtual.SECOND, () -> backend.holders.clear());
         lock.lock();
-        assertThat(asked.get(0)).as("nobody else waits").hasSize(1);
+        assertThat(asked.get(0)).as("no other caller waits").hasSize(1);
         assertThat(backend.asked).hasSize(2);
         lock.unlock();
     }

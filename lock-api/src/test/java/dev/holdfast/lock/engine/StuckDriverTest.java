@@ -139,7 +139,7 @@ class StuckDriverTest {
                     .withCauseInstanceOf(LockUnavailableException.class);
         }
         backend.toBeStuck.set(0);
-        assertThat(client.lock("async0").tryLock()).as("on a thread of its own").isTrue();
+        assertThat(client.lock("async0").tryLock()).as("on a separate thread").isTrue();
         client.lock("async0").unlock();
     }
 
@@ -158,7 +158,7 @@ class StuckDriverTest {
         assertThat(dropped.isValid()).isFalse();
 
         await(() -> client.engine().releaser().waiting() > 0);
-        backend.forget("n");
+        backend.removeFromStore("n");
         assertThat(lock.tryLock(10, SECONDS)).isTrue();
         lock.unlock();
         backend.returns.countDown();
@@ -224,7 +224,7 @@ class StuckDriverTest {
             if (slowMillis > 0) {
                 slowCalls.incrementAndGet();
                 LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(slowMillis));
-                return CompletableFuture.failedFuture(new LockUnavailableException("slow, and in vain"));
+                return CompletableFuture.failedFuture(new LockUnavailableException("slow, and fails"));
             }
             mutex.lock();
             try {
@@ -262,7 +262,7 @@ class StuckDriverTest {
             }
         }
 
-        void forget(String name) {
+        void removeFromStore(String name) {
             mutex.lock();
             try {
                 holders.remove(name);

@@ -131,7 +131,7 @@ class TimedWaitTest {
         assertThat(waiter.failure).isInstanceOf(LockUnavailableException.class).hasMessageContaining("3.0 s");
         assertThat(outcomes).containsExactly(AttemptOutcome.UNAVAILABLE);
         answer.complete(new AcquireResult.Granted(new Grant(backend.attempted.get(0), 1, 15_000, null)));
-        assertThat(backend.abandoned).as("a grant that comes too late").containsExactly(backend.attempted.get(0));
+        assertThat(backend.abandoned).as("a late grant").containsExactly(backend.attempted.get(0));
     }
 
     @Test
@@ -295,9 +295,7 @@ class TimedWaitTest {
         virtual.pass(4 * Virtual.SECOND - 1_000_000);
         virtual.backend.silent = true;
         virtual.end(held);
-        assertThat(virtual.backend.attempts)
-                .as("asked right behind the release")
-                .isEqualTo(2);
+        assertThat(virtual.backend.attempts).as("sent right after the release").isEqualTo(2);
         virtual.pass(2_000_000);
         assertThat(waiter.state).isEqualTo(Waiter.State.BUSY);
     }

@@ -30,7 +30,7 @@ abstract class PlannedElection {
     final BlockingQueue<Callable<Lease>> answers = new LinkedBlockingQueue<>();
 
     final List<Long> askedAt = new CopyOnWriteArrayList<>();
-    final List<String> told = new CopyOnWriteArrayList<>();
+    final List<String> reported = new CopyOnWriteArrayList<>();
     final PlannedLease lease = new PlannedLease("n");
     final PlannedLocks locks = new PlannedLocks((name, timeout) -> {
         askedAt.add(System.nanoTime());
@@ -70,8 +70,8 @@ abstract class PlannedElection {
         Election election = Recipes.election(locks.client(), "n")
                 .options(LockOptions.builder().lease(Duration.ofMinutes(1)).build())
                 .stopTime(STOP)
-                .onElected(telling("elected", elected))
-                .onRevoked(telling("revoked", revoked))
+                .onElected(recording("elected", elected))
+                .onRevoked(recording("revoked", revoked))
                 .start();
         started.set(election);
         return election;
@@ -87,9 +87,9 @@ abstract class PlannedElection {
         return election.start();
     }
 
-    final Election.Callback telling(String what, Election.Callback then) {
+    final Election.Callback recording(String what, Election.Callback then) {
         return leadership -> {
-            told.add(what);
+            reported.add(what);
             then.call(leadership);
         };
     }

@@ -63,7 +63,7 @@ final class PlannedLocks {
             case "acquire" -> {
                 Lease lease = plan.acquire(name, arguments.length == 0 ? null : (Duration) arguments[0]);
                 if (lease == null) {
-                    throw new LockTimeoutException("lock '" + name + "': somebody else has it");
+                    throw new LockTimeoutException("lock '" + name + "': another holder has it");
                 }
                 yield lease;
             }

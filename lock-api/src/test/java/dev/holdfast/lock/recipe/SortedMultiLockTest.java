@@ -57,7 +57,7 @@ class SortedMultiLockTest {
         MultiLock locks = all("b", "c", "a", "b");
         MultiLease all = locks.acquire();
         assertThat(leases.keySet()).containsExactly("a", "b", "c");
-        assertThat(timeouts).as("it takes as long as it takes").containsExactly(null, null, null);
+        assertThat(timeouts).as("it waits without a limit").containsExactly(null, null, null);
         assertThat(locks.names()).containsExactly("a", "b", "c");
         assertThat(all.names()).isEqualTo(locks.names());
         assertThat(locks).hasToString("MultiLock[a, b, c]");
@@ -142,7 +142,7 @@ class SortedMultiLockTest {
         leases.get("b").whileEnsured = lease -> first.remaining = SECOND.multipliedBy(8);
 
         all.ensure(SECOND.multipliedBy(8));
-        assertThat(first.ensured).as("it had that much left").containsExactly(SECOND.multipliedBy(8));
+        assertThat(first.ensured).as("it had this much time left").containsExactly(SECOND.multipliedBy(8));
 
         all.ensure(SECOND.multipliedBy(10));
         assertThat(first.ensured)

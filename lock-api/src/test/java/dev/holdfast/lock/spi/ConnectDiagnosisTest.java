@@ -140,7 +140,7 @@ final class ConnectDiagnosisTest {
         try (ScriptedServer server = ScriptedServer.saying("-what")) {
             ConnectDiagnosis closed = of(600_000, server.host());
             closed.close();
-            assertThat(closed.isAnswering()).as("nobody was looked at").isTrue();
+            assertThat(closed.isAnswering()).as("no server was probed").isTrue();
             assertThat(server.connections()).isZero();
         }
     }
@@ -152,7 +152,7 @@ final class ConnectDiagnosisTest {
             if (!diagnosis.isAnswering()) {
                 return false; // the probe continues with a TLS handshake over another connection
             }
-            assertThat(server.connections()).as("one look for all").isEqualTo(1);
+            assertThat(server.connections()).as("one check for all").isEqualTo(1);
             return true;
         }
     }
@@ -176,7 +176,7 @@ final class ConnectDiagnosisTest {
             assertThat(Thread.interrupted()).isTrue();
             assertThat(Thread.getAllStackTraces().keySet())
                     .filteredOn(thread -> thread.getName().equals("holdfast-connect-diagnosis"))
-                    .as("what still waits for the server")
+                    .as("requests that still wait for the server")
                     .isNotEmpty()
                     .allMatch(Thread::isDaemon);
         }
