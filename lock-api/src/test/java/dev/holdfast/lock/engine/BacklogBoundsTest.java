@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What waits to be removed from the server, how much of it there may be, and what is not worth another try. */
+/** Pending removals: how many there may be, and which are not retried. */
 class BacklogBoundsTest {
     private final HandledBacklog lasting = new HandledBacklog(false);
     private final HandledBacklog expiring = new HandledBacklog(true);
@@ -86,7 +86,7 @@ class BacklogBoundsTest {
         assertThat(done(expiring.add(Backlog.CAPACITY, Removal.Kind.ABANDON))).isEmpty();
     }
 
-    // ---- what is worth another try
+    // ---- which removals are retried
 
     private static LockException failure(String kind) {
         return switch (kind) {
@@ -117,7 +117,7 @@ class BacklogBoundsTest {
         }
     }
 
-    /** It is to be tried again in a second: a lease that has ended by then needs nothing. */
+    /** The next try is in a second; a lease that has expired by then needs none. */
     @ParameterizedTest
     @CsvSource({"true, 0, false", "true, 1, true", "false, 0, true", "false, -1, true"})
     void refusal_isNotWorthAnotherTry_whenTheLeaseEndsBefore(boolean ends, long nanosMore, boolean again) {
@@ -182,7 +182,7 @@ class BacklogBoundsTest {
         lasting.pass(0);
         assertThat(lasting.sent).hasSize(RoundPace.MIN_SIZE);
         lasting.backlog.close();
-        assertThat(done(removals)).as("those that wait").containsExactly(0, 1);
+        assertThat(done(removals)).as("the waiting ones").containsExactly(0, 1);
         assertThat(lasting.backlog.size()).isZero();
         lasting.sent.forEach(each -> each.answered().accept(answer.equals("confirmed") ? null : failure(answer)));
         assertThat(removals).allMatch(Removal::isDone);
@@ -228,7 +228,7 @@ class BacklogBoundsTest {
         assertThat(lasting.backlog.size()).isZero();
     }
 
-    /** Another thread is asked after each call: it would wait for ever. */
+    /** After each call another thread would be used, which never runs. */
     @Test
     void noCall_leavesTheOthersWaiting() {
         List<Runnable> calls = List.of(

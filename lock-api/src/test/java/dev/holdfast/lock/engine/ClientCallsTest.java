@@ -39,7 +39,7 @@ import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a client's user asks of it besides a lock: permits, what is held, what the store says; and what it refuses. */
+/** A client's calls other than for locks: permits, held locks, queries of the store; and what it refuses. */
 @Timeout(30)
 class ClientCallsTest {
     private static final HolderInfo HOLDER =
@@ -50,7 +50,7 @@ class ClientCallsTest {
     private final Answering backend = (Answering) virtual.backend;
     private final EngineClient client = virtual.client;
 
-    /** Answers all questions at once; grants what is asked for in slot 3 while there is room. */
+    /** Answers all queries immediately; grants requests in slot 3 while there is room. */
     private static final class Answering extends OutageBackend {
         BackendInfo info = BackendInfo.named("answering")
                 .minLeaseMillis(10)
@@ -188,13 +188,13 @@ class ClientCallsTest {
         assertThat(backend.asked).isEmpty();
     }
 
-    // ---- what the store says
+    // ---- queries of the store
 
     @Test
     void holders_haveTheTokenThatTheirLeaseReports() {
         assertThat(client.holder("n").orElseThrow().token()).isEqualTo(TOLD);
-        HolderInfo told = client.holders("n").get(0);
-        assertThat(told).isEqualTo(new HolderInfo("me", "h", 1, Instant.EPOCH, TOLD, new Demand.Permits(1, 3), 2));
+        HolderInfo reported = client.holders("n").get(0);
+        assertThat(reported).isEqualTo(new HolderInfo("me", "h", 1, Instant.EPOCH, TOLD, new Demand.Permits(1, 3), 2));
         assertThat(backend.asked).containsOnly("holder n 3000");
         LockListing listing = client.list("or", 1_000);
         assertThat(listing.more()).isTrue();
@@ -248,7 +248,7 @@ class ClientCallsTest {
         assertThat(backend.asked).isEmpty();
     }
 
-    // ---- what is refused
+    // ---- refusals
 
     @Test
     void demand_thatTheStoreDoesNotHave_isRefused() {
@@ -299,7 +299,7 @@ class ClientCallsTest {
         assertThatIllegalArgumentException().isThrownBy(() -> client.lock("\0"));
     }
 
-    // ---- what is held
+    // ---- held locks
 
     @Test
     void held_hasWhoHoldsAndWhoWaits() throws InterruptedException {
@@ -393,7 +393,7 @@ class ClientCallsTest {
         }
     }
 
-    // ---- a lease that is dropped
+    // ---- a dropped lease
 
     @Test
     void droppedLease_isEnded_andItsReleaseSent() {

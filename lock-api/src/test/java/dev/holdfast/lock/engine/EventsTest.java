@@ -13,11 +13,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the log says of events that did not reach a listener. */
+/** Log lines about events that did not reach a listener. */
 class EventsTest {
     private static final Logger LOG = LoggerFactory.getLogger(EventsTest.class);
 
-    private final List<String> told = new ArrayList<>();
+    private final List<String> reported = new ArrayList<>();
     private boolean full;
 
     private static int count(String log, String text) {
@@ -39,7 +39,7 @@ class EventsTest {
         events.add(new LockListener() {
             @Override
             public void attempted(String name) {
-                told.add(name);
+                reported.add(name);
             }
         });
         String log = LogText.of(() -> {
@@ -51,7 +51,7 @@ class EventsTest {
         assertThat(count(log, "lock events are dropped: the listeners are too slow"))
                 .isEqualTo(2);
         assertThat(events.dropped()).isEqualTo(3);
-        assertThat(told).containsExactly("a", "d", "f");
+        assertThat(reported).containsExactly("a", "d", "f");
     }
 
     private static final class Failing implements LockListener {

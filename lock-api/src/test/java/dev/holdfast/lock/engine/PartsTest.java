@@ -24,11 +24,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Parts of the engine by themselves, on a made-up clock. */
+/** Parts of the engine in isolation, on a simulated clock. */
 class PartsTest {
     private static final long MILLI = 1_000_000;
 
-    // ---- the pace of releases that are owed
+    // ---- the pace of pending releases
 
     private static final LockException PASSING = new LockUnavailableException("down");
     private static final LockException REFUSED = new LockConfigurationException("no permission");
@@ -124,7 +124,7 @@ class PartsTest {
         assertThat(availability.unavailability(start + 1, PASSING, true, MILLI)).isSameAs(PASSING);
     }
 
-    // ---- how long a caller waits
+    // ---- the wait of a caller
 
     @Test
     void waiter_hasItsTime_andThatOfOneAnswerIfItIsToAwaitThat() {
@@ -251,11 +251,11 @@ class PartsTest {
 
     @Test
     void queue_end_isToldToListeners_unlessItIsAGrantOrWasNotAnnounced() {
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         virtual.client.addListener(new LockListener() {
             @Override
             public void gaveUp(String name, Duration waited, AttemptOutcome outcome) {
-                told.add(name + " " + waited.toMillis() + " " + outcome);
+                reported.add(name + " " + waited.toMillis() + " " + outcome);
             }
         });
         ThreadWaiter once = waiter(0);
@@ -278,7 +278,7 @@ class PartsTest {
             queue.decide(cancelled, Waiter.State.CANCELLED);
         });
         virtual.pass(0);
-        assertThat(told).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
+        assertThat(reported).containsExactly("n 5 BUSY", "n 5 TIMEOUT", "n 5 INTERRUPTED", "n 5 CANCELLED");
     }
 
     // ---- events
@@ -292,7 +292,7 @@ class PartsTest {
             }
             task.run();
         });
-        List<String> told = new ArrayList<>();
+        List<String> reported = new ArrayList<>();
         LockListener failing = new LockListener() {
             @Override
             public void attempted(String name) {
@@ -302,11 +302,11 @@ class PartsTest {
         LockListener listening = new LockListener() {
             @Override
             public void attempted(String name) {
-                told.add(name);
+                reported.add(name);
             }
         };
         full.set(true);
-        events.publish(listener -> listener.attempted("nobody listens"));
+        events.publish(listener -> listener.attempted("no listener"));
         assertThat(events.dropped()).isZero();
         events.add(failing);
         events.add(listening);
@@ -317,11 +317,11 @@ class PartsTest {
         events.publish(listener -> listener.attempted("c"));
         events.remove(listening);
         events.publish(listener -> listener.attempted("d"));
-        assertThat(told).containsExactly("c");
+        assertThat(reported).containsExactly("c");
         assertThat(events.dropped()).isEqualTo(2);
     }
 
-    // ---- what an attempt may serve
+    // ---- which callers an attempt may serve
 
     @Test
     void demand_ofAnEntry_isThatOfItsAcquisitions() {
