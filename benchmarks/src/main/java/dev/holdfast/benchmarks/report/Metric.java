@@ -61,7 +61,7 @@ public enum Metric {
     }
 
     /**
-     * Tells which of two is the better one.
+     * Returns which of two is the better one.
      *
      * @return whether a greater figure is better
      */

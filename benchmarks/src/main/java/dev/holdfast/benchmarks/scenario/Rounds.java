@@ -21,7 +21,7 @@ public final class Rounds {
      *
      * @param results where the figures go
      * @param plan how many rounds and how long
-     * @param progress is told what goes on
+     * @param progress receives progress messages
      */
     public Rounds(Results results, Plan plan, Consumer<String> progress) {
         this.results = results;

@@ -39,7 +39,7 @@ public interface Scenario {
     }
 
     /**
-     * Tells whether a candidate can take part, of those that have the {@link #primitive()}.
+     * Returns whether a candidate can take part, of those that have the {@link #primitive()}.
      *
      * @param candidate who
      * @return whether it can
@@ -47,7 +47,7 @@ public interface Scenario {
     boolean takes(Candidate candidate);
 
     /**
-     * Tells whether it takes one round without warm-up, because it is long, or counts rather than times.
+     * Returns whether it takes one round without warm-up, because it is long, or counts rather than times.
      *
      * @return whether one round is enough
      */

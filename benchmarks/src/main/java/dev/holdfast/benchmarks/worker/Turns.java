@@ -52,7 +52,7 @@ final class Turns implements AutoCloseable {
         return new Turns(lock, lock, 1, 1, thread);
     }
 
-    /** Goes on to the next cycle; tells what to acquire in it. */
+    /** Goes on to the next cycle; returns what to acquire in it. */
     NamedLock next() {
         isRare = usually < 1 && random.nextDouble() >= usually;
         return isRare ? rare : usual;

@@ -93,7 +93,7 @@ final class Claims {
         }
     }
 
-    /** Waits until a condition on these claims holds, for at most so long. */
+    /** Waits until a condition on these claims holds, at most for the given time. */
     boolean await(long nanos, BooleanSupplier condition) throws InterruptedException {
         long endNanos = System.nanoTime() + nanos;
         lock.lockInterruptibly();
@@ -140,7 +140,7 @@ final class Claims {
         return read(() -> highestWritten);
     }
 
-    /** The token of the leader that stood still last in the middle of a write; 0 if none has. */
+    /** The token of the last leader that paused in the middle of a write; 0 if none has. */
     long thinking() {
         return read(() -> thinking);
     }

@@ -115,7 +115,7 @@ public final class ElectionDemo implements Callable<Integer> {
         CandidateConfig config =
                 new CandidateConfig(store, "demo-leader/" + UUID.randomUUID(), leaseMillis, folder.database("ledger"));
         Path log = Files.createFile(folder.path().resolve("candidates.log"));
-        // Asks for an unusable store before anybody stands, and keeps the database files open in this process.
+        // Fails for an unusable store before any candidate starts, and keeps the database files open in this process.
         try (LockClient client = config.connect();
                 Ledger ledger = Ledger.open(config.ledger())) {
             client.lock(config.election()).acquire(Duration.ofSeconds(10)).close();

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One sale from start to end: starts the worker processes, shows progress, kills one of them if told to, and counts what
+ * One sale from start to end: starts the worker processes, shows progress, kills one of them on request, and counts what
  * was sold. Not thread-safe.
  */
 final class Sale {

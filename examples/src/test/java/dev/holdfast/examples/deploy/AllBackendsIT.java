@@ -63,7 +63,7 @@ class AllBackendsIT {
         assertThat(Child.run(java, stores.all())).containsExactlyElementsOf(allGranted());
     }
 
-    /** What Maven makes of lock-redis beside ZooKeeper's client without a bill of materials, and of a Netty 4.1 all over. */
+    /** What Maven resolves for lock-redis with ZooKeeper's client but without a bill of materials, and with Netty 4.1 everywhere. */
     @Test
     void olderNetty_isToldWithBothVersions() throws Exception {
         List<Path> older = ClassPaths.copied("older-netty");

@@ -26,7 +26,7 @@ final class FairnessPauseTest {
         fairness.released(NAME, awaited);
     }
 
-    /** The lock is taken by somebody else first, for a turn. */
+    /** Another client has the lock first, once. */
     private void lose() {
         fairness.busy(NAME);
         pass(TURN_MILLIS);

@@ -17,10 +17,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What becomes of an address with real drivers: whether it works, and that nothing tells its password. */
+/** Addresses with real drivers: they work, and no message contains the password. */
 final class JdbcAddressOnServersTest {
 
-    /** MariaDB's driver, which leaves {@code jdbc:mysql:} to MySQL's unless told otherwise in the URL itself. */
+    /** MariaDB's driver, which leaves {@code jdbc:mysql:} to MySQL's unless the URL says otherwise. */
     @ParameterizedTest
     @CsvSource({
         "'', MariaDB's driver takes jdbc:mariadb:",

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When a client listens, when it trusts what it hears, and when it stops. No server, and no time but the test's own. */
+/** When a client listens, when it relies on notifications, and when it stops. No server; the test drives the time. */
 final class ListeningTest {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
     private static final long FIVE_MINUTES = 300_000;
@@ -61,12 +61,12 @@ final class ListeningTest {
         ear.settle();
     }
 
-    /** The listener has left its thread, and nothing else is under way in the background. */
+    /** The listener has left its thread, and no other background work runs. */
     private void idle() throws InterruptedException {
         idle(4);
     }
 
-    /** Nothing is under way in the background, but on all threads above that number. */
+    /** No background work runs, except on threads above that number. */
     private void idle(int threads) throws InterruptedException {
         CountDownLatch all = new CountDownLatch(threads);
         for (int i = 0; i < threads; i++) {
@@ -133,7 +133,7 @@ final class ListeningTest {
     void waiters_areAnnounced_whenOneOfItsOwnNotificationsHasArrived() throws Exception {
         open();
         Waiter waiter = waiter("a");
-        waiter.awaitCalls(1); // by a poll: nobody else would call it yet
+        waiter.awaitCalls(1); // by a poll: there is no notification yet
         read(0, "hello of another client", "elsewhere");
         settle();
         idle(3);
@@ -273,10 +273,10 @@ final class ListeningTest {
                         "close");
         Waiter next = waiter("b");
         awaitCount(LISTEN, 2);
-        next.awaitCalls(1); // nobody calls before it listens again
+        next.awaitCalls(1); // no notification arrives before it listens again
     }
 
-    /** A connection that has broken without a word would never tell. */
+    /** A connection that broke silently would never report it. */
     @Test
     void silence_forThirtySeconds_isAskedAbout() throws Exception {
         open();
@@ -347,7 +347,7 @@ final class ListeningTest {
         soon().until(() -> announcements() == 2);
     }
 
-    /** What cannot be mended by trying: a pool that hides its driver, another driver, or no right to connect. */
+    /** Failures that a retry cannot fix: a pool that hides its driver, another driver, or no right to connect. */
     @ParameterizedTest
     @ValueSource(strings = {"hidden driver", "no access"})
     void listening_isNotPossible_isNotTriedForFiveMinutes(String why) throws Exception {

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.PGConnection;
 
-/** Waiters on PostgreSQL are called, and poll where nobody can call them. */
+/** Waiters on PostgreSQL are notified, and poll where notifications do not arrive. */
 final class NotificationTest {
     /** Holder and waiter never renew within a test. */
     private static final LockOptions LONG =
@@ -107,7 +107,7 @@ final class NotificationTest {
         }
     }
 
-    /** The waiter's first attempt was before the release, its announcement is after it: that tells. */
+    /** The waiter's first attempt was before the release, its announcement is after it and finds the lock free. */
     @Test
     void release_beforeTheWaiterIsAnnounced_isTold() throws Exception {
         try (LockBackend holder = backend();
@@ -141,7 +141,7 @@ final class NotificationTest {
         }
     }
 
-    /** Likewise where somebody else has announced to wait for it, and has not asked again yet. */
+    /** The same if another waiter has announced itself, and has not tried again yet. */
     @Test
     void release_beforeTheWaiterIsAnnounced_isTold_whoeverElseIsAnnounced() throws Exception {
         try (LockBackend holder = backend();
@@ -168,7 +168,7 @@ final class NotificationTest {
         }
     }
 
-    /** The same for permits, of which others are held still: that the row is held does not tell that there is room. */
+    /** The same for permits, of which others are still held: a row that is held does not show whether permits are free. */
     @Test
     void permitsReleased_beforeTheWaiterIsAnnounced_isTold() throws Exception {
         Demand two = new Demand.Permits(1, 2);

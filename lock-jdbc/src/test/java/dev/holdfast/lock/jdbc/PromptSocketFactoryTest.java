@@ -85,7 +85,7 @@ final class PromptSocketFactoryTest {
         }
     }
 
-    /** By the median: a busy machine may stand still at some of them. */
+    /** Uses the median: a busy machine may pause during some of them. */
     private static void assertAtOnce(Callable<Boolean> look) throws Exception {
         long[] nanos = new long[LOOKS];
         for (int i = 0; i < LOOKS; i++) {
@@ -234,7 +234,7 @@ final class PromptSocketFactoryTest {
         return db.url() + "?user=" + db.user() + "&password=" + db.password();
     }
 
-    /** Somebody's own. */
+    /** The application's own factory. */
     public static final class Counting extends SocketFactory {
         static final AtomicInteger SOCKETS = new AtomicInteger();
 

@@ -116,7 +116,7 @@ final class RowRulesTest {
                 .isEqualTo(token > 0 ? granted(token) : new AcquireResult.Busy(remaining, null));
     }
 
-    /** The short one where the lock may be free, the other where it was busy lately, an insert where there is no row. */
+    /** The short one where the lock may be free, the other after recent contention, an insert where there is no row. */
     @Test
     void mySql_statementsOfAnAttempt_goByWhatWasFound() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.MYSQL);
@@ -144,7 +144,7 @@ final class RowRulesTest {
                 .toList();
     }
 
-    /** A statement of all would be too long for a server: so it is several, and each tells of its own. */
+    /** One statement for all would be too long for a server: there are several, each with its own results. */
     @Test
     void mySql_renewalOfVeryMany_isSplit_andASecondStatementTellsWhichOfAChunk() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.MYSQL);
@@ -211,7 +211,7 @@ final class RowRulesTest {
                         me, me, me, 60_000L, 60_000L, HOLDER, "a", me, "a", me, 60_000L, 60_000L, HOLDER, "a", "a");
     }
 
-    /** One row more is asked for than is told, and a name is found however its prefix goes on. */
+    /** The query reads one row more than it returns, and finds a name whatever follows its prefix. */
     @Test
     void listing_hasTheHoldersOfEachName_andWhetherThereAreMore() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.H2);

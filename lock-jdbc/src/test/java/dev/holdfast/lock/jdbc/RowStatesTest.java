@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a row is taken for, what it is to be, and the one statement that makes it so. */
+/** How a row is read, how its next state is computed, and the single statement that writes it. */
 final class RowStatesTest {
     private static final String NAME = "orders/42";
     private static final String HOLDER = "4711 host-1 driver";
@@ -123,7 +123,7 @@ final class RowStatesTest {
         assertThat(db.calls()).hasSize(2);
     }
 
-    /** Compares all that was read; the end is written anew where it changes, from the moment of the change on. */
+    /** Compares all that was read; a changed expiry is computed from the time of the change. */
     @ParameterizedTest
     @EnumSource
     void change_writesTheNextState_whereTheRowIsAsItWasRead(Dialect dialect) throws Exception {
@@ -209,7 +209,7 @@ final class RowStatesTest {
         }
     }
 
-    /** As a release: whoever waits polls then. */
+    /** As after a release: waiters poll then. */
     @Test
     void change_withoutTheRightToNotify_isSilentFromThenOn() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);

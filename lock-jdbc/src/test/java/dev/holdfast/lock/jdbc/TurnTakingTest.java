@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Two clients on one table, on a clock that stands still unless told otherwise. */
+/** Two clients on one table, on a clock that only the test advances. */
 final class TurnTakingTest {
     private static final String NAME = "orders/42";
     private static final int ROUNDS = 5;

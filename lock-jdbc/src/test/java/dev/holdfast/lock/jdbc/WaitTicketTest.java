@@ -45,7 +45,7 @@ final class WaitTicketTest {
         assertThat(ticket.isListening()).isFalse();
     }
 
-    /** Any role can listen: the name itself is not told. */
+    /** Any role can listen: the notification does not contain the name. */
     @Test
     void payload_isTheHashOfTheName() {
         assertThat(ticket.name()).isEqualTo("orders/42");

@@ -19,7 +19,7 @@ public record LockCall(
         LockClient client, DistributedLock lock, @Nullable Duration waitFor, String caller) {
 
     /**
-     * Returns what to throw if somebody else has the lock.
+     * Returns what to throw if another holder has the lock.
      *
      * @return a new exception
      */

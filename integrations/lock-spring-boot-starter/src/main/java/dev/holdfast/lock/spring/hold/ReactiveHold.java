@@ -16,7 +16,7 @@ import reactor.util.context.Context;
 
 /**
  * One subscription's way to a lock and back. The grant is kept here and not in a signal, since a signal may be dropped when a
- * subscription is cancelled while it is on its way: {@link #end} finds the lease, or ends the acquisition.
+ * subscription is cancelled before the lease arrives: {@link #end} finds the lease, or ends the acquisition.
  */
 final class ReactiveHold {
     private static final CompletableFuture<Lease> ENDED = new CompletableFuture<>();
