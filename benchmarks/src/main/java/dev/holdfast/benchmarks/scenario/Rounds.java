@@ -35,7 +35,7 @@ public final class Rounds {
      *
      * @param store the store's name
      * @param scenario what to do
-     * @param groups who
+     * @param groups the groups of workers
      * @throws InterruptedException if interrupted
      */
     public void run(String store, Scenario scenario, List<WorkerGroup> groups) throws InterruptedException {

@@ -63,7 +63,7 @@ final class Turns implements AutoCloseable {
         return isRare ? room : 1;
     }
 
-    /** What all who are inside may take together. */
+    /** The permits that all holders may have together. */
     int room() {
         return room;
     }

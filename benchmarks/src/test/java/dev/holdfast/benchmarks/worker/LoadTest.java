@@ -67,7 +67,7 @@ class LoadTest {
         assertThat(answer.number("intrusions")).isZero();
         assertThat(answer.histogram("write-waits").getTotalCount()).isPositive();
         assertThat(Sections.read(List.of(file)))
-                .as("those who wrote")
+                .as("the writers")
                 .isNotEmpty()
                 .hasSizeLessThan((int) answer.number("all"));
     }

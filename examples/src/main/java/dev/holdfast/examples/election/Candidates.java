@@ -47,7 +47,7 @@ final class Candidates implements AutoCloseable {
         all.add(new One(
                 number,
                 ChildJvm.start(
-                        Candidate.class, config.environment(), log, (child, line) -> claims.heard(number, line))));
+                        Candidate.class, config.environment(), log, (child, line) -> claims.onOutput(number, line))));
         return number;
     }
 

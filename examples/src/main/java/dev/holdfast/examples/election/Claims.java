@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** What the candidates of one run have said so far. Thread-safe. */
 final class Claims {
 
-    /** So that two candidates who claim the same token are seen as two. */
+    /** Distinguishes two candidates that claim the same token. */
     private record Key(int candidate, long token) {}
 
     private final ReentrantLock lock = new ReentrantLock();
@@ -42,7 +42,7 @@ final class Claims {
         this.onElected = onElected;
     }
 
-    void heard(int candidate, String line) {
+    void onOutput(int candidate, String line) {
         String[] words = line.split(" ", 3);
         lock.lock();
         try {

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** Several JVMs stand for election; the leaders are killed in turn, and a timeline shows who led when. */
+/** Several JVMs run for election; the leaders are killed in turn, and a timeline shows who led when. */
 @Command(
         name = "election",
         mixinStandardHelpOptions = true,
@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
         usageHelpWidth = 100,
         showDefaultValues = true,
         description = {
-            "Several JVMs stand for election; the leaders are killed in turn.",
+            "Several JVMs run for election; the leaders are killed in turn.",
             "Or asked to resign, or paused for longer than their lease. Another one follows each time. A",
             "timeline shows who led when, and all claims to lead are compared: no two at once."
         },

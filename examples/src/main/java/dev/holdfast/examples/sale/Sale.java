@@ -67,7 +67,7 @@ final class Sale {
 
     private void startWorkers() throws IOException, InterruptedException {
         for (int i = 0; i < processes; i++) {
-            workers.add(ChildJvm.start(Worker.class, config.environment(), log, counts::heard));
+            workers.add(ChildJvm.start(Worker.class, config.environment(), log, counts::onOutput));
         }
         boolean ready =
                 counts.await(START_NANOS, () -> counts.ready() == processes || counts.error() != null || anyDead());

@@ -24,7 +24,7 @@ final class SaleCounts {
     private long takeOverNanos;
     private @Nullable String error;
 
-    void heard(ChildJvm worker, String line) {
+    void onOutput(ChildJvm worker, String line) {
         long nowNanos = System.nanoTime();
         String[] words = line.split(" ", 3);
         lock.lock();

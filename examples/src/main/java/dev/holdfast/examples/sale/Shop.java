@@ -9,7 +9,7 @@ import java.sql.Statement;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A stock and what was sold of it, in an H2 database file that several processes open. One connection; not thread-safe.
+ * A stock and its sales, in an H2 database file that several processes open. One connection; not thread-safe.
  *
  * <p>A sale reads the stock, thinks, and writes the stock less one: right for one seller at a time, and wrong for two.
  */

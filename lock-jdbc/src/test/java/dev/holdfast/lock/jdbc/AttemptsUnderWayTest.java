@@ -119,7 +119,7 @@ final class AttemptsUnderWayTest {
         many.begin(OwnerId.random());
         assertThat(old).as("forgotten").noneMatch(many::ended);
         many.ended(owner);
-        assertThat(many.isEnded(owner)).as("which is still under way").isTrue();
+        assertThat(many.isEnded(owner)).as("which is still in flight").isTrue();
     }
 
     @Test

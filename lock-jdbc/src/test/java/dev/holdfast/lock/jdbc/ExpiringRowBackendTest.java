@@ -161,7 +161,7 @@ final class ExpiringRowBackendTest {
         }
     }
 
-    /** It holds back those who come later for longer than the waiter's polls are apart, and no longer. */
+    /** It blocks later arrivals for a little longer than the interval of the waiter's polls. */
     @ParameterizedTest
     @CsvSource({"true, 7500", "false, 1500"})
     void mark_lastsForMoreThanAPoll(boolean called, long millis) {

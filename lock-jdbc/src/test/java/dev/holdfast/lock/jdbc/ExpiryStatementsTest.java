@@ -211,7 +211,7 @@ final class ExpiryStatementsTest {
         assertThat(db.calls(FREE)).hasSize(1);
     }
 
-    /** One who asks once for a lock that readers have learns when the last of them ends, by the one statement. */
+    /** A single attempt on a lock held by readers returns when the last of them expires, in one statement. */
     @Test
     void attempt_besideShares_ofOneWhoDoesNotWait_isOneStatement() throws Exception {
         RecordedDb db = new RecordedDb(Dialect.POSTGRESQL);

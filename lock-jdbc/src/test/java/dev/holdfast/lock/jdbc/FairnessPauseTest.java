@@ -47,7 +47,7 @@ final class FairnessPauseTest {
             hold(false);
             assertThat(fairness.isOthersTurn(NAME)).as("round " + i).isTrue();
             pass(PAUSE_MILLIS - 1);
-            assertThat(fairness.isOthersTurn(NAME)).as("so long").isTrue();
+            assertThat(fairness.isOthersTurn(NAME)).as("for this time").isTrue();
             pass(1);
             assertThat(fairness.isOthersTurn(NAME)).as("once").isFalse();
             lose();

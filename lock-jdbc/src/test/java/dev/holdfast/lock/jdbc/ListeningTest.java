@@ -153,7 +153,7 @@ final class ListeningTest {
         Waiter next = waiter("b");
         soon().until(() -> announcements() == 2);
         settle();
-        assertThat(next.calls).as("polls of one who is announced").hasValue(0);
+        assertThat(next.calls).as("polls of an announced waiter").hasValue(0);
         assertThat(waiter.calls).hasValue(1);
         assertThat(PostgresWakeups.channel(new TableName("Shop.LOCKS"))).isEqualTo("locks");
     }
@@ -179,7 +179,7 @@ final class ListeningTest {
         assertThat(held.calls).hasValue(1);
     }
 
-    /** One who listens already and asks again without success. */
+    /** A waiter that listens already and tries again without success. */
     @Test
     void busyAgain_keepsItsTicket_andPollsWhereNobodyCalls() throws Exception {
         open();

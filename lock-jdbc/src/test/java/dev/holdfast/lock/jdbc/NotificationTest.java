@@ -223,16 +223,16 @@ final class NotificationTest {
     @Test
     void release_nobodyWaits_notifiesNobody() throws Exception {
         try (LockClient client = client(JdbcStrategy.VERSION, pool);
-                Connection ear = db.connect();
-                Statement statement = ear.createStatement()) {
+                Connection listening = db.connect();
+                Statement statement = listening.createStatement()) {
             statement.execute("LISTEN \"" + table + "\"");
             for (int i = 0; i < 20; i++) {
                 client.lock("unwanted").acquire().close();
             }
             statement.execute("NOTIFY \"" + table + "\", 'end'");
-            var heard = ear.unwrap(PGConnection.class).getNotifications();
-            assertThat(heard).hasSize(1);
-            assertThat(heard[0].getParameter()).isEqualTo("end");
+            var received = listening.unwrap(PGConnection.class).getNotifications();
+            assertThat(received).hasSize(1);
+            assertThat(received[0].getParameter()).isEqualTo("end");
         }
     }
 
@@ -353,8 +353,8 @@ final class NotificationTest {
     void release_calledWaiter_sendsNoNameThatAnybodyCouldRead() throws Exception {
         try (LockClient holder = client(JdbcStrategy.VERSION, pool);
                 LockClient waiter = client(JdbcStrategy.VERSION, pool);
-                Connection ear = db.connect();
-                Statement statement = ear.createStatement()) {
+                Connection listening = db.connect();
+                Statement statement = listening.createStatement()) {
             statement.execute("LISTEN \"" + table + "\"");
             Lease lease = holder.lock("payout/DE89370400440532013000", LONG).acquire();
             CompletableFuture<Lease> waiting =
@@ -363,11 +363,11 @@ final class NotificationTest {
             lease.close();
             waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).close();
             statement.execute("SELECT 1");
-            var heard = ear.unwrap(PGConnection.class).getNotifications();
-            assertThat(heard).anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
+            var received = listening.unwrap(PGConnection.class).getNotifications();
+            assertThat(received).anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
             String name = "payout/DE89370400440532013000";
             String hex = java.util.HexFormat.of().formatHex(name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
-            assertThat(heard)
+            assertThat(received)
                     .noneMatch(one -> one.getParameter().contains(hex)
                             || one.getParameter().contains(name));
         }

@@ -207,9 +207,9 @@ final class PromptSocketFactoryTest {
                 looksWithoutWaiting(driver);
                 for (int i = 0; i < NOTIFICATIONS; i++) {
                     db.execute("NOTIFY told, '" + i + "'");
-                    PGNotification[] heard = driver.getNotifications((int) PATIENCE.toMillis());
-                    assertThat(heard).hasSize(1);
-                    assertThat(heard[0].getParameter()).isEqualTo(Integer.toString(i));
+                    PGNotification[] received = driver.getNotifications((int) PATIENCE.toMillis());
+                    assertThat(received).hasSize(1);
+                    assertThat(received[0].getParameter()).isEqualTo(Integer.toString(i));
                 }
             }
         }

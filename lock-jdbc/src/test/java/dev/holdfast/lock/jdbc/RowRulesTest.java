@@ -47,10 +47,10 @@ final class RowRulesTest {
 
     @ParameterizedTest
     @CsvSource({"5, 5", "1, 1", "0, -1", "-7, -1"})
-    void busy_tellsARemainingTime_ofAHolderThatIsThere(long remaining, long told) {
-        assertThat(ExpiryRows.busy(remaining)).isEqualTo(new AcquireResult.Busy(told, null));
+    void busy_returnsTheRemainingTime_ofALiveHolder(long remaining, long reported) {
+        assertThat(ExpiryRows.busy(remaining)).isEqualTo(new AcquireResult.Busy(reported, null));
         long beside = ExpiryRows.BESIDE_SHARES + Math.max(0, remaining);
-        assertThat(ExpiryRows.busy(beside)).isEqualTo(new AcquireResult.Busy(told, BesideShares.TICKET));
+        assertThat(ExpiryRows.busy(beside)).isEqualTo(new AcquireResult.Busy(reported, BesideShares.TICKET));
     }
 
     @ParameterizedTest
@@ -130,7 +130,7 @@ final class RowRulesTest {
         assertThat(kinds(db)).containsExactly("take", "update");
         db.forget();
         statements.tryAcquire(db.connection(), request());
-        assertThat(kinds(db)).as("busy lately").containsExactly("update");
+        assertThat(kinds(db)).as("after recent contention").containsExactly("update");
 
         db.forget();
         VersionStatements idle = VersionStatements.of(Dialect.MARIADB, TABLE, Tokens.generated(Dialect.MARIADB, TABLE));
@@ -282,7 +282,7 @@ final class RowRulesTest {
         assertThat(db.calls().get(0).sql()).contains("pg_catalog.set_config('synchronous_commit', 'off', true)");
     }
 
-    /** The server ends who has fallen silent, and a wait after a slice of it, so that both learn of the other's end. */
+    /** The server ends idle transactions, and ends a wait after each slice, so that both sides notice the other's end. */
     @Test
     void onPostgres_rowLocksAreBoundedByTheServer() {
         RowStatements rows = RowStatements.of(Dialect.POSTGRESQL, JdbcStrategy.ROW_LOCK.defaultTable());

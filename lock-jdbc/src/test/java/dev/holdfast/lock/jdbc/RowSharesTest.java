@@ -108,7 +108,7 @@ final class RowSharesTest {
         }
     }
 
-    /** The row says when a lone reader ends; who joins it writes that down, and must not write what is over. */
+    /** The row says when a lone reader ends; a second reader writes that expiry into its share, and must not write an expired one. */
     @ParameterizedTest
     @EnumSource
     void change_theLoneReaderWasRenewedMeanwhile_changesNothing(SharedDb shared) throws Exception {

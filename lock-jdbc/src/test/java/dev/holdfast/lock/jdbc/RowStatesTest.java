@@ -51,7 +51,7 @@ final class RowStatesTest {
         assertThat(over.isExclusive()).as("its time is over").isFalse();
         assertThat(over.exclusiveHolder()).isEmpty();
         assertThat(over.shared()).isEqualTo(new SharedRow(3, null, List.of()));
-        assertThat(row("", WRITTEN, true).isExclusive()).as("nobody's").isFalse();
+        assertThat(row("", WRITTEN, true).isExclusive()).as("without an owner").isFalse();
     }
 
     @Test
@@ -89,7 +89,7 @@ final class RowStatesTest {
         assertThat(left.text()).isEqualTo("3;");
     }
 
-    /** The row of one who has it alone says so by itself. */
+    /** The row of an exclusive holder needs no list of shares. */
     @ParameterizedTest
     @CsvSource({"abc, true, false", "sabc, true, false", "shared, true, true", "abc, false, true", "sabc, false, true"})
     void marked_keepsOwnerTokenAndEnd_andWritesSharesOfASharedRowOnly(String owner, boolean live, boolean written) {

@@ -236,7 +236,7 @@ final class ShareStepsTest {
     @Test
     void abandon_ofALock_looksWhereItHasAMark() throws Exception {
         shares.abandon(connection, acquisition(Demand.EXCLUSIVE));
-        assertThat(db.calls()).as("it never waited beside shares").isEmpty();
+        assertThat(db.calls()).as("it never waited next to shares").isEmpty();
 
         shared(0, null, READER);
         ask(Demand.EXCLUSIVE, 1);

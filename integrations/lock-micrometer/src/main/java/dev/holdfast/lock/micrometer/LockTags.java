@@ -7,7 +7,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns names into values of the tag {@code lock}, of which there is a bounded number: who locks {@code orders/4711} must not
+ * Turns names into values of the tag {@code lock}, of which there is a bounded number: a lock named {@code orders/4711} must not
  * make a series for each order. Thread-safe.
  */
 final class LockTags {

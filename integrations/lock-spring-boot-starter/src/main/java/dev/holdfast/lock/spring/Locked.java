@@ -24,7 +24,7 @@ import org.springframework.core.annotation.AliasFor;
  * <p><b>Which methods.</b> Those that a proxy sees: calls from other beans of methods that are not private, final or static; a
  * call within the same object is not seen, use {@link LockTemplate} there. A mistake in the annotation fails when the application
  * starts. An annotation at a method of an interface or a base class counts for the methods that implement it. There is none for
- * classes: one name for all methods is seldom what is meant.
+ * classes: one name for all methods is rarely intended.
  *
  * <p>All strings may have placeholders, {@code ${...}}, which are resolved once.
  */

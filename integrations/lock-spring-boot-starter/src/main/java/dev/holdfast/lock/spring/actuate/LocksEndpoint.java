@@ -15,7 +15,8 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 
 /**
  * The actuator endpoint {@code locks}. {@code /actuator/locks} lists what this process holds and waits for, without asking a
- * server; {@code /actuator/locks/orders/42} asks the server who holds {@code orders/42}: one holder, several readers, or several holders of permits. It has no operation that ends a lock:
+ * server; {@code /actuator/locks/orders/42} asks the server for the holders of {@code orders/42}: one holder, several readers, or
+ * several holders of permits. It has no operation that ends a lock:
  * its holder would continue without noticing.
  *
  * <p>Thread-safe.
@@ -51,7 +52,7 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Asks the store of each client who holds a lock.
+     * Asks the store of each client for the holders of a lock.
      *
      * @param name the parts of the lock's name between slashes
      * @return the holders by client; a client without one is not listed
@@ -116,7 +117,7 @@ public final class LocksEndpoint {
      *
      * @param name the lock's name
      * @param holders the holders in this process: one, or several readers or holders of permits; empty if it is free
-     * @param waiters who of this process waits, first come first
+     * @param waiters the waiters of this process, in order of arrival
      */
     public record LockDescriptor(String name, List<HereHolder> holders, List<HereWaiter> waiters) {
         static LockDescriptor of(LockUsage usage) {
@@ -128,7 +129,7 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Who of this process has a lock. Immutable.
+     * A holder of this process. Immutable.
      *
      * @param token the fencing token
      * @param thread the thread that acquired it; null if it has ended
@@ -151,7 +152,7 @@ public final class LocksEndpoint {
     }
 
     /**
-     * Who of this process waits for a lock. Immutable.
+     * A waiter of this process. Immutable.
      *
      * @param thread the thread that asks
      * @param async true if that thread does not wait itself

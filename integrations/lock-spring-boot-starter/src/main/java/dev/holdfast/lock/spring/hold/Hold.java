@@ -28,7 +28,7 @@ sealed interface Hold {
         view().ensure(Duration.ZERO);
     }
 
-    /** Gives the claim back; what goes wrong is suppressed into a failure that came before, or thrown. */
+    /** Releases the claim; a failure is added to an earlier one as suppressed, or thrown. */
     default void releaseAfter(@Nullable Throwable failure) {
         try {
             release();

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param client whose lock it is
  * @param lock the lock, with its options
  * @param waitFor how long to wait for it; zero asks once, null waits as long as it takes
- * @param caller who asks, for messages
+ * @param caller the caller, for messages
  */
 public record LockCall(
         LockClient client, DistributedLock lock, @Nullable Duration waitFor, String caller) {

@@ -256,7 +256,7 @@ public final class LockedCalls implements AutoCloseable {
         return ending;
     }
 
-    /** Ends the threads that release what futures and publishers held; what is still to be released is. */
+    /** Ends the threads that release the locks of futures and publishers, after the pending releases. */
     @Override
     public void close() {
         releases.close();

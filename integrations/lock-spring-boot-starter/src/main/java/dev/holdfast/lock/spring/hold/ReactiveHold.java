@@ -96,7 +96,7 @@ final class ReactiveHold {
         return context.put(CurrentHolds.class, new CurrentHolds(granted(), outer));
     }
 
-    /** Ends the hold or the wait for it; what goes wrong is suppressed into a failure that came before, or the signal. */
+    /** Ends the hold or the wait for it; a failure is added to an earlier one as suppressed, or becomes the signal. */
     Mono<Void> end(@Nullable Throwable failure) {
         return Mono.<Void>create(sink -> {
                     CompletableFuture<Lease> begun = acquisition.getAndSet(ENDED);
