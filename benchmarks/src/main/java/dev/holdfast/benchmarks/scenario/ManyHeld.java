@@ -11,8 +11,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * One process that uses many names and then holds the same number of others: measures the cost of renewal,
- * and the memory that remains. In a process of its own
- * that ends afterwards.
+ * and the memory that remains. Runs in a process of its own that ends afterwards.
  */
 final class ManyHeld implements Scenario {
 

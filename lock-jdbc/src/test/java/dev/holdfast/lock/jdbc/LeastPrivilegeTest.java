@@ -102,7 +102,8 @@ final class LeastPrivilegeTest {
             BackendDriver listening = BackendDriver.of(backend, "other");
             listening.queueUp();
             Subscription live = backend.subscribe(listening.ticket(), () -> {});
-            await().atMost(PATIENCE).until(() -> announced(db, table) == 1); // notifications arrive, so the waiter does not poll
+            await().atMost(PATIENCE)
+                    .until(() -> announced(db, table) == 1); // notifications arrive, so the waiter does not poll
             Grant held = acquire(backend, "a");
             BackendDriver waiter = BackendDriver.of(backend, "a");
             waiter.queueUp();

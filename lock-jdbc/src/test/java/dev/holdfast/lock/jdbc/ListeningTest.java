@@ -28,7 +28,7 @@ final class ListeningTest {
     private static final String UNLISTEN = "UNLISTEN \"locks\"";
 
     private final ScriptedDatabase scripted = ScriptedDatabase.postgres().answer("WITH relaxed", true);
-    private final ScriptedEar ear = new ScriptedEar();
+    private final ScriptedEar notified = new ScriptedEar();
     private Database database;
     private PostgresWakeups wakeups;
 
@@ -37,28 +37,28 @@ final class ListeningTest {
     }
 
     private void open() {
-        scripted.listenWith(ear);
+        scripted.listenWith(notified);
         database = Database.open(
                 scripted.dataSource(),
                 new Database.SchemaRequest(JdbcStrategy.VERSION, new TableName("shop.Locks"), false),
                 PATIENCE.toMillis(),
                 () -> {});
-        wakeups = new PostgresWakeups(database, ear.nanos::get);
+        wakeups = new PostgresWakeups(database, notified.nanos::get);
     }
 
     @AfterEach
     void close() {
-        ear.goOn();
+        notified.goOn();
         wakeups.close();
         database.close();
     }
 
     private void read(long millis, String... payloads) throws InterruptedException {
-        ear.read(millis, payloads);
+        notified.read(millis, payloads);
     }
 
     private void settle() throws InterruptedException {
-        ear.settle();
+        notified.settle();
     }
 
     /** The listener has left its thread, and no other background work runs. */
@@ -138,7 +138,7 @@ final class ListeningTest {
         settle();
         idle(3);
         assertThat(announcements()).isZero();
-        assertThat(ear.readMillis).isEqualTo(250);
+        assertThat(notified.readMillis).isEqualTo(250);
 
         read(0, hello(1));
 
@@ -225,11 +225,11 @@ final class ListeningTest {
                                     + " poll instead");
         }
         assertThat(announcements()).isZero();
-        ear.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES) - 1);
+        notified.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES) - 1);
         waiter("b").awaitCalls(1);
         assertThat(scripted.count(LISTEN)).isEqualTo(1);
 
-        ear.nanos.incrementAndGet();
+        notified.nanos.incrementAndGet();
         waiter("c").awaitCalls(1);
         awaitCount(LISTEN, 2);
     }
@@ -330,7 +330,7 @@ final class ListeningTest {
         read(0, hello(1));
         settle();
         soon().until(() -> announcements() == 1);
-        ear.broken = new SQLException("broken", "08006");
+        notified.broken = new SQLException("broken", "08006");
         try (LogCapture log = new LogCapture()) {
             read(0);
 
@@ -365,7 +365,7 @@ final class ListeningTest {
         waiter("c").awaitCalls(1);
         assertThat(scripted.count("abort")).isEqualTo(1);
 
-        ear.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES));
+        notified.nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(FIVE_MINUTES));
         waiter("d").awaitCalls(1);
         awaitCount("abort", 2);
     }
@@ -375,7 +375,7 @@ final class ListeningTest {
         open();
         waiter("a");
         read(0, hello(1));
-        ear.goOn();
+        notified.goOn();
 
         wakeups.close();
 

@@ -364,7 +364,8 @@ final class NotificationTest {
             waiting.get(PATIENCE.toSeconds(), TimeUnit.SECONDS).close();
             statement.execute("SELECT 1");
             var received = listening.unwrap(PGConnection.class).getNotifications();
-            assertThat(received).anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
+            assertThat(received)
+                    .anySatisfy(one -> assertThat(one.getParameter()).hasSize(64));
             String name = "payout/DE89370400440532013000";
             String hex = java.util.HexFormat.of().formatHex(name.getBytes(java.nio.charset.StandardCharsets.UTF_8));
             assertThat(received)

@@ -145,9 +145,7 @@ final class SharedRowTest {
         assertThat(row.endMillis()).isEqualTo(2_000);
         assertThat(row.firstEndMillis()).isEqualTo(1_000);
         SharedRow marked = row.markedBy(mark(permits(5))).limitedTo(7);
-        assertThat(marked.firstEndMillis())
-                .as("the mark blocks it, too")
-                .isEqualTo(500);
+        assertThat(marked.firstEndMillis()).as("the mark blocks it, too").isEqualTo(500);
         assertThat(marked).isEqualTo(new SharedRow(7, mark(permits(5)), row.shares()));
     }
 
