@@ -13,7 +13,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 
-/** A client whose connections are cut off again and again comes back each time. */
+/** A client whose connections are cut repeatedly reconnects each time. */
 final class CutOffTest {
     private static final int CLIENTS = 8;
     private static final int ROUNDS = 20;
