@@ -10,7 +10,7 @@ import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A page of locks as people and as programs read it. */
+/** A page of locks as text and as JSON. */
 class ListingTextTest {
     private static final Instant SINCE = Instant.parse("2026-01-02T03:04:05Z");
     private static final HolderInfo ALONE = new HolderInfo("me", "a", 7, SINCE, 42);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is handed out: the zip, unpacked. The build runs this after packaging. */
+/** The published zip, unpacked. The build runs this after packaging. */
 class ZipIT {
     private static RedisServer redis;
 
@@ -52,7 +52,7 @@ class ZipIT {
         }
         try (CliRun first = start(List.of(), "--version")) {
             assertThat(first.process().waitFor(5, TimeUnit.MINUTES))
-                    .as("the archive is made")
+                    .as("the archive is created")
                     .isTrue();
             assertThat(first.status()).as(first.err()).isZero();
             assertThat(first.out()).matches("holdfast [0-9]+[.].+\n");
