@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 
@@ -37,14 +36,10 @@ final class CliRun implements AutoCloseable {
                 "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC",
                 "-Xmx128m"));
-        String recorded = System.getProperty("holdfast.record");
-        if (recorded != null) {
-            command.add("-XX:DumpLoadedClassList=" + recorded + "." + UUID.randomUUID() + ".classes");
-        }
         command.addAll(List.of(
                 "-Dio.lettuce.core.jfr=false",
                 "-cp",
-                recorded == null ? System.getProperty("java.class.path") : recorded,
+                System.getProperty("java.class.path"),
                 Holdfast.class.getName()));
         command.addAll(List.of(args));
         return command;

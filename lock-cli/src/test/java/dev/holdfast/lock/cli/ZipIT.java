@@ -138,9 +138,9 @@ class ZipIT {
                 .filter(line -> line.contains("shared objects file"))
                 .count();
         assertThat(archived).isGreaterThan(3000);
-        int percent = Runtime.version().feature() == 17 ? 95 : 80; // the list was recorded with 17
+        int percent = Runtime.version().feature() == 17 ? 92 : 80; // lambdas of a connected driver are not archived
         assertThat(archived * 100 / loaded.size())
-                .as("%d of %d classes; lock-cli/src/main/classes.txt is to be recorded again", archived, loaded.size())
+                .as("%d of %d classes; see lock-cli/src/main/assembly/ClassList.java", archived, loaded.size())
                 .isGreaterThanOrEqualTo(percent);
         assertThat(loaded).noneMatch(line -> line.contains("picocli") && line.contains(".jar"));
     }
