@@ -17,7 +17,8 @@ import picocli.CommandLine.Spec;
         name = "holder",
         mixinStandardHelpOptions = true,
         description =
-                "Prints the holders of the lock NAME, one line each. The answer may already be stale; do not use it to decide whether to write.",
+                "Prints the holders of the lock NAME, one line each. The answer may already be stale; do not use it to"
+                        + " decide whether to write.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {
             "0:The lock is held.",

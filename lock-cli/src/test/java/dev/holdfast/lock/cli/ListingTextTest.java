@@ -32,7 +32,7 @@ class ListingTextTest {
                         "c  you@b pid 8 since 2026-01-02T03:04:05Z token 43 shared",
                         "  with: we@c pid 9 since 2026-01-02T03:04:05Z token 44 slot 3, 2 of 5 permits",
                         "d  free",
-                        "  waits: somebody since 2026-01-02T03:04:05Z 1 of 5 permits",
+                        "  waits: unknown since 2026-01-02T03:04:05Z 1 of 5 permits",
                         "… and more: give a longer PREFIX or a higher --limit");
         assertThat(ListingText.lines(PAGE).get(0))
                 .doesNotContain("\n")

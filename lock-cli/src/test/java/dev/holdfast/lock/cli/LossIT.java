@@ -157,7 +157,7 @@ class LossIT {
                 "echo ready; read x; exit 4")) {
             run.awaitOut("ready");
             redis.command("FLUSHALL");
-            run.await("the loss is told", () -> run.err().contains("goes on, as you asked"));
+            run.await("the loss is reported", () -> run.err().contains("goes on, as you asked"));
             run.type("\n");
             assertThat(run.status()).isEqualTo(4);
         }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 final class CutOffTest {
     private static final int CLIENTS = 8;
     private static final int ROUNDS = 20;
-    private static final int LONGEST_MILLIS = 350;
+    private static final int MAX_MILLIS = 350;
     private static final Duration PATIENCE = Duration.ofSeconds(20);
 
     @Test
@@ -31,7 +31,7 @@ final class CutOffTest {
                 }
                 for (int round = 0; round < ROUNDS; round++) {
                     proxy.cut();
-                    Thread.sleep(ThreadLocalRandom.current().nextInt(LONGEST_MILLIS));
+                    Thread.sleep(ThreadLocalRandom.current().nextInt(MAX_MILLIS));
                     proxy.pass();
                     for (LockClient client : clients) {
                         Awaitility.await("an answer in round " + round)

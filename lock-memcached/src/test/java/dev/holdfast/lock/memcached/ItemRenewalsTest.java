@@ -128,7 +128,7 @@ final class ItemRenewalsTest {
             assertThat(BackendDriver.renew(backend, grant))
                     .asInstanceOf(type(RenewResult.Unknown.class))
                     .satisfies(unknown -> {
-                        assertThat(unknown.detail()).startsWith("no connection to memcached (reset); see whether");
+                        assertThat(unknown.detail()).startsWith("no connection to memcached (reset); check that");
                         assertThat(unknown.cause())
                                 .isInstanceOf(LockUnavailableException.class)
                                 .hasCause(reset);

@@ -33,7 +33,7 @@ final class RunbookTest {
         assertThat(shown).hasSize(7);
         try (MemcachedServer server = MemcachedServer.start();
                 LockBackend backend = MemcachedFixture.backend(server)) {
-            assertThat(server.command(who.group(1))).as("nobody").isEmpty();
+            assertThat(server.command(who.group(1))).as("a free lock").isEmpty();
             Grant grant = acquire(backend, "orders/42");
 
             String[] said = value(server.command(who.group(1)));
@@ -58,7 +58,7 @@ final class RunbookTest {
                     .as("renewal of what was freed by force")
                     .isInstanceOf(RenewResult.Lost.class);
             release(backend, next);
-            assertThat(server.command(who.group(1))).as("nobody").isEmpty();
+            assertThat(server.command(who.group(1))).as("a free lock").isEmpty();
         }
     }
 

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>First attempt.</b> The creation of the node and the listing of its parent are sent back to back; the servers
  * answer the listing after the creation. The lowest node holds the lock. If this session was the last holder, the
- * answer to the creation may be enough ({@link LowestNodeProof}). A shared acquisition is granted if only shared ones
+ * answer to the creation may be enough ({@code LowestNodeProof}). A shared acquisition is granted if only shared ones
  * are before it. Permits are granted if the ones before them leave room and a slot is written for them ({@link
  * PermitTurn}). The token is the czxid, the zxid of the creation: it increases with every write of the ensemble, across
  * elections and independently of the container and its sequence. Nodes are created in the order of their sequence, so

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>The session is the lease.</b> The framework's session keeps a lock. A crashed holder blocks other clients for
  * the session time-out, and a grant or renewal counts as valid for at most two thirds of it. So make the framework with a session
  * time-out of the lease, or of one and a half times a lease that is not renewed or that {@code ensure} must be able to fill.
- * A shorter lease is kept to as well while the process lives: a grant that is not renewed is deleted when it ends.
+ * While the process lives, a shorter lease also counts: a grant that is not renewed is deleted when its lease ends.
  */
 public final class ZooKeeperLocks {
     private ZooKeeperLocks() {}

@@ -92,7 +92,7 @@ record ZooKeeperUri(
 
     /**
      * The session time-out for a client: its default lease, so that a crashed holder blocks other clients no longer
-     * than that. Two thirds of it are certain (see {@link Session}), which is enough for a lease that is renewed. A
+     * than that. Two thirds of it are certain (see {@code Session}), which is enough for a lease that is renewed. A
      * lease that is not renewed must count in full, so it gets half as long again.
      */
     int sessionMillis(LockClientOptions options) {

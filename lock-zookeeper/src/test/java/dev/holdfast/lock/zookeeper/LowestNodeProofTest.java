@@ -140,7 +140,7 @@ class LowestNodeProofTest {
 
     @Test
     @DisplayName(
-            "A node created in between is noticed in a container that was made anew and has come to the next sequence")
+            "A node created in between is noticed in a new container that has reached the next sequence")
     void attempt_otherContainerWithNextSequence_busy() throws Exception {
         int last = repeat("anew");
         ZooKeeper administrator = fixture.administrator();

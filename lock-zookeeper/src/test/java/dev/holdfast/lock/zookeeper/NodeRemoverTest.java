@@ -120,7 +120,7 @@ class NodeRemoverTest {
     @Test
     void remove_unknownNode_failsWithItsRequests() {
         session.connected(false);
-        zk.children.add(List.of(child, "of somebody else", SequentialNode.prefix(OwnerId.random()) + "0000000001"));
+        zk.children.add(List.of(child, "of another program", SequentialNode.prefix(OwnerId.random()) + "0000000001"));
         zk.children.removeFirst();
         zk.answer("delete " + path, Code.NONODE);
         assertThat(removals.remove(ZooKeeperAcquisition.ended(acquisition, session)))

@@ -322,7 +322,7 @@ class PermitInterleavingsTest {
                     clients.stream().filter(one -> one.phase == Phase.HOLDS).toList();
             most = Math.max(most, held.size());
             check(held.stream().map(one -> one.demand.kind()).distinct().count() == 1, held, "kinds");
-            check(held.size() == 1 || client.demand != Demand.EXCLUSIVE, held, "beside a lock");
+            check(held.size() == 1 || client.demand != Demand.EXCLUSIVE, held, "together with a lock");
             check(now().places.containsKey(client.lockNode), held, "no place");
             if (client.demand instanceof Demand.Permits asked) {
                 int sum = held.stream()

@@ -154,7 +154,7 @@ class ZooKeeperAccessTest {
 
     @Test
     @DisplayName(
-            "Nodes are the creator's alone if the address says so, which needs an identity, and everybody's if it says that")
+            "Nodes belong to their creator with acl=creator, which needs an identity, and are open to all clients with acl=world")
     void connect_acl_isTheAddresss() throws Exception {
         String address = fixture.connectString() + "/access-acl";
         try (LockClient nobody = LockClient.connect("zk://" + address + "?acl=creator", OPTIONS)) {

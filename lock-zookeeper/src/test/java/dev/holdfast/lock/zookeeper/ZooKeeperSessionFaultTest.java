@@ -349,7 +349,7 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("A deleted node of a grant that was renewed is told at once, once, with its reason")
+    @DisplayName("A deleted node of a grant that was renewed is reported immediately, once, with its reason")
     void deleted_midHold_lostOnce() throws Exception {
         Grant grant = acquire(first, "deleted");
         ZooKeeperAcquisition node = (ZooKeeperAcquisition) grant.handle();
@@ -401,7 +401,7 @@ class ZooKeeperSessionFaultTest {
     }
 
     @Test
-    @DisplayName("A waiter whose own node is deleted is woken and queues anew")
+    @DisplayName("A waiter whose own node is deleted is woken and queues again")
     void deleted_midWait_queuesAnew() throws Exception {
         Grant grant = acquire(second, "deleted waiter");
         BackendDriver waiter = BackendDriver.of(first, "deleted waiter");
