@@ -139,8 +139,7 @@ class LowestNodeProofTest {
     }
 
     @Test
-    @DisplayName(
-            "A node created in between is noticed in a new container that has reached the next sequence")
+    @DisplayName("A node created in between is noticed in a new container that has reached the next sequence")
     void attempt_otherContainerWithNextSequence_busy() throws Exception {
         int last = repeat("anew");
         ZooKeeper administrator = fixture.administrator();
