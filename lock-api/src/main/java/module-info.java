@@ -5,6 +5,7 @@ module dev.holdfast.lock {
 
     exports dev.holdfast.lock;
     exports dev.holdfast.lock.spi;
+    exports dev.holdfast.lock.spi.support;
     exports dev.holdfast.lock.engine;
     exports dev.holdfast.lock.recipe;
 

@@ -68,7 +68,7 @@ class ClassCirclesTest {
                         "lock-zookeeper",
                         "lock-consul");
         assertThat(dependencies("lock-api").get("dev.holdfast.lock.engine.LockEngine"))
-                .contains("dev.holdfast.lock.engine.EngineClient", "dev.holdfast.lock.spi.LockBackend");
+                .contains("dev.holdfast.lock.engine.internal.client.EngineClient", "dev.holdfast.lock.spi.LockBackend");
     }
 
     @Test

@@ -67,13 +67,31 @@ class ArchitectureTest {
     }
 
     @Test
-    void engine_hasOnePublicClass() {
+    void engine_hasOneClassForOtherModules() {
         List<String> open = CLASSES.stream()
-                .filter(type -> type.getPackageName().startsWith("dev.holdfast.lock.engine"))
+                .filter(type -> type.getPackageName().equals("dev.holdfast.lock.engine"))
                 .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC) && type.isTopLevelClass())
                 .map(JavaClass::getSimpleName)
                 .toList();
         assertThat(open).containsExactly("LockEngine");
+    }
+
+    @Test
+    void backends_doNotNeedTheEngine_norDoesTheEngineNeedTheirHelpers() {
+        noClasses()
+                .that()
+                .resideInAPackage(ENGINE)
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.holdfast.lock.spi.support..")
+                .check(CLASSES);
+        noClasses()
+                .that()
+                .resideInAPackage("dev.holdfast.lock.spi")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("dev.holdfast.lock.spi.support..")
+                .check(CLASSES);
     }
 
     @Test
@@ -108,6 +126,8 @@ class ArchitectureTest {
         classes()
                 .that()
                 .arePublic()
+                .and()
+                .resideOutsideOfPackage("..internal..")
                 .and()
                 .areNotInterfaces()
                 .and()

@@ -2,6 +2,7 @@ package dev.holdfast.lock.spi;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
+import dev.holdfast.lock.spi.support.LocalHost;
 import java.time.Instant;
 
 /**

@@ -4,6 +4,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.StoreFinding;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.spi.support.PercentCode;
 import dev.holdfast.lock.text.Printable;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;

@@ -22,17 +22,17 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /** A store with a queue and all demands. It answers within the call and counts requests; signals come in virtual time. */
-final class DirectBackend implements LockBackend {
+public final class DirectBackend implements LockBackend {
     private final SimWorld world;
     private final SimWorld.Machine machine;
-    final SimStore store;
-    final List<AcquireRequest> attempts = new ArrayList<>();
-    final List<Grant> released = new ArrayList<>();
-    final List<AcquisitionId> abandoned = new ArrayList<>();
+    public final SimStore store;
+    public final List<AcquireRequest> attempts = new ArrayList<>();
+    public final List<Grant> released = new ArrayList<>();
+    public final List<AcquisitionId> abandoned = new ArrayList<>();
     /** Scripted answers to the next attempts. */
-    final Queue<CompletionStage<AcquireResult>> answers = new ArrayDeque<>();
+    public final Queue<CompletionStage<AcquireResult>> answers = new ArrayDeque<>();
 
-    DirectBackend(SimWorld world, SimWorld.Machine machine) {
+    public DirectBackend(SimWorld world, SimWorld.Machine machine) {
         this.world = world;
         this.machine = machine;
         this.store = new SimStore(world, SimKind.ANY, true, false, false, SimStore.Fault.NONE);

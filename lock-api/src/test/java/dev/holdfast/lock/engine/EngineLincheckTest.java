@@ -3,6 +3,12 @@ package dev.holdfast.lock.engine;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockOptions;
+import dev.holdfast.lock.engine.internal.client.EngineClient;
+import dev.holdfast.lock.engine.internal.client.InlineBackend;
+import dev.holdfast.lock.engine.internal.hold.Hold;
+import dev.holdfast.lock.engine.internal.queue.AsyncWaiter;
+import dev.holdfast.lock.engine.internal.queue.LockEntry;
+import dev.holdfast.lock.engine.internal.queue.Waiter;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;

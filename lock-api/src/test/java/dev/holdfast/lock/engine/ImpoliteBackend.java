@@ -23,36 +23,36 @@ import org.jspecify.annotations.Nullable;
  * A store that does everything that a backend is allowed to do: it grants shorter leases than requested, mixes late answers
  * with immediate ones in any order, and reports unknown results of renewals. It queues requests with a wait.
  */
-final class ImpoliteBackend extends OutageBackend {
+public final class ImpoliteBackend extends OutageBackend {
     private record Place() implements Ticket {}
 
     /** The ticket that this store gives. */
-    static final Ticket PLACE = new Place();
+    public static final Ticket PLACE = new Place();
 
     /** Whether its calls block; set before its client is created. */
-    boolean blocking;
+    public boolean blocking;
 
     /** The maximum lease that it grants. */
-    long longestMillis = Long.MAX_VALUE;
+    public long longestMillis = Long.MAX_VALUE;
 
     /** The answers to the next attempts, in order; further attempts are answered immediately. */
     final Deque<CompletableFuture<AcquireResult>> lateAttempts = new ArrayDeque<>();
     /** The answers to the next renewals, in order. */
     final Deque<CompletableFuture<List<RenewResult>>> lateRenewals = new ArrayDeque<>();
     /** The result for each renewed lease; null for a normal renewal. */
-    final Deque<RenewResult> renewResults = new ArrayDeque<>();
+    public final Deque<RenewResult> renewResults = new ArrayDeque<>();
 
-    final List<AcquireRequest> requests = new ArrayList<>();
-    final List<AcquisitionId> abandoned = new ArrayList<>();
+    public final List<AcquireRequest> requests = new ArrayList<>();
+    public final List<AcquisitionId> abandoned = new ArrayList<>();
     /** The grants of the latest renewal. */
-    List<Grant> renewed = List.of();
+    public List<Grant> renewed = List.of();
 
-    int renewals;
+    public int renewals;
 
     /** The client's callback, if it has subscribed. */
-    @Nullable Runnable signal;
+    public @Nullable Runnable signal;
 
-    ImpoliteBackend(LongSupplier clockNanos) {
+    public ImpoliteBackend(LongSupplier clockNanos) {
         super(false, false, clockNanos);
     }
 
@@ -70,21 +70,21 @@ final class ImpoliteBackend extends OutageBackend {
     }
 
     /** Returns the answer to the next attempt, which the test completes. */
-    CompletableFuture<AcquireResult> answerLate() {
+    public CompletableFuture<AcquireResult> answerLate() {
         CompletableFuture<AcquireResult> answer = new CompletableFuture<>();
         lateAttempts.add(answer);
         return answer;
     }
 
     /** Returns the answer to the next renewal, which the test completes. */
-    CompletableFuture<List<RenewResult>> renewLate() {
+    public CompletableFuture<List<RenewResult>> renewLate() {
         CompletableFuture<List<RenewResult>> answer = new CompletableFuture<>();
         lateRenewals.add(answer);
         return answer;
     }
 
     /** A grant of the latest attempt's demand. */
-    Grant grant(long token) {
+    public Grant grant(long token) {
         AcquireRequest latest = requests.get(requests.size() - 1);
         return new Grant(latest.acquisition(), token, latest.leaseMillis(), null);
     }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * One name with all demands and without a queue, used by this client only and answered immediately on the calling thread, so
  * that only the engine's own concurrency remains.
  */
-final class InlineDemands implements LockBackend {
+public final class InlineDemands implements LockBackend {
     private static final BackendInfo INFO = BackendInfo.named("inline")
             .minLeaseMillis(1)
             .pollMinMillis(1000)

@@ -5,10 +5,10 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
 /** Captures the log, which is the standard error here. */
-final class LogText {
+public final class LogText {
     private LogText() {}
 
-    static String of(Runnable action) {
+    public static String of(Runnable action) {
         PrintStream before = System.err;
         ByteArrayOutputStream written = new ByteArrayOutputStream();
         System.setErr(new PrintStream(written, true, StandardCharsets.UTF_8));

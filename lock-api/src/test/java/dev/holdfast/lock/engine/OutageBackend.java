@@ -26,23 +26,23 @@ import org.jspecify.annotations.Nullable;
  * Any number of uncontended locks. Requests are answered immediately, fail immediately while {@link #failure} is set, or get
  * no answer at all.
  */
-class OutageBackend implements LockBackend {
+public class OutageBackend implements LockBackend {
     private final BackendInfo info;
     private final LongSupplier clockNanos;
-    final Map<String, AcquisitionId> holders = new HashMap<>();
+    public final Map<String, AcquisitionId> holders = new HashMap<>();
     private final Map<Long, Integer> removalsBySecond = new HashMap<>();
 
-    @Nullable Supplier<LockException> failure;
+    public @Nullable Supplier<LockException> failure;
 
     /** The answer to the next release, if it differs from the normal one. */
-    @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
+    public @Nullable CompletableFuture<ReleaseResult> releaseAnswer;
 
-    boolean silent;
-    long tokens;
-    int attempts;
-    int removals;
+    public boolean silent;
+    public long tokens;
+    public int attempts;
+    public int removals;
 
-    OutageBackend(boolean blocking, boolean expiring, LongSupplier clockNanos) {
+    public OutageBackend(boolean blocking, boolean expiring, LongSupplier clockNanos) {
         this.info = BackendInfo.named("outage")
                 .blocking(blocking)
                 .minLeaseMillis(1)
@@ -53,11 +53,11 @@ class OutageBackend implements LockBackend {
         this.clockNanos = clockNanos;
     }
 
-    static LockException unreachable() {
+    public static LockException unreachable() {
         return new LockUnavailableException("connection refused");
     }
 
-    static LockException noPermission() {
+    public static LockException noPermission() {
         return new LockConfigurationException("no permission");
     }
 
@@ -86,7 +86,7 @@ class OutageBackend implements LockBackend {
                         : new AcquireResult.Busy(-1, null));
     }
 
-    <T> CompletionStage<T> remove(AcquisitionId acquisition, T removed, T absent) {
+    public <T> CompletionStage<T> remove(AcquisitionId acquisition, T removed, T absent) {
         removals++;
         removalsBySecond.merge(clockNanos.getAsLong() / 1_000_000_000, 1, Integer::sum);
         return answer(() -> holders.remove(acquisition.name(), acquisition) ? removed : absent);
@@ -119,15 +119,15 @@ class OutageBackend implements LockBackend {
     }
 
     /** Deletes a lock as an administrator may do; the client is not notified. */
-    void remove(String name) {
+    public void remove(String name) {
         holders.remove(name);
     }
 
-    boolean isHeld(String name) {
+    public boolean isHeld(String name) {
         return holders.containsKey(name);
     }
 
-    int mostRemovalsInASecond() {
+    public int mostRemovalsInASecond() {
         return removalsBySecond.values().stream().mapToInt(count -> count).max().orElse(0);
     }
 

@@ -7,6 +7,7 @@ import dev.holdfast.lock.DistributedReadWriteLock;
 import dev.holdfast.lock.DistributedSemaphore;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.Permit;
+import dev.holdfast.lock.engine.internal.client.InlineBackend;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * expire, as in stores that bind it to a session that is still alive. A {@link SimKind} defines the behaviour of a kind of
  * store. A {@link Fault} breaks it deliberately.
  */
-final class SimStore {
+public final class SimStore {
     /** The faults that the checks must be able to find. */
     enum Fault {
         NONE,
@@ -54,7 +54,7 @@ final class SimStore {
     }
 
     /** The limit of every name's permits. */
-    static final int LIMIT = 3;
+    public static final int LIMIT = 3;
 
     record SimTicket(String name, OwnerId owner) implements Ticket {}
 
@@ -499,7 +499,7 @@ final class SimStore {
     }
 
     /** An administrator deletes the first holder's entry; returns its owner. */
-    @Nullable OwnerId revoke(String name) {
+    public @Nullable OwnerId revoke(String name) {
         Lock lock = lock(name);
         if (lock.holders.isEmpty()) {
             return null;

@@ -1,5 +1,8 @@
 package dev.holdfast.lock.engine;
 
+import dev.holdfast.lock.engine.internal.runtime.EngineRuntime;
+import dev.holdfast.lock.engine.internal.runtime.Ticker;
+import dev.holdfast.lock.engine.internal.runtime.Timer;
 import dev.holdfast.lock.spi.Subscription;
 import java.util.PriorityQueue;
 import java.util.Random;
@@ -8,7 +11,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** Virtual time: one thread, one queue of events, one seed. The same seed gives the same run to the last event. */
-final class SimWorld {
+public final class SimWorld {
     private static final int MAX_STANDING = 3;
     /** The maximum number of events without time passing, as in an endless loop of requests. */
     private static final int MAX_AT_ONCE = 1_000_000;
@@ -22,19 +25,19 @@ final class SimWorld {
     /** Events since the time last passed. */
     private int atOnce;
 
-    SimWorld(long seed) {
+    public SimWorld(long seed) {
         random = new Random(seed * 0x9E3779B97F4A7C15L);
     }
 
     /** A process: its clocks run slightly fast or slow, and it can be paused or die. */
-    final class Machine implements Ticker {
+    public final class Machine implements Ticker {
         private final double rate;
         private long wallOffsetMillis;
         private long pausedUntilNanos;
         long pausedNanos;
         boolean dead;
 
-        Machine(double rate) {
+        public Machine(double rate) {
             this.rate = rate;
         }
 
@@ -48,16 +51,16 @@ final class SimWorld {
             return 1_000_000 + wallOffsetMillis + (long) (nowNanos * rate / 1e6);
         }
 
-        void jumpWallClock(long millis) {
+        public void jumpWallClock(long millis) {
             wallOffsetMillis += millis;
         }
 
-        void pause(long nanos) {
+        public void pause(long nanos) {
             pausedUntilNanos = Math.max(pausedUntilNanos, nowNanos + nanos);
             pausedNanos += nanos;
         }
 
-        EngineRuntime runtime() {
+        public EngineRuntime runtime() {
             Executor soon = task -> SimWorld.this.after(this, 0, task);
             Timer timer = (delay, task) -> SimWorld.this.after(this, (long) Math.ceil(delay / rate), task);
             return new EngineRuntime(this, () -> random, timer, soon, soon, soon, soon, () -> {});
@@ -89,19 +92,19 @@ final class SimWorld {
         }
     }
 
-    long now() {
+    public long now() {
         return nowNanos;
     }
 
     /** Runs a task on a machine; null means the server. */
-    Subscription after(@Nullable Machine machine, long delayNanos, Runnable task) {
+    public Subscription after(@Nullable Machine machine, long delayNanos, Runnable task) {
         Event event = new Event(machine, nowNanos + Math.max(0, delayNanos), task);
         events.add(event);
         return event;
     }
 
     /** Runs events up to that time. */
-    void runUntil(long untilNanos) {
+    public void runUntil(long untilNanos) {
         while (!events.isEmpty() && events.peek().timeNanos <= untilNanos) {
             Event event = events.poll();
             atOnce = event.timeNanos > nowNanos ? 0 : atOnce + 1;
@@ -127,7 +130,7 @@ final class SimWorld {
      * Pauses the calling thread for that long, while everything else continues on another thread, so that the mutexes of this
      * thread stay locked.
      */
-    void standStill(long nanos) {
+    public void standStill(long nanos) {
         if (standing == MAX_STANDING) {
             return;
         }

@@ -9,6 +9,13 @@ import dev.holdfast.lock.LockListener;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.Renewal;
+import dev.holdfast.lock.engine.internal.client.EngineClient;
+import dev.holdfast.lock.engine.internal.hold.HeldGrant;
+import dev.holdfast.lock.engine.internal.hold.Hold;
+import dev.holdfast.lock.engine.internal.queue.AsyncWaiter;
+import dev.holdfast.lock.engine.internal.queue.LockEntry;
+import dev.holdfast.lock.engine.internal.queue.LockEntryRegistry;
+import dev.holdfast.lock.engine.internal.queue.Waiter;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.OwnerId;
@@ -40,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  *   <li>the properties that {@link SimJudge} checks: grants, order, lease length and promptness.
  * </ul>
  */
-final class Simulation {
+public final class Simulation {
     private static final long SECOND = 1_000_000_000L;
 
     private final long seed;
@@ -70,7 +77,7 @@ final class Simulation {
     int late;
 
     /** Only marks the grant: the simulation releases the hold, since closing a lease blocks. */
-    record SimLease(Hold hold) implements Lease {
+    public record SimLease(Hold hold) implements Lease {
         @Override
         public String name() {
             return hold.heldGrant.name();
@@ -391,7 +398,7 @@ final class Simulation {
     }
 
     private LockEntry submit(Client client, String name, AsyncWaiter waiter) {
-        LockEntries entries = client.engine.entries();
+        LockEntryRegistry entries = client.engine.entries();
         int number = mixed ? world.random.nextInt(name.equals("a") ? 3 : 4) : 0;
         Demand.Permits permits = new Demand.Permits(Math.max(1, number), SimStore.LIMIT);
         Demand demand = number == 0 ? Demand.EXCLUSIVE : name.equals("a") ? Demand.SHARED : permits;

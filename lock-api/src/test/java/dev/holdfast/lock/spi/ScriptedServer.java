@@ -1,5 +1,6 @@
 package dev.holdfast.lock.spi;
 
+import dev.holdfast.lock.spi.support.LockUri;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -12,17 +13,17 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Answers the first bytes of each connection as scripted: with bytes, not at all (empty), or by closing (null). */
-final class ScriptedServer implements AutoCloseable {
+public final class ScriptedServer implements AutoCloseable {
     /** A fatal alert, as a TLS server sends it. */
-    static final byte[] ALERT = {0x15, 3, 3, 0, 2, 2, 40};
+    public static final byte[] ALERT = {0x15, 3, 3, 0, 2, 2, 40};
 
-    static final byte[] NOTHING = {};
+    public static final byte[] NOTHING = {};
 
     private final ServerSocket port;
     private final Function<byte[], byte @Nullable []> script;
     private final List<Socket> open = new CopyOnWriteArrayList<>();
 
-    ScriptedServer(Function<byte[], byte @Nullable []> script) throws IOException {
+    public ScriptedServer(Function<byte[], byte @Nullable []> script) throws IOException {
         this.script = script;
         this.port = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         Thread thread = new Thread(this::accept, "scripted-server");
@@ -30,20 +31,20 @@ final class ScriptedServer implements AutoCloseable {
         thread.start();
     }
 
-    static ScriptedServer saying(String text) throws IOException {
+    public static ScriptedServer saying(String text) throws IOException {
         return new ScriptedServer(hello -> text.getBytes(StandardCharsets.ISO_8859_1));
     }
 
     /** Whether those bytes begin a TLS handshake. */
-    static boolean isTls(byte[] hello) {
+    public static boolean isTls(byte[] hello) {
         return hello.length > 0 && hello[0] == 0x16;
     }
 
-    LockUri.Host host() {
+    public LockUri.Host host() {
         return new LockUri.Host("127.0.0.1", port.getLocalPort());
     }
 
-    int connections() {
+    public int connections() {
         return open.size();
     }
 

@@ -5,8 +5,17 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.Greeting;
+import dev.holdfast.lock.consul.internal.http.ConsulConnection;
+import dev.holdfast.lock.consul.internal.http.ConsulFailures;
+import dev.holdfast.lock.consul.internal.http.ConsulHttp;
+import dev.holdfast.lock.consul.internal.http.Deadline;
+import dev.holdfast.lock.consul.internal.http.OwnHttpClient;
+import dev.holdfast.lock.consul.internal.http.PemFiles;
+import dev.holdfast.lock.consul.internal.http.Reply;
+import dev.holdfast.lock.consul.internal.http.Unchecked;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.Greeting;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -94,7 +103,7 @@ public final class ConsulLockProvider implements LockProvider {
                 long millis = Math.max(1, TimeUnit.NANOSECONDS.toMillis(deadlineNanos - System.nanoTime()) / left);
                 try {
                     http.get(key, Deadline.in(millis))
-                            .thenApply(reply -> Failing.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)))
+                            .thenApply(reply -> Unchecked.run(() -> reply.expect(Reply.OK, Reply.NOT_FOUND)))
                             .get(millis, TimeUnit.MILLISECONDS);
                     return;
                 } catch (ExecutionException | TimeoutException e) {

@@ -2,6 +2,9 @@ package dev.holdfast.lock.consul;
 
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
+import dev.holdfast.lock.consul.internal.acquisition.ConsulLockBackend;
+import dev.holdfast.lock.consul.internal.http.ConsulConnection;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
 import java.net.URI;
@@ -24,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ConsulLocks {
     /** The default start of all keys. */
-    static final String DEFAULT_PREFIX = "holdfast/";
+    public static final String DEFAULT_PREFIX = "holdfast/";
 
     private static final Duration MAX_LOCK_DELAY = Duration.ofSeconds(60);
     private static final Duration DEFAULT_SESSION_TTL_MIN = Duration.ofSeconds(10);

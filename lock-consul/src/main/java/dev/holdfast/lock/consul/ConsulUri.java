@@ -1,7 +1,8 @@
 package dev.holdfast.lock.consul;
 
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.LockUri;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;

@@ -1,5 +1,9 @@
 package dev.holdfast.lock.consul;
 
+import dev.holdfast.lock.consul.internal.acquisition.ConsulLockBackend;
+import dev.holdfast.lock.consul.internal.http.ConsulConnection;
+import dev.holdfast.lock.consul.internal.http.OwnHttpClient;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.Capability;
 import dev.holdfast.lock.testkit.LockFixture;
@@ -13,8 +17,8 @@ import java.util.List;
 import java.util.Set;
 
 /** One Consul server, or three with an agent for clients; a proxy is before the agent that clients use. */
-final class ConsulFixture implements LockFixture {
-    static final ConsulKeys KEYS = new ConsulKeys("test/");
+public final class ConsulFixture implements LockFixture {
+    public static final ConsulKeys KEYS = new ConsulKeys("test/");
 
     private final ConsulServer server;
     private final FaultProxy proxy;
@@ -24,7 +28,7 @@ final class ConsulFixture implements LockFixture {
         this.proxy = FaultProxy.to("127.0.0.1", server.agent().port());
     }
 
-    static ConsulFixture single() throws IOException, InterruptedException {
+    public static ConsulFixture single() throws IOException, InterruptedException {
         return new ConsulFixture(ConsulServer.start());
     }
 
@@ -32,7 +36,7 @@ final class ConsulFixture implements LockFixture {
         return new ConsulFixture(ConsulServer.startCluster(3));
     }
 
-    ConsulServer server() {
+    public ConsulServer server() {
         return server;
     }
 
@@ -52,11 +56,11 @@ final class ConsulFixture implements LockFixture {
     }
 
     /** Like the one of the provider. */
-    static ConsulLockBackend backend(int port, Duration lockDelay) {
+    public static ConsulLockBackend backend(int port, Duration lockDelay) {
         return backend(port, KEYS, lockDelay);
     }
 
-    static ConsulLockBackend backend(int port, ConsulKeys keys, Duration lockDelay) {
+    public static ConsulLockBackend backend(int port, ConsulKeys keys, Duration lockDelay) {
         OwnHttpClient own = new OwnHttpClient(Duration.ofSeconds(10), null);
         ConsulConnection connection =
                 new ConsulConnection(own.client(), List.of(URI.create("http://127.0.0.1:" + port)), null, own::close);

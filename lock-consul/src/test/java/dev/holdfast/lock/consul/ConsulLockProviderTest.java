@@ -9,6 +9,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.consul.internal.http.FakeAgent;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -3,8 +3,9 @@ package dev.holdfast.lock.consul;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.LockUri;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import java.net.URI;
 import java.time.Duration;

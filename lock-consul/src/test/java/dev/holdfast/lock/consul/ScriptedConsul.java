@@ -1,5 +1,6 @@
 package dev.holdfast.lock.consul;
 
+import dev.holdfast.lock.consul.internal.http.FakeAgent;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -11,7 +12,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** An agent that grants all requests, finds no key, and gives other answers if a test sets them. Thread-safe. */
-final class ScriptedConsul implements FakeAgent.Answers {
+public final class ScriptedConsul implements FakeAgent.Answers {
     private static final Pattern LOCKED = Pattern.compile("\"Verb\":\"lock\",\"Key\":\"([^\"]*)\"");
 
     private final List<String> asked = new CopyOnWriteArrayList<>();
@@ -26,46 +27,46 @@ final class ScriptedConsul implements FakeAgent.Answers {
      * @param kind {@code create}, {@code renew}, {@code destroy}, {@code read}, or of a transaction: {@code attempt},
      *     {@code epoch}, {@code delete}, {@code check}
      */
-    void instead(String kind, String... answers) {
+    public void instead(String kind, String... answers) {
         instead.computeIfAbsent(kind, any -> new ConcurrentLinkedQueue<>()).addAll(List.of(answers));
     }
 
     /** Sets the answer to all further requests of that kind. */
-    void always(String kind, String answer) {
+    public void always(String kind, String answer) {
         always.put(kind, answer);
     }
 
     /** The requests since the last call: the kind, the path and the body of each. */
-    List<String> asked() {
+    public List<String> asked() {
         List<String> all = List.copyOf(asked);
         asked.clear();
         return all;
     }
 
     /** The number of these requests. */
-    int size() {
+    public int size() {
         return asked.size();
     }
 
     /** Whether any of those was of that kind. */
-    boolean has(String kind) {
+    public boolean has(String kind) {
         return asked.stream().anyMatch(each -> each.startsWith(kind + " "));
     }
 
     /** The kinds alone. */
-    List<String> kinds() {
+    public List<String> kinds() {
         return asked().stream()
                 .map(each -> each.substring(0, each.indexOf(' ')))
                 .toList();
     }
 
     /** The answer to a transaction of which one operation is refused. */
-    static String refused(int operation, String what) {
+    public static String refused(int operation, String what) {
         return "409 {\"Errors\":[{\"OpIndex\":" + operation + ",\"What\":\"" + what.replace("\"", "\\\"") + "\"}]}";
     }
 
     /** The answer to a read. */
-    static String key(long created, long modified, String session, String value) {
+    public static String key(long created, long modified, String session, String value) {
         return "200 [{\"Key\":\"test/a\",\"CreateIndex\":" + created + ",\"ModifyIndex\":" + modified
                 + ",\"Session\":\"" + session + "\",\"Value\":\"" + value + "\"}]";
     }

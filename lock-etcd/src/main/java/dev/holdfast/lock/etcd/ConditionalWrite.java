@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
-import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.TxnResponse;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.Timeouts;
+import dev.holdfast.lock.spi.support.Timeouts;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
 import io.grpc.ClientCall;

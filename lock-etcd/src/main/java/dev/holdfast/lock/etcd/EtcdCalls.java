@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Timeouts;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Timeouts;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Remedy;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Remedy;
 import io.etcd.jetcd.common.exception.EtcdException;
 import io.grpc.Status;
 import io.grpc.StatusException;

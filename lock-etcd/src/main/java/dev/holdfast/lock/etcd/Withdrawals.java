@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;

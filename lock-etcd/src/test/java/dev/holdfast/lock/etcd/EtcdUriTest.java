@@ -3,8 +3,8 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.LockUri;
 import dev.holdfast.lock.testkit.CanaryPassword;
 import java.util.List;
 import java.util.Random;

@@ -3,7 +3,7 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
-import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Cluster;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.FailureTranslator;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.sql.SQLInvalidAuthorizationSpecException;

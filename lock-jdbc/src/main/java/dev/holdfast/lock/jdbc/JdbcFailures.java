@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Remedy;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Remedy;
 
 /** What failures of a database mean; {@link JdbcFailure} tells them apart. */
 final class JdbcFailures {

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.Greeting;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.Greeting;
+import dev.holdfast.lock.spi.support.LockUri;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.spi.Remedy;
+import dev.holdfast.lock.spi.support.Remedy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;

@@ -2,7 +2,7 @@ package dev.holdfast.lock.jdbc;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

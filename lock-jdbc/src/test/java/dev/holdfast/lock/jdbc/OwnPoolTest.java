@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.LockException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;

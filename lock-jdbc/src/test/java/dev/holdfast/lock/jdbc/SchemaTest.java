@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.holdfast.lock.LockConfigurationException;
-import dev.holdfast.lock.spi.Remedy;
+import dev.holdfast.lock.spi.support.Remedy;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -11,7 +11,7 @@ final class CasId {
      * An id.
      *
      * @param value the value that {@code gets} returned
-     * @param connection the number of the connection before that request, see {@link Connections}
+     * @param connection the number of the connection before that request, see {@link ConnectionCounter}
      */
     record Seen(long value, long connection) {}
 

@@ -4,9 +4,9 @@ import com.spotify.folsom.GetResult;
 import com.spotify.folsom.MemcacheClient;
 import com.spotify.folsom.MemcacheStatus;
 import dev.holdfast.lock.LossReason;
-import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -22,11 +22,14 @@ import org.jspecify.annotations.Nullable;
 final class ItemRenewals {
     private final MemcacheClient<byte[]> client;
     private final MemcachedKeys keys;
-    private final Connections connections;
+    private final ConnectionCounter connections;
     private final FailureTranslator failures;
 
     ItemRenewals(
-            MemcacheClient<byte[]> client, MemcachedKeys keys, Connections connections, FailureTranslator failures) {
+            MemcacheClient<byte[]> client,
+            MemcachedKeys keys,
+            ConnectionCounter connections,
+            FailureTranslator failures) {
         this.client = client;
         this.keys = keys;
         this.connections = connections;

@@ -4,8 +4,8 @@ import com.spotify.folsom.MemcacheAuthenticationException;
 import com.spotify.folsom.MemcacheClosedException;
 import com.spotify.folsom.MemcacheOverloadedException;
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Remedy;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Remedy;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
@@ -19,11 +19,11 @@ final class MemcachedFailures {
      * @param server the address, for messages
      * @param link the state of the connection
      */
-    static FailureTranslator of(String server, Link link) {
+    static FailureTranslator of(String server, ConnectionState link) {
         return new FailureTranslator(server, failure -> remedy(failure, server, link));
     }
 
-    private static @Nullable Remedy remedy(Throwable failure, String server, Link link) {
+    private static @Nullable Remedy remedy(Throwable failure, String server, ConnectionState link) {
         for (Throwable cause : FailureTranslator.causes(failure)) {
             if (cause instanceof MemcacheAuthenticationException || link.refused()) {
                 return new Remedy.Configuration(

@@ -9,13 +9,13 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.BackendInfo;
-import dev.holdfast.lock.spi.FailureTranslator;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
+import dev.holdfast.lock.spi.support.FailureTranslator;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -69,7 +69,7 @@ final class MemcachedLockBackend implements LockBackend {
     private final MemcacheClient<byte[]> client;
     private final MemcachedKeys keys;
     private final ClockFloor floor;
-    private final Connections connections = new Connections();
+    private final ConnectionCounter connections = new ConnectionCounter();
     private final ItemRenewals renewals;
     private final FailureTranslator failures;
     private final Runnable onClose;
@@ -108,7 +108,7 @@ final class MemcachedLockBackend implements LockBackend {
 
     private CompletionStage<AcquireResult> result(
             AcquisitionId acquisition, long leaseMillis, long connection, MemcacheStatus added, ClockFloor.Read read) {
-        boolean taken = Statuses.isDone(added, MemcacheStatus.ITEM_NOT_STORED);
+        boolean taken = WriteStatus.isDone(added, MemcacheStatus.ITEM_NOT_STORED);
         @Nullable GetResult<byte[]> found = read.item();
         @Nullable LockItem item = found == null ? null : LockItem.decode(found.getValue());
         if (found == null || item == null || !item.isOf(acquisition.owner())) {
@@ -178,7 +178,9 @@ final class MemcachedLockBackend implements LockBackend {
     }
 
     private static ReleaseResult released(MemcacheStatus status) {
-        return Statuses.isDone(status, MemcacheStatus.KEY_NOT_FOUND) ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD;
+        return WriteStatus.isDone(status, MemcacheStatus.KEY_NOT_FOUND)
+                ? ReleaseResult.RELEASED
+                : ReleaseResult.NOT_HELD;
     }
 
     @Override

@@ -104,7 +104,8 @@ public final class MemcachedLocks {
 
         LockBackend backend() {
             MemcachedKeys keys = new MemcachedKeys(prefix == null ? PREFIX : prefix);
-            return new MemcachedLockBackend(client, keys, MemcachedFailures.of("memcached", new Link()), () -> {});
+            return new MemcachedLockBackend(
+                    client, keys, MemcachedFailures.of("memcached", new ConnectionState()), () -> {});
         }
 
         private static <T> T once(String what, @Nullable T before, T value) {

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.memcached;
 
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.LockUri;
 import java.util.List;
 import java.util.Set;
 

@@ -6,9 +6,9 @@ import com.spotify.folsom.ExponentialBackoff;
 import com.spotify.folsom.MemcacheClientBuilder;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Greeting;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Greeting;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioSocketChannel;
@@ -49,7 +49,7 @@ final class OwnedClient {
      * @throws LockConfigurationException if it refuses the login
      */
     static OwnedClient connect(MemcachedUri address, Duration timeout) {
-        Link link = new Link();
+        ConnectionState link = new ConnectionState();
         FailureTranslator failures = MemcachedFailures.of(address.toString(), link);
         EventLoopGroup loop = loop();
         @Nullable AsciiMemcacheClient<byte[]> client = null;
@@ -65,12 +65,16 @@ final class OwnedClient {
     }
 
     private static AsciiMemcacheClient<byte[]> connect(
-            MemcachedUri address, Duration timeout, Link link, EventLoopGroup loop, ConnectDiagnosis diagnosis) {
+            MemcachedUri address,
+            Duration timeout,
+            ConnectionState link,
+            EventLoopGroup loop,
+            ConnectDiagnosis diagnosis) {
         @Nullable AsciiMemcacheClient<byte[]> client = null;
         try {
             client = builder(address, link, timeout)
                     .withEventLoopGroup(loop)
-                    .withChannelClass(address.tls() ? NioSocketChannel.class : PatientRead.Channel.class)
+                    .withChannelClass(address.tls() ? NioSocketChannel.class : DeferredRead.Channel.class)
                     .connectAscii();
             link.first().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
             ConnectFuture.connectFuture(client).toCompletableFuture().get(timeout.toMillis(), TimeUnit.MILLISECONDS);
@@ -91,7 +95,7 @@ final class OwnedClient {
         return new NioEventLoopGroup(1, new DefaultThreadFactory("holdfast-memcached", true));
     }
 
-    private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, Link link, Duration timeout) {
+    private static MemcacheClientBuilder<byte[]> builder(MemcachedUri address, ConnectionState link, Duration timeout) {
         MemcacheClientBuilder<byte[]> builder = MemcacheClientBuilder.newByteArrayClient()
                 .withAddress(address.host(), address.port())
                 .withConnections(1) // one connection keeps the order of the requests

@@ -30,7 +30,10 @@ final class ItemRenewalsTest {
 
     private final ScriptedMemcached memcached = new ScriptedMemcached();
     private final MemcachedLockBackend backend = new MemcachedLockBackend(
-            memcached.client(), new MemcachedKeys("p"), MemcachedFailures.of("memcached", new Link()), () -> {});
+            memcached.client(),
+            new MemcachedKeys("p"),
+            MemcachedFailures.of("memcached", new ConnectionState()),
+            () -> {});
 
     @BeforeEach
     void floor() {

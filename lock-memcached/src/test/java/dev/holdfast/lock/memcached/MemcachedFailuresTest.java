@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** The messages for failures of the memcached client, with the earlier failures of its connection. */
 final class MemcachedFailuresTest {
-    private final Link link = new Link();
+    private final ConnectionState link = new ConnectionState();
 
     private RuntimeException told(Throwable failure) {
         return MemcachedFailures.of("memcached at h:1", link).translate("", new CompletionException(failure));
@@ -100,7 +100,7 @@ final class MemcachedFailuresTest {
         assertThat(link.refused()).isFalse();
         assertThat(link.first()).isCompleted();
 
-        Link other = new Link();
+        ConnectionState other = new ConnectionState();
         other.connectionFailure(new CompletionException(refused));
         other.reconnectionSuccessful(HostAndPort.fromParts("h", 1), 1, true);
         assertThat(other.lastFailure()).isNull();

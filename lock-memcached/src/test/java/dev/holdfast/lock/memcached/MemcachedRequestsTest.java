@@ -46,7 +46,7 @@ final class MemcachedRequestsTest {
     private final MemcachedLockBackend backend = new MemcachedLockBackend(
             memcached.client(),
             new MemcachedKeys("p"),
-            MemcachedFailures.of("memcached", new Link()),
+            MemcachedFailures.of("memcached", new ConnectionState()),
             () -> closed.add(memcached.listeners() + " listeners"));
 
     @BeforeEach

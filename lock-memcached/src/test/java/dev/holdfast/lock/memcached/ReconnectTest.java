@@ -23,7 +23,10 @@ final class ReconnectTest {
 
     private final ScriptedMemcached memcached = new ScriptedMemcached();
     private final MemcachedLockBackend backend = new MemcachedLockBackend(
-            memcached.client(), new MemcachedKeys("p"), MemcachedFailures.of("memcached", new Link()), () -> {});
+            memcached.client(),
+            new MemcachedKeys("p"),
+            MemcachedFailures.of("memcached", new ConnectionState()),
+            () -> {});
 
     private static GetResult<byte[]> own(long cas) {
         return GetResult.success(LockItem.asked(ACQUISITION.owner(), IDENTITY).encoded(), cas);

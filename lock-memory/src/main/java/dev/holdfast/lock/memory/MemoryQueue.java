@@ -91,7 +91,7 @@ final class MemoryQueue {
 
     /** Whether the holders and the waiters ahead leave enough capacity. */
     private boolean hasCapacity(OwnerId owner, Demand demand) {
-        Room capacity = remainingCapacity(demand instanceof Demand.Permits asked ? asked.limit() : limit);
+        Capacity capacity = remainingCapacity(demand instanceof Demand.Permits asked ? asked.limit() : limit);
         for (Map.Entry<OwnerId, Waiter> ahead : waiters.entrySet()) {
             if (ahead.getKey().equals(owner)) {
                 break;
@@ -101,8 +101,8 @@ final class MemoryQueue {
         return capacity.admits(demand);
     }
 
-    private Room remainingCapacity(int permits) {
-        Room capacity = new Room(permits);
+    private Capacity remainingCapacity(int permits) {
+        Capacity capacity = new Capacity(permits);
         for (Holder holder : holders.values()) {
             capacity.take(holder.grant.demand());
         }
@@ -229,7 +229,7 @@ final class MemoryQueue {
         if (waiters.isEmpty()) {
             return;
         }
-        Room capacity = remainingCapacity(limit);
+        Capacity capacity = remainingCapacity(limit);
         for (Waiter waiter : waiters.values()) {
             boolean refused = waiter.demand instanceof Demand.Permits asked && asked.limit() != limit;
             if (!refused && !capacity.admits(waiter.demand)) {

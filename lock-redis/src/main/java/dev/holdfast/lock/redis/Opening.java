@@ -1,10 +1,10 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Greeting;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Greeting;
+import dev.holdfast.lock.spi.support.LockUri;
 import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisURI;
 import io.netty.channel.ConnectTimeoutException;

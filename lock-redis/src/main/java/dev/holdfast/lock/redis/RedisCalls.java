@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Timeouts;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Timeouts;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisFuture;
 import io.lettuce.core.ScriptOutputType;

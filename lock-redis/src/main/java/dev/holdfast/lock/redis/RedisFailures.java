@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.FailureTranslator;
-import dev.holdfast.lock.spi.Remedy;
+import dev.holdfast.lock.spi.support.FailureTranslator;
+import dev.holdfast.lock.spi.support.Remedy;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.RedisReadOnlyException;

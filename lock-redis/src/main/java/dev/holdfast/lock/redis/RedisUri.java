@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.spi.support.LockUri;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SslVerifyMode;
 import java.util.List;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.Timeouts;
+import dev.holdfast.lock.spi.support.Timeouts;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;

@@ -4,8 +4,11 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockProvider;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.Greeting;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.Greeting;
+import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;
+import dev.holdfast.lock.zookeeper.internal.session.SessionIdentity;
+import dev.holdfast.lock.zookeeper.internal.session.ZooKeeperFailures;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
@@ -86,7 +89,7 @@ public final class ZooKeeperLockProvider implements LockProvider {
     }
 
     /** Starts a framework and waits until it is connected. */
-    static CuratorFramework start(ZooKeeperUri address, LockClientOptions options) {
+    public static CuratorFramework start(ZooKeeperUri address, LockClientOptions options) {
         return start(address, options, config(address), (client, event) -> {});
     }
 

@@ -4,6 +4,8 @@ import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.LockBackend;
+import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;
+import dev.holdfast.lock.zookeeper.internal.session.LockTree;
 import java.util.List;
 import java.util.Objects;
 import org.apache.curator.framework.CuratorFramework;
@@ -41,7 +43,7 @@ public final class ZooKeeperLocks {
         return new Builder(client, false);
     }
 
-    static Builder owning(CuratorFramework client) {
+    public static Builder owning(CuratorFramework client) {
         return new Builder(client, true);
     }
 
@@ -123,7 +125,7 @@ public final class ZooKeeperLocks {
         }
 
         /** Creates the backend, without the engine. */
-        LockBackend backend() {
+        public LockBackend backend() {
             if (client.getState() != CuratorFrameworkState.STARTED) {
                 throw new IllegalStateException(
                         "the CuratorFramework is " + client.getState() + "; start it before the lock client is built");

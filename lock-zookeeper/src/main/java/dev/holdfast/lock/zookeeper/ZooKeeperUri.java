@@ -2,8 +2,9 @@ package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.Renewal;
-import dev.holdfast.lock.spi.ConnectDiagnosis;
-import dev.holdfast.lock.spi.LockUri;
+import dev.holdfast.lock.spi.support.ConnectDiagnosis;
+import dev.holdfast.lock.spi.support.LockUri;
+import dev.holdfast.lock.zookeeper.internal.session.LockTree;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -20,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param tls whether to encrypt
  * @param acl the owner of new nodes
  */
-record ZooKeeperUri(
+public record ZooKeeperUri(
         String connectString, String basePath, @Nullable String credentials, int sessionMillis, boolean tls, Acl acl) {
 
     /** The owner of new nodes. */
@@ -39,7 +40,7 @@ record ZooKeeperUri(
     private static final int PORT = 2181;
     private static final int MAX_SESSION_MILLIS = 36 * 60 * 60 * 1_000;
 
-    static ZooKeeperUri parse(String text) {
+    public static ZooKeeperUri parse(String text) {
         LockUri uri = LockUri.parse(text, PARAMETERS);
         if (!SCHEMES.contains(uri.scheme())) {
             throw uri.malformed("the scheme is not one of ZooKeeper; write zookeeper://");

@@ -18,18 +18,18 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 
 /** A framework with a given handle, whose listeners get the events of a test. */
-final class LocalCurator {
-    final List<CuratorListener> listeners = new CopyOnWriteArrayList<>();
+public final class LocalCurator {
+    public final List<CuratorListener> listeners = new CopyOnWriteArrayList<>();
 
     /** The threads that called close. */
-    final List<Thread> closers = new CopyOnWriteArrayList<>();
+    public final List<Thread> closers = new CopyOnWriteArrayList<>();
 
     /** Blocks a close until completed. */
     final CountDownLatch closing;
 
-    volatile ZooKeeper handle;
-    volatile Exception failure;
-    volatile CuratorFrameworkState state = CuratorFrameworkState.STARTED;
+    public volatile ZooKeeper handle;
+    public volatile Exception failure;
+    public volatile CuratorFrameworkState state = CuratorFrameworkState.STARTED;
     volatile String namespace = "";
 
     private final CuratorZookeeperClient client =
@@ -80,11 +80,11 @@ final class LocalCurator {
                 default -> throw new UnsupportedOperationException(method.getName());
             });
 
-    LocalCurator(ZooKeeper handle) {
+    public LocalCurator(ZooKeeper handle) {
         this(handle, new CountDownLatch(0));
     }
 
-    LocalCurator(ZooKeeper handle, CountDownLatch closing) {
+    public LocalCurator(ZooKeeper handle, CountDownLatch closing) {
         this.handle = handle;
         this.closing = closing;
     }
@@ -93,16 +93,16 @@ final class LocalCurator {
         return closing;
     }
 
-    CuratorFramework framework() {
+    public CuratorFramework framework() {
         return framework;
     }
 
-    void tell(KeeperState news) {
+    public void tell(KeeperState news) {
         tell(new WatchedEvent(EventType.None, news, null));
     }
 
     /** An event of a watch, or null for another event. */
-    void tell(WatchedEvent event) {
+    public void tell(WatchedEvent event) {
         CuratorEvent reports = (CuratorEvent) Proxy.newProxyInstance(
                 CuratorEvent.class.getClassLoader(),
                 new Class<?>[] {CuratorEvent.class},

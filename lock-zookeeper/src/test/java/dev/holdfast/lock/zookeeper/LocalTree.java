@@ -17,15 +17,15 @@ import org.apache.zookeeper.proto.CheckVersionRequest;
 import org.apache.zookeeper.proto.SetDataRequest;
 
 /** The nodes of a simulated ensemble, as far as locks need them. Thread-safe. */
-final class LocalTree {
+public final class LocalTree {
 
     /** A node. */
-    static final class Node {
-        final CreateMode mode;
-        final List<ACL> acl;
-        final Stat stat = new Stat();
-        byte[] data;
-        int created;
+    public static final class Node {
+        public final CreateMode mode;
+        public final List<ACL> acl;
+        public final Stat stat = new Stat();
+        public byte[] data;
+        public int created;
 
         Node(CreateMode mode, List<ACL> acl, byte[] data) {
             this.mode = mode;
@@ -42,9 +42,9 @@ final class LocalTree {
     }
 
     /** The nodes by their paths. */
-    final Map<String, Node> nodes = new ConcurrentSkipListMap<>();
+    public final Map<String, Node> nodes = new ConcurrentSkipListMap<>();
 
-    final List<LocalZooKeeper> handles = new CopyOnWriteArrayList<>();
+    public final List<LocalZooKeeper> handles = new CopyOnWriteArrayList<>();
 
     /** The zxid of the last write. */
     volatile long zxid = 1_000;
@@ -69,7 +69,7 @@ final class LocalTree {
         return slash <= 0 ? "/" : path.substring(0, slash);
     }
 
-    synchronized Outcome create(String path, byte[] data, List<ACL> acl, CreateMode mode, long session) {
+    public synchronized Outcome create(String path, byte[] data, List<ACL> acl, CreateMode mode, long session) {
         Node parent = nodes.get(parent(path));
         if (parent == null && !parent(path).equals("/")) {
             return Outcome.refused(Code.NONODE, path);
@@ -91,7 +91,7 @@ final class LocalTree {
         return new Outcome(Code.OK, name, node.stat, List.of());
     }
 
-    Outcome delete(String path) {
+    public Outcome delete(String path) {
         synchronized (this) {
             if (nodes.remove(path) == null) {
                 return Outcome.refused(Code.NONODE, path);
@@ -103,7 +103,7 @@ final class LocalTree {
     }
 
     /** The children of a node, unsorted; null if the node does not exist. */
-    synchronized List<String> children(String path) {
+    public synchronized List<String> children(String path) {
         if (!nodes.containsKey(path)) {
             return null;
         }

@@ -30,14 +30,14 @@ import org.apache.zookeeper.data.ACL;
  * A handle of a session on a {@link LocalTree}. It records requests, executes and answers them on the calling thread,
  * unless a test delays that, and calls its watchers.
  */
-final class LocalZooKeeper extends ZooKeeper {
+public final class LocalZooKeeper extends ZooKeeper {
     private static final AtomicLong SESSIONS = new AtomicLong(100);
 
     /** Accepts connections without answering, since a refused connection would be logged as a warning. */
     private static final ServerSocket SILENT = silent();
 
     /** The faults of requests. */
-    enum Fault {
+    public enum Fault {
         /** Executed, but the answer is lost. */
         ANSWER_LOST,
         /** Not executed. */
@@ -45,16 +45,16 @@ final class LocalZooKeeper extends ZooKeeper {
     }
 
     /** The requests in their order, such as {@code "sync /a"}. */
-    final List<String> requests = new CopyOnWriteArrayList<>();
+    public final List<String> requests = new CopyOnWriteArrayList<>();
 
     /** Called with the path of each node that this session has created, before the answer. */
-    volatile Consumer<String> onCreated = path -> {};
+    public volatile Consumer<String> onCreated = path -> {};
 
     /** Called with each request before its execution. */
-    volatile Consumer<String> onRequest = request -> {};
+    public volatile Consumer<String> onRequest = request -> {};
 
-    volatile int sessionMillis = 60_000;
-    volatile States state = States.CONNECTED;
+    public volatile int sessionMillis = 60_000;
+    public volatile States state = States.CONNECTED;
 
     private final LocalTree tree;
     private final long session = SESSIONS.incrementAndGet();
@@ -64,7 +64,7 @@ final class LocalZooKeeper extends ZooKeeper {
     private final List<Runnable> answers = new CopyOnWriteArrayList<>();
     private volatile boolean holding;
 
-    LocalZooKeeper(LocalTree tree) throws IOException {
+    public LocalZooKeeper(LocalTree tree) throws IOException {
         super(nowhere(), 1_000, event -> {});
         endOf(cnxn);
         this.tree = tree;
@@ -80,38 +80,38 @@ final class LocalZooKeeper extends ZooKeeper {
     }
 
     /** The address of handles that must not send anything. */
-    static String nowhere() {
+    public static String nowhere() {
         return "127.0.0.1:" + SILENT.getLocalPort();
     }
 
     /** Closes a handle that must not send anything. That takes a tenth of a second, for which no test waits. */
-    static void endOf(ClientCnxn connection) {
+    public static void endOf(ClientCnxn connection) {
         Thread end = new Thread(connection::disconnect, "local-zookeeper-end");
         end.setDaemon(true);
         end.start();
     }
 
     /** From now on, requests with that prefix have that fault. */
-    void fail(String start, Fault fault) {
+    public void fail(String start, Fault fault) {
         faults.put(start, fault);
     }
 
     /** From now on, requests with that prefix are refused. */
-    void refuse(String start, Code code) {
+    public void refuse(String start, Code code) {
         faults.put(start, code);
     }
 
     /** From now on, requests succeed. */
-    void heal() {
+    public void heal() {
         faults.clear();
     }
 
     /** From now on, nothing is answered before {@link #answerAll}. */
-    void hold() {
+    public void hold() {
         holding = true;
     }
 
-    void answerAll() {
+    public void answerAll() {
         holding = false;
         List<Runnable> held = List.copyOf(answers);
         answers.clear();
@@ -119,7 +119,7 @@ final class LocalZooKeeper extends ZooKeeper {
     }
 
     /** The requests with that prefix. */
-    List<String> requests(String start) {
+    public List<String> requests(String start) {
         return requests.stream().filter(each -> each.startsWith(start)).toList();
     }
 
@@ -128,12 +128,12 @@ final class LocalZooKeeper extends ZooKeeper {
         return once.containsKey(path);
     }
 
-    boolean isLineWatched(String path) {
+    public boolean isLineWatched(String path) {
         return lines.containsKey(path);
     }
 
     /** The servers end the session. */
-    void expire() {
+    public void expire() {
         state = States.CLOSED;
         tree.handles.remove(this);
         tree.end(session);

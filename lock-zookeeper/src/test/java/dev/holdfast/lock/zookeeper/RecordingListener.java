@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** Records what a backend reports about its grants. */
-final class RecordingListener implements GrantListener {
-    final List<Long> suspected = new CopyOnWriteArrayList<>();
-    final List<String> lost = new CopyOnWriteArrayList<>();
+public final class RecordingListener implements GrantListener {
+    public final List<Long> suspected = new CopyOnWriteArrayList<>();
+    public final List<String> lost = new CopyOnWriteArrayList<>();
 
-    static RecordingListener of(LockBackend backend) {
+    public static RecordingListener of(LockBackend backend) {
         RecordingListener listener = new RecordingListener();
         backend.setGrantListener(listener);
         return listener;

@@ -3,11 +3,11 @@ package dev.holdfast.lock.zookeeper;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 
 /** ZooKeeper servers with this test's own class path. */
-final class Servers {
+public final class Servers {
 
     private Servers() {}
 
-    static ZooKeeperServer.Builder single() {
+    public static ZooKeeperServer.Builder single() {
         return ZooKeeperServer.builder(classPath());
     }
 

@@ -24,42 +24,42 @@ import org.apache.zookeeper.data.Stat;
  * A connected handle that sends nothing: it records requests and answers them at once or when a test asks for it. Not
  * thread-safe, except for {@link #requests}.
  */
-final class UnsentZooKeeper extends ZooKeeper {
+public final class UnsentZooKeeper extends ZooKeeper {
     static final long SESSION = 42;
-    static final long CZXID = 7;
+    public static final long CZXID = 7;
 
     /** The requests in their order, such as {@code "sync /a"}. */
-    final List<String> requests = new CopyOnWriteArrayList<>();
+    public final List<String> requests = new CopyOnWriteArrayList<>();
 
     /** The answers to listings; the last one stays. */
-    final Deque<List<String>> children = new ArrayDeque<>(List.of(List.of()));
+    public final Deque<List<String>> children = new ArrayDeque<>(List.of(List.of()));
 
     /** The answers to readings; empty: there is no such node. The last one stays. */
-    final Deque<String> data = new ArrayDeque<>(List.of(""));
+    public final Deque<String> data = new ArrayDeque<>(List.of(""));
 
     /** The last watch that was set, by path. */
-    final Map<String, Watcher> watchers = new HashMap<>();
+    public final Map<String, Watcher> watchers = new HashMap<>();
 
     private final Map<String, Code> refusals = new HashMap<>();
     private final List<Runnable> answers = new ArrayList<>();
     private boolean holding;
 
-    UnsentZooKeeper() throws IOException {
+    public UnsentZooKeeper() throws IOException {
         super(LocalZooKeeper.nowhere(), 1_000, event -> {});
         LocalZooKeeper.endOf(cnxn);
     }
 
     /** From now on, such a request gets this answer. */
-    void answer(String request, Code code) {
+    public void answer(String request, Code code) {
         refusals.put(request, code);
     }
 
     /** From now on, nothing is answered before {@link #answerAll}. */
-    void hold() {
+    public void hold() {
         holding = true;
     }
 
-    void answerAll() {
+    public void answerAll() {
         holding = false;
         List<Runnable> held = List.copyOf(answers);
         answers.clear();

@@ -10,6 +10,8 @@ import dev.holdfast.lock.testkit.LockFixture;
 import dev.holdfast.lock.testkit.server.FaultProxy;
 import dev.holdfast.lock.testkit.server.ServerImage;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
+import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;
+import dev.holdfast.lock.zookeeper.internal.session.SequentialNode;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,13 +27,13 @@ import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
 /** One server or an ensemble, each server behind its own proxy. */
-final class ZooKeeperFixture implements LockFixture {
+public final class ZooKeeperFixture implements LockFixture {
 
     /** Long enough for a busy machine, short enough for a test that waits for its end. */
-    static final int SESSION_MILLIS = 6_000;
+    public static final int SESSION_MILLIS = 6_000;
 
     /** A bound for operations that take milliseconds on an idle machine. */
-    static final Duration PATIENCE = Duration.ofSeconds(30);
+    public static final Duration PATIENCE = Duration.ofSeconds(30);
 
     /** The session time-out that a default lease of 15 s requests. */
     private static final int CONTRACT_SESSION_MILLIS = 15_000;
@@ -43,7 +45,7 @@ final class ZooKeeperFixture implements LockFixture {
     private final String userInfo;
     private final String version;
 
-    ZooKeeperFixture(ZooKeeperServer server, String userInfo, UnaryOperator<ZooKeeperLocks.Builder> settings)
+    public ZooKeeperFixture(ZooKeeperServer server, String userInfo, UnaryOperator<ZooKeeperLocks.Builder> settings)
             throws IOException {
         this.server = server;
         this.settings = settings;
@@ -55,16 +57,16 @@ final class ZooKeeperFixture implements LockFixture {
         this.administrator = connect(server.connectString(), 10 * SESSION_MILLIS);
     }
 
-    static ZooKeeperFixture single() throws IOException, InterruptedException {
+    public static ZooKeeperFixture single() throws IOException, InterruptedException {
         return new ZooKeeperFixture(Servers.single().start(), "", builder -> builder);
     }
 
     /** A given version in containers, three servers. */
-    static ZooKeeperFixture ensemble(ServerImage image) throws IOException, InterruptedException {
+    public static ZooKeeperFixture ensemble(ServerImage image) throws IOException, InterruptedException {
         return new ZooKeeperFixture(Servers.ensemble().image(image).start(), "", builder -> builder);
     }
 
-    static ZooKeeperFixture ensemble() throws IOException, InterruptedException {
+    public static ZooKeeperFixture ensemble() throws IOException, InterruptedException {
         return new ZooKeeperFixture(Servers.ensemble().start(), "", builder -> builder);
     }
 
@@ -76,7 +78,7 @@ final class ZooKeeperFixture implements LockFixture {
                 builder -> builder.acl(org.apache.zookeeper.ZooDefs.Ids.CREATOR_ALL_ACL));
     }
 
-    ZooKeeperServer server() {
+    public ZooKeeperServer server() {
         return server;
     }
 
@@ -85,12 +87,12 @@ final class ZooKeeperFixture implements LockFixture {
         return proxies;
     }
 
-    ZooKeeper administrator() throws Exception {
+    public ZooKeeper administrator() throws Exception {
         return administrator.getZookeeperClient().getZooKeeper();
     }
 
     /** The addresses of the proxies. */
-    String connectString() {
+    public String connectString() {
         return connectString(proxies);
     }
 
@@ -127,7 +129,7 @@ final class ZooKeeperFixture implements LockFixture {
         return newBackend(others, CONTRACT_SESSION_MILLIS);
     }
 
-    ZooKeeperLockBackend newBackend(int sessionMillis) {
+    public ZooKeeperLockBackend newBackend(int sessionMillis) {
         return newBackend(proxies, sessionMillis);
     }
 
@@ -139,7 +141,7 @@ final class ZooKeeperFixture implements LockFixture {
     }
 
     /** A backend that bypasses the proxies. */
-    ZooKeeperLockBackend directBackend() {
+    public ZooKeeperLockBackend directBackend() {
         return (ZooKeeperLockBackend)
                 settings.apply(ZooKeeperLocks.owning(connect(server.connectString(), SESSION_MILLIS)))
                         .basePath("/test/locks")
@@ -147,14 +149,14 @@ final class ZooKeeperFixture implements LockFixture {
     }
 
     /** A backend that connects to one server only. */
-    ZooKeeperLockBackend backendAt(int index, int sessionMillis) {
+    public ZooKeeperLockBackend backendAt(int index, int sessionMillis) {
         String address = server.connectString().split(",")[index];
         return (ZooKeeperLockBackend) settings.apply(ZooKeeperLocks.owning(connect(address, sessionMillis)))
                 .basePath("/test/locks")
                 .backend();
     }
 
-    static String parent(String name) {
+    public static String parent(String name) {
         return "/test/locks/" + LockName.percentEncoded(name);
     }
 
@@ -188,11 +190,11 @@ final class ZooKeeperFixture implements LockFixture {
     }
 
     /** Keeps the servers from removing an empty container, which exists, in the middle of a test. */
-    void keep(String name) throws Exception {
+    public void keep(String name) throws Exception {
         administrator().create(parent(name) + "/keep", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
     }
 
-    List<SequentialNode> queue(String name) throws Exception {
+    public List<SequentialNode> queue(String name) throws Exception {
         try {
             administrator().sync(parent(name), (rc, path, context) -> {}, null);
             return SequentialNode.of(administrator().getChildren(parent(name), false));

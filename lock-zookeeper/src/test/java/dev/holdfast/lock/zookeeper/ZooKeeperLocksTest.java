@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.zookeeper.internal.session.LockTree;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;

@@ -69,7 +69,9 @@ class LockMetricsCostTest {
             assertThat(requests() - requestsBefore)
                     .as("requests of %s pairs", PAIRS)
                     .isEqualTo(requestsBare);
-            assertThat(metered - bare).as("bytes a pair in addition to %s", bare).isLessThanOrEqualTo(MAX_BYTES_A_PAIR);
+            assertThat(metered - bare)
+                    .as("bytes a pair in addition to %s", bare)
+                    .isLessThanOrEqualTo(MAX_BYTES_A_PAIR);
             assertThat(metering).as("threads that touch meters").doesNotContain(Thread.currentThread());
             assertThat(client.status().droppedEvents()).isZero();
         }

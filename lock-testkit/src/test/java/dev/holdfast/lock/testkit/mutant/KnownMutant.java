@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  *
  * <pre>
  * mutant the drift of the clocks is not allowed for
- * in dev.holdfast.lock.engine.Validity
+ * in dev.holdfast.lock.engine.internal.runtime.Validity
  * by ValidityTest
  * - leaseNanos - leaseNanos / 100 - margin
  * + leaseNanos - margin

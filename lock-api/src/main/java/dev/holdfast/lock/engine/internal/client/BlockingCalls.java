@@ -1,0 +1,133 @@
+package dev.holdfast.lock.engine.internal.client;
+
+import dev.holdfast.lock.LeaseLostException;
+import dev.holdfast.lock.LockUnavailableException;
+import dev.holdfast.lock.engine.internal.hold.HeldGrant;
+import dev.holdfast.lock.engine.internal.hold.Hold;
+import dev.holdfast.lock.engine.internal.hold.Release;
+import dev.holdfast.lock.engine.internal.queue.EngineContext;
+import dev.holdfast.lock.engine.internal.queue.LocalHolds;
+import dev.holdfast.lock.engine.internal.queue.Waiter;
+import dev.holdfast.lock.engine.internal.runtime.Failures;
+import dev.holdfast.lock.spi.ReleaseResult;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Calls whose thread waits for the store's answer for at most the request time-out, even if it is interrupted. An interrupt does
+ * not cut a release short, and is kept for the caller. The exception is an interrupt by the engine that reports a loss: it is
+ * cleared with the last hold, so that it does not affect unrelated code.
+ */
+public final class BlockingCalls {
+    private static final long DOUBT_PAUSE_NANOS = 50_000_000;
+
+    private final EngineContext engine;
+
+    BlockingCalls(EngineContext engine) {
+        this.engine = engine;
+    }
+
+    /**
+     * Ends a {@code lock} hold of the calling thread, and waits for the server's answer if it was the last hold.
+     *
+     * @param reading whether it is a read hold under the thread's own exclusive lock
+     */
+    void unlock(LocalHolds holds, boolean reading) {
+        Thread thread = Thread.currentThread();
+        boolean interrupted = Thread.interrupted() && !holds.takeInterruptOfLoss(thread);
+        try {
+            awaitRelease(holds.unlock(thread, reading));
+        } finally {
+            interruptIf(interrupted);
+        }
+    }
+
+    /** Ends a hold, and waits for the server's answer if it was the last one. */
+    void end(Hold hold) {
+        end(hold, false);
+    }
+
+    private void end(Hold hold, boolean reading) {
+        boolean interrupted = Thread.interrupted() && !hold.lock.takeInterruptOfLoss(hold);
+        try {
+            awaitRelease(hold.lock.end(hold, reading));
+        } finally {
+            interruptIf(interrupted);
+        }
+    }
+
+    /**
+     * Ensures that a hold is valid before it is returned to the caller. Its lease may have ended meanwhile, or its grant may be
+     * in doubt, as that of a re-entered hold can be. In that case the store is asked for as long as the caller may wait.
+     *
+     * @throws LeaseLostException if the lease has ended; the hold is ended as well
+     * @throws LockUnavailableException if the store did not confirm the grant in time; the hold is ended as well
+     */
+    public void ensureStillValid(Hold hold, Waiter waiter) {
+        HeldGrant heldGrant = hold.heldGrant;
+        boolean asked = false;
+        while (hold.state == Hold.State.HELD
+                && heldGrant.isDoubted()
+                && heldGrant.remainingNanos(engine.ticker()) > 0) {
+            if (asked && (waiter.triesOnce() || waiter.remainingNanos(engine.nanos()) == 0)) {
+                end(hold, waiter.reading);
+                throw Failures.inDoubt(heldGrant.name(), hold.token);
+            }
+            if (asked) {
+                CompletableFuture<Void> pause = new CompletableFuture<>();
+                engine.timer().after(DOUBT_PAUSE_NANOS, () -> pause.complete(null));
+                await(pause);
+            }
+            renew(heldGrant);
+            asked = true;
+        }
+        if (hold.state == Hold.State.LOST || heldGrant.remainingNanos(engine.ticker()) <= 0) {
+            end(hold, waiter.reading);
+        }
+    }
+
+    /** Renews one lease now. */
+    void renew(HeldGrant heldGrant) {
+        await(engine.renewals().renewNow(heldGrant).toCompletableFuture());
+    }
+
+    private void awaitRelease(@Nullable Release release) {
+        if (release != null && await(release.outcome) && release.outcome.join() == ReleaseResult.NOT_HELD) {
+            throw release.hold.lostException();
+        }
+    }
+
+    private static void interruptIf(boolean interrupted) {
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Waits for at most the request time-out and keeps the interrupt flag; returns true if the future has completed. Uses the
+     * machine's own clock rather than the injected one, as a thread waits in real time.
+     */
+    boolean await(CompletableFuture<?> future) {
+        boolean interrupted = false;
+        long deadlineNanos = System.nanoTime() + engine.requestTimeoutNanos();
+        try {
+            while (!future.isDone()) {
+                try {
+                    future.get(Math.max(0, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
+                } catch (InterruptedException e) {
+                    interrupted = true;
+                } catch (ExecutionException e) {
+                    return true;
+                } catch (TimeoutException e) {
+                    return false;
+                }
+            }
+            return true;
+        } finally {
+            interruptIf(interrupted);
+        }
+    }
+}

@@ -1,0 +1,23 @@
+package dev.holdfast.lock.engine.internal.client;
+
+import dev.holdfast.lock.Demand;
+import dev.holdfast.lock.Permit;
+import dev.holdfast.lock.engine.internal.hold.Hold;
+import dev.holdfast.lock.engine.internal.queue.EngineContext;
+
+/** The user's handle of acquired permits. */
+final class EnginePermit extends EngineLease implements Permit {
+    EnginePermit(EngineContext engine, BlockingCalls calls, Hold hold) {
+        super(engine, calls, hold, true);
+    }
+
+    @Override
+    public int permits() {
+        return grant().demand() instanceof Demand.Permits held ? held.permits() : 1;
+    }
+
+    @Override
+    public int slot() {
+        return grant().slot();
+    }
+}

@@ -1,0 +1,116 @@
+package dev.holdfast.lock.engine.internal.runtime;
+
+import dev.holdfast.lock.spi.Subscription;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+
+/**
+ * The clocks and threads of one client. All threads are daemons named {@code holdfast-…} and start on first use; all but the
+ * timer's end when they have been idle for some seconds.
+ *
+ * @param ticker the clocks
+ * @param random spreads retries and polls
+ * @param timer runs short tasks of the engine
+ * @param io runs blocking attempts and removals that have no calling thread
+ * @param renewals runs blocking renewals, separate from {@code io} so that attempts cannot delay them
+ * @param callbacks completes the users' futures
+ * @param events calls listeners, one event at a time
+ * @param shutdown ends all threads once their work is done
+ */
+public record EngineRuntime(
+        Ticker ticker,
+        Supplier<RandomGenerator> random,
+        Timer timer,
+        Executor io,
+        Executor renewals,
+        Executor callbacks,
+        Executor events,
+        Runnable shutdown) {
+    /**
+     * With the timer, renewals and events this makes ten threads, which leaves six of the documented sixteen to a blocking
+     * backend.
+     */
+    private static final int IO_THREADS = 2;
+
+    private static final int CALLBACK_THREADS = 4;
+    private static final long RETRY_NANOS = 100_000_000;
+    private static final int LISTENER_BACKLOG = 10_000;
+    /** Reached only if threads are stuck in the driver; further tasks then fail at once. */
+    private static final int IO_BACKLOG = 100_000;
+
+    public static EngineRuntime ofThreads() {
+        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, threads("timer"));
+        scheduler.setRemoveOnCancelPolicy(true);
+        ThreadPoolExecutor io = pool("io", IO_THREADS, IO_BACKLOG);
+        ThreadPoolExecutor renewals = pool("renewal", 2, Integer.MAX_VALUE);
+        ThreadPoolExecutor callbacks = pool("callback", CALLBACK_THREADS, Integer.MAX_VALUE);
+        ThreadPoolExecutor events = pool("events", 1, LISTENER_BACKLOG);
+        // Tasks that are submitted after the client was closed, such as the removal behind a late answer, run on the
+        // submitting
+        // thread.
+        List.of(io, renewals, callbacks).forEach(pool -> pool.setRejectedExecutionHandler(EngineRuntime::runIfClosed));
+        Timer timer = (delayNanos, task) -> {
+            try {
+                var future = scheduler.schedule(task, Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+                return () -> future.cancel(false);
+            } catch (RejectedExecutionException closed) {
+                return Subscription.NONE;
+            } catch (OutOfMemoryError noThread) { // the task stays in the queue, and runs with the next one
+                return Subscription.NONE;
+            }
+        };
+        Executor reliableCallbacks = task -> executeEventually(callbacks, timer, task);
+        return new EngineRuntime(
+                Ticker.SYSTEM, ThreadLocalRandom::current, timer, io, renewals, reliableCallbacks, events, () -> {
+                    scheduler.shutdownNow();
+                    io.shutdown();
+                    renewals.shutdown();
+                    callbacks.shutdown();
+                    // The thread ends once it is idle, so that an event of another thread's last transition is still
+                    // delivered.
+                    events.setKeepAliveTime(1, TimeUnit.MILLISECONDS);
+                });
+    }
+
+    private static void runIfClosed(Runnable task, ThreadPoolExecutor pool) {
+        if (!pool.isShutdown()) {
+            throw new RejectedExecutionException("more than " + pool.getQueue().size() + " calls wait for a thread");
+        }
+        task.run();
+    }
+
+    /** Runs the task even if no thread can be started now, as a waiter depends on it. */
+    static void executeEventually(Executor executor, Timer timer, Runnable task) {
+        try {
+            executor.execute(task);
+        } catch (OutOfMemoryError noThread) {
+            timer.after(RETRY_NANOS, () -> executeEventually(executor, timer, task));
+        }
+    }
+
+    private static ThreadPoolExecutor pool(String role, int size, int backlog) {
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(
+                size, size, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(backlog), threads(role));
+        pool.allowCoreThreadTimeOut(true);
+        return pool;
+    }
+
+    private static ThreadFactory threads(String role) {
+        AtomicInteger count = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, "holdfast-" + role + "-" + count.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+}

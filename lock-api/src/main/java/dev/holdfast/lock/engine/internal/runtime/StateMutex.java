@@ -1,0 +1,170 @@
+package dev.holdfast.lock.engine.internal.runtime;
+
+import dev.holdfast.lock.engine.internal.queue.LockEntry;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs the transitions of one {@link LockEntry} one after the other. A transition only changes state. Calls to the outside (the
+ * backend, a waiter's thread, a log) are recorded as <em>effects</em>, which run after the mutex is unlocked, in order, on the
+ * same thread. So no call is made with the mutex held, and an answer that arrives at once is the next transition.
+ */
+public final class StateMutex {
+    private static final Logger LOG = LoggerFactory.getLogger(StateMutex.class);
+
+    private final ReentrantLock mutex = new ReentrantLock();
+    private final Runnable last;
+    /** The effects of the present transition, if it has any. */
+    private @Nullable Effects noted;
+    /** The effects that threads are running: one list per thread. */
+    private @Nullable Effects running;
+
+    /**
+     * Creates the mutex of an entry.
+     *
+     * @param last runs at the end of each transition, under the mutex
+     */
+    public StateMutex(Runnable last) {
+        this.last = last;
+    }
+
+    public void run(Runnable transition) {
+        mutex.lock();
+        try {
+            transition.run();
+        } finally {
+            leave();
+        }
+    }
+
+    public boolean test(BooleanSupplier transition) {
+        mutex.lock();
+        try {
+            return transition.getAsBoolean();
+        } finally {
+            leave();
+        }
+    }
+
+    public <T extends @Nullable Object> T get(Supplier<T> transition) {
+        mutex.lock();
+        try {
+            return transition.get();
+        } finally {
+            leave();
+        }
+    }
+
+    /** Adds an effect that runs after the present transition. */
+    public void afterUnlock(Runnable effect) {
+        Effects effects = noted;
+        if (effects == null) {
+            effects = ofThisThread();
+            noted = effects;
+        }
+        effects.todo.add(effect);
+    }
+
+    /**
+     * Returns the effects of this thread. If an effect runs this transition, the new effects wait until that effect has ended. So
+     * answers that arrive at once, such as refusals of a thousand waiters in a row, are handled in a loop instead of recursively.
+     */
+    private Effects ofThisThread() {
+        Thread thread = Thread.currentThread();
+        Effects effects = running;
+        while (effects != null && effects.thread != thread) {
+            effects = effects.next;
+        }
+        return effects == null ? new Effects(thread) : effects;
+    }
+
+    private void leave() {
+        try {
+            last.run();
+        } finally {
+            Effects mine = begin();
+            mutex.unlock();
+            if (mine != null) {
+                try {
+                    mine.run();
+                } finally {
+                    end(mine);
+                }
+            }
+        }
+    }
+
+    /** The effects that this thread runs now; null if there are none, or if it is running its effects already. */
+    private @Nullable Effects begin() {
+        Effects mine = noted;
+        noted = null;
+        if (mine == null || mine.begun) {
+            return null;
+        }
+        mine.begun = true;
+        mine.next = running;
+        running = mine;
+        return mine;
+    }
+
+    private void end(Effects ended) {
+        mutex.lock();
+        try {
+            if (running == ended) {
+                running = ended.next;
+            } else {
+                Effects before = running;
+                while (before != null && before.next != ended) {
+                    before = before.next;
+                }
+                if (before != null) {
+                    before.next = ended.next;
+                }
+            }
+        } finally {
+            mutex.unlock();
+        }
+    }
+
+    /** The effects of one thread: only that thread adds to them, under the mutex, and removes from them. */
+    private static final class Effects {
+        final Thread thread;
+        final Deque<Runnable> todo = new ArrayDeque<>(4);
+        boolean begun;
+
+        @Nullable Effects next;
+
+        Effects(Thread thread) {
+            this.thread = thread;
+        }
+
+        public void run() {
+            for (Runnable effect = todo.poll(); effect != null; effect = todo.poll()) {
+                call(effect);
+            }
+        }
+    }
+
+    /** Runs one effect; a failure must not prevent the others. */
+    private static void call(Runnable effect) {
+        try {
+            effect.run();
+        } catch (Throwable e) {
+            report(e);
+        }
+    }
+
+    private static void report(Throwable failure) {
+        try {
+            LOG.error("a follow-up action of the lock engine failed; please report this", failure);
+        } catch (Throwable ignored) {
+            // The log fails as well; the remaining effects must still run.
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package dev.holdfast.lock.engine.internal.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.holdfast.lock.engine.LogText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** A failure in one transition must not prevent the next ones. */
+class StateMutexTest {
+    private final List<String> done = new ArrayList<>();
+
+    /** Logging the failure fails. */
+    private static final class Unspeakable extends RuntimeException {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public String getMessage() {
+            throw new IllegalStateException("on purpose");
+        }
+
+        @Override
+        public String toString() {
+            return getMessage();
+        }
+
+        @Override
+        public StackTraceElement[] getStackTrace() {
+            throw new IllegalStateException("on purpose");
+        }
+    }
+
+    @Test
+    void effect_whoseFailureCannotBeLogged_doesNotKeepLaterEffectsFromBeingRun() {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                throw new Unspeakable();
+            });
+            mutex.afterUnlock(() -> done.add("same transition"));
+        });
+        mutex.run(() -> mutex.afterUnlock(() -> done.add("next transition")));
+        assertThat(done).containsExactly("same transition", "next transition");
+    }
+
+    @Test
+    void transition_whoseEndFails_stillHasItsEffectsRun() {
+        List<RuntimeException> failures = new ArrayList<>(List.of(new IllegalStateException("on purpose")));
+        StateMutex mutex = new StateMutex(() -> {
+            if (!failures.isEmpty()) {
+                throw failures.remove(0);
+            }
+        });
+        assertThatThrownBy(() -> mutex.run(() -> mutex.afterUnlock(() -> done.add("same transition"))))
+                .hasMessage("on purpose");
+        mutex.run(() -> mutex.afterUnlock(() -> done.add("next transition")));
+        assertThat(done).containsExactly("same transition", "next transition");
+    }
+
+    @Test
+    void effect_thatFails_leavesTheOthersToBeDone() {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                throw new IllegalStateException("on purpose");
+            });
+            mutex.afterUnlock(() -> done.add("next"));
+        });
+        assertThat(done).containsExactly("next");
+    }
+
+    @Test
+    void effect_thatFails_isTold() {
+        StateMutex mutex = new StateMutex(() -> {});
+        String log = LogText.of(() -> mutex.run(() -> mutex.afterUnlock(() -> {
+            throw new IllegalStateException("on purpose");
+        })));
+        assertThat(log)
+                .containsOnlyOnce("ERROR")
+                .contains("a follow-up action of the lock engine failed; please report this")
+                .contains("IllegalStateException: on purpose");
+    }
+
+    @Test
+    void effects_areRunInTheirOrder_afterTheTransitionAndItsEnd_withTheMutexFree() {
+        StateMutex mutex = new StateMutex(() -> done.add("end"));
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                done.add("first");
+                CompletableFuture.runAsync(() -> mutex.run(() -> done.add("another thread's")))
+                        .orTimeout(10, TimeUnit.SECONDS)
+                        .join();
+            });
+            mutex.afterUnlock(() -> done.add("second"));
+            done.add("transition");
+        });
+        assertThat(done).containsExactly("transition", "end", "first", "another thread's", "end", "second");
+    }
+
+    /** Its own transition runs immediately, and the effects of that one run after the current effect. */
+    @Test
+    void transition_ofAnEffect_isMadeWithinIt_andItsEffectsBehindTheOthers() {
+        StateMutex mutex = new StateMutex(() -> {});
+        mutex.run(() -> {
+            mutex.afterUnlock(() -> {
+                mutex.run(() -> {
+                    done.add("inner");
+                    mutex.afterUnlock(() -> done.add("of the inner"));
+                });
+                done.add("first");
+            });
+            mutex.afterUnlock(() -> done.add("second"));
+        });
+        assertThat(done).containsExactly("inner", "first", "second", "of the inner");
+    }
+}

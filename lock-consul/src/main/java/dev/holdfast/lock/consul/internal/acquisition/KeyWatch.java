@@ -1,0 +1,196 @@
+package dev.holdfast.lock.consul.internal.acquisition;
+
+import dev.holdfast.lock.consul.internal.http.ConsulHttp;
+import dev.holdfast.lock.consul.internal.http.Deadline;
+import dev.holdfast.lock.consul.internal.http.Reply;
+import dev.holdfast.lock.consul.internal.http.RequestGate;
+import dev.holdfast.lock.consul.internal.session.ConsulKeys;
+import dev.holdfast.lock.spi.Subscription;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The only query for all waiters of a name in this client; it notifies them when the key is absent. The agent answers
+ * it when the key changes. After a failure, the query restarts. Thread-safe; never blocks.
+ */
+final class KeyWatch {
+    private static final long WAIT_SECONDS = 60;
+    /** The agent adds up to a sixteenth to the wait. */
+    private static final long TIMEOUT_MILLIS = 75_000;
+
+    private static final long LOOK_MILLIS = 5_000;
+
+    /** A query on an absent key returns at each write to a neighbouring key. */
+    private static final long ABSENT_PAUSE_MILLIS = 100;
+
+    /** The pause between non-blocking queries: beyond the limit, or if a proxy answers from its cache. */
+    private static final long PLAIN_PAUSE_MILLIS = 1_000;
+
+    private static final long MAX_PAUSE_MILLIS = 5_000;
+
+    private final String path;
+    private final ConsulHttp http;
+    private final RequestGate blocking;
+    private final Runnable onEnd;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final List<Runnable> waiters = new ArrayList<>();
+    private @Nullable CompletableFuture<Reply> query;
+    private boolean started;
+    private boolean ended;
+    private boolean absent;
+    private int failures;
+
+    /**
+     * Creates a watch without a query.
+     *
+     * @param blocking limits the number of blocking queries; beyond the limit, a watch polls once a second
+     * @param onEnd called when the last waiter has left
+     */
+    KeyWatch(String key, ConsulHttp http, RequestGate blocking, Runnable onEnd) {
+        this.path = ConsulKeys.path(key);
+        this.http = http;
+        this.blocking = blocking;
+        this.onEnd = onEnd;
+    }
+
+    /** Adds a waiter; null if the watch has ended. */
+    @Nullable Subscription add(Runnable onMaybeFree) {
+        Runnable waiter = () -> onMaybeFree.run(); // one object for each subscription
+        boolean start;
+        boolean notifyNow;
+        lock.lock();
+        try {
+            if (ended) {
+                return null;
+            }
+            waiters.add(waiter);
+            start = !started;
+            started = true;
+            notifyNow = absent;
+        } finally {
+            lock.unlock();
+        }
+        if (start) {
+            ask(0);
+        } else if (notifyNow) {
+            notifyWaiter(waiter);
+        }
+        return () -> remove(waiter);
+    }
+
+    boolean hasEnded() {
+        lock.lock();
+        try {
+            return ended;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void remove(Runnable waiter) {
+        CompletableFuture<Reply> running;
+        lock.lock();
+        try {
+            if (!waiters.remove(waiter) || !waiters.isEmpty()) {
+                return;
+            }
+            ended = true;
+            running = query;
+        } finally {
+            lock.unlock();
+        }
+        onEnd.run();
+        if (running != null) {
+            running.cancel(true);
+        }
+    }
+
+    /** Queries changes since an index; 0 reads the current state. */
+    private void ask(long index) {
+        boolean blocks = index > 0 && blocking.tryEnter();
+        long askedNanos = System.nanoTime();
+        CompletableFuture<Reply> asked = blocks
+                ? http.blockingGet(path + "?index=" + index + "&wait=" + WAIT_SECONDS + "s", TIMEOUT_MILLIS)
+                : http.get(path, Deadline.in(LOOK_MILLIS));
+        boolean wanted;
+        lock.lock();
+        try {
+            query = asked;
+            wanted = !ended;
+        } finally {
+            lock.unlock();
+        }
+        asked.whenComplete((reply, failure) -> {
+            if (blocks) {
+                blocking.leave();
+            }
+            Reply usable = failure == null ? reply : null;
+            boolean early = millisSince(askedNanos) < PLAIN_PAUSE_MILLIS;
+            boolean blocked = blocks && !(early && usable != null && usable.index() == index);
+            answered(index, blocked || index == 0, usable);
+        });
+        if (!wanted) {
+            asked.cancel(true);
+        }
+    }
+
+    private void answered(long asked, boolean prompt, @Nullable Reply reply) {
+        int status = reply == null ? 0 : reply.status();
+        boolean usable = status == Reply.OK || status == Reply.NOT_FOUND;
+        boolean free = status == Reply.NOT_FOUND;
+        List<Runnable> notified;
+        long pauseMillis;
+        lock.lock();
+        try {
+            if (ended) {
+                return;
+            }
+            failures = usable ? 0 : failures + 1;
+            absent = free;
+            notified = free ? List.copyOf(waiters) : List.of();
+            pauseMillis = pause(usable, free, prompt);
+        } finally {
+            lock.unlock();
+        }
+        notified.forEach(KeyWatch::notifyWaiter);
+        long next = usable && reply != null ? next(asked, reply.index()) : 0;
+        later(pauseMillis).execute(() -> ask(next));
+    }
+
+    /** Notifies a waiter. An exception of one waiter must not end the query for the others. */
+    private static void notifyWaiter(Runnable waiter) {
+        try {
+            waiter.run();
+        } catch (RuntimeException e) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+        }
+    }
+
+    private static long millisSince(long nanos) {
+        return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
+    }
+
+    private long pause(boolean usable, boolean free, boolean prompt) {
+        if (!usable) {
+            return Math.min(MAX_PAUSE_MILLIS, 50L << Math.min(failures, 10));
+        }
+        return !prompt ? PLAIN_PAUSE_MILLIS : free ? ABSENT_PAUSE_MILLIS : 0;
+    }
+
+    /** An index that decreases or is not positive restarts the query, as Consul's manual requires. */
+    private static long next(long asked, long index) {
+        return index < asked ? 0 : Math.max(1, index);
+    }
+
+    private static Executor later(long pauseMillis) {
+        return pauseMillis == 0
+                ? Runnable::run
+                : CompletableFuture.delayedExecutor(pauseMillis, TimeUnit.MILLISECONDS, Runnable::run);
+    }
+}

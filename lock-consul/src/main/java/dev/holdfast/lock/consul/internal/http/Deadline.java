@@ -1,0 +1,30 @@
+package dev.holdfast.lock.consul.internal.http;
+
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The deadline of an engine call, which may send several requests, and their priority. Immutable.
+ *
+ * @param nanos by {@link System#nanoTime}
+ * @param first whether its requests precede attempts to acquire: renewals and releases must not wait behind those
+ */
+public record Deadline(long nanos, boolean first) {
+
+    public static Deadline in(long millis) {
+        return new Deadline(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis), false);
+    }
+
+    /** The same deadline, with priority. */
+    public Deadline goingFirst() {
+        return new Deadline(nanos, true);
+    }
+
+    /** The remaining time, at least 1, so that a late request still has a time-out. */
+    public long leftMillis() {
+        return Math.max(1, TimeUnit.NANOSECONDS.toMillis(nanos - System.nanoTime()));
+    }
+
+    public boolean hasPassed() {
+        return System.nanoTime() - nanos >= 0;
+    }
+}

@@ -1,0 +1,111 @@
+package dev.holdfast.lock.consul.internal.acquisition;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.holdfast.lock.consul.internal.http.ConsulHttp;
+import dev.holdfast.lock.consul.internal.http.FakeAgent;
+import dev.holdfast.lock.consul.internal.http.RequestGate;
+import dev.holdfast.lock.spi.Subscription;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+
+/** Nothing is left of a watch when its last waiter has left: no query, no blocking permit, no callback. */
+final class KeyWatchEndTest {
+    private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private final AtomicInteger ends = new AtomicInteger();
+    private final RequestGate blocking = new RequestGate(1);
+
+    private KeyWatch watch(FakeAgent agent) {
+        return new KeyWatch("test/a", new ConsulHttp(agent.connection()), blocking, ends::incrementAndGet);
+    }
+
+    private static void until(Callable<Boolean> condition) {
+        await().atMost(PATIENCE)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(2))
+                .until(condition);
+    }
+
+    @Test
+    void lastWaiter_thatGoes_endsTheQuery_andGivesItsPlaceBack() throws Exception {
+        try (FakeAgent agent = new FakeAgent((path, body) -> path.contains("?") ? "stall" : "200 x")) {
+            KeyWatch watch = watch(agent);
+            Subscription one = watch.add(() -> {});
+            Subscription two = watch.add(() -> {});
+            until(() -> agent.requests() == 2);
+            assertThat(blocking.tryEnter()).as("a free permit while it blocks").isFalse();
+            one.close();
+            assertThat(watch.hasEnded()).isFalse();
+            assertThat(ends).hasValue(0);
+
+            two.close();
+            two.close();
+            assertThat(watch.hasEnded()).isTrue();
+            assertThat(ends).hasValue(1);
+            assertThat(watch.add(() -> {})).isNull();
+            until(() -> agent.goneClients() == 1 && blocking.tryEnter());
+            assertThat(agent.heads())
+                    .as("what was asked")
+                    .element(1)
+                    .asString()
+                    .startsWith("GET /v1/kv/test/a?index=1&wait=60s ");
+            long startNanos = System.nanoTime();
+            while (System.nanoTime() - startNanos
+                    < TimeUnit.MILLISECONDS.toNanos(150)) { // more than its shortest pause
+                LockSupport.parkNanos(1_000_000);
+            }
+            assertThat(agent.requests()).isEqualTo(2);
+        }
+    }
+
+    /** If no blocking permit is free, the key is read without blocking. */
+    @Test
+    void beyondTheBound_itIsAskedWithoutBlocking() throws Exception {
+        assertThat(blocking.tryEnter()).isTrue();
+        try (FakeAgent agent = new FakeAgent((path, body) -> "200 x")) {
+            Subscription only = watch(agent).add(() -> {});
+            until(() -> agent.requests() >= 2);
+            assertThat(agent.heads()).allSatisfy(head -> assertThat(head).startsWith("GET /v1/kv/test/a HTTP"));
+            only.close();
+        }
+        blocking.leave();
+        assertThat(blocking.tryEnter()).isTrue();
+        assertThat(blocking.tryEnter()).as("more permits than before").isFalse();
+    }
+
+    @Test
+    void faultOfAWaiter_isReported() throws Exception {
+        List<Throwable> reported = new CopyOnWriteArrayList<>();
+        IllegalStateException fault = new IllegalStateException("a waiter's own fault");
+        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+        CountDownLatch told = new CountDownLatch(1);
+        CountDownLatch called = new CountDownLatch(1);
+        Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> {
+            reported.add(failure);
+            told.countDown();
+        });
+        try (FakeAgent agent = new FakeAgent((path, body) -> "404 ")) {
+            KeyWatch watch = watch(agent);
+            Subscription one = watch.add(() -> {
+                throw fault;
+            });
+            Subscription two = watch.add(called::countDown);
+            assertThat(told.await(1, TimeUnit.MINUTES)).isTrue();
+            assertThat(called.await(1, TimeUnit.MINUTES)).isTrue();
+            assertThat(reported).isNotEmpty().containsOnly(fault);
+            one.close();
+            two.close();
+        } finally {
+            Thread.setDefaultUncaughtExceptionHandler(before);
+        }
+    }
+}
