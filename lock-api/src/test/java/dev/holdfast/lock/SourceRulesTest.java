@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -35,36 +34,6 @@ class SourceRulesTest {
                         found.add(file + ":" + line + ": " + code.trim() + " (" + reason + ")");
                     }
                 });
-            }
-        }
-        assertThat(found).isEmpty();
-    }
-
-    /** The last column of the glossary in CONTRIBUTING.md: words in capitals as they are, others in any spelling. */
-    @Test
-    void words_areThoseOfTheGlossary() throws IOException {
-        List<Pattern> refused = new ArrayList<>();
-        for (String row : Files.readAllLines(Path.of("..", "CONTRIBUTING.md"))) {
-            if (row.startsWith("| **")) {
-                Matcher word =
-                        Pattern.compile("`([^`]+)`").matcher(row.substring(row.lastIndexOf('|', row.length() - 2)));
-                while (word.find()) {
-                    refused.add(
-                            Character.isUpperCase(word.group(1).charAt(0))
-                                    ? Pattern.compile("\\b" + word.group(1) + "\\b")
-                                    : Pattern.compile(word.group(1), Pattern.CASE_INSENSITIVE));
-                }
-            }
-        }
-        assertThat(refused).as("words that the glossary refuses").hasSizeGreaterThan(15);
-        List<String> found = new ArrayList<>();
-        for (Path file : sources("src/main/java")) {
-            for (String line : Files.readAllLines(file)) {
-                for (Pattern word : refused) {
-                    if (word.matcher(line).find()) {
-                        found.add(file + ": " + line.strip() + " (" + word + ")");
-                    }
-                }
             }
         }
         assertThat(found).isEmpty();
