@@ -8,7 +8,6 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -40,36 +39,6 @@ class SourceRulesTest {
         assertThat(found).isEmpty();
     }
 
-    /** The last column of the glossary in CONTRIBUTING.md: words in capitals verbatim, others in any case. */
-    @Test
-    void words_areThoseOfTheGlossary() throws IOException {
-        List<Pattern> refused = new ArrayList<>();
-        for (String row : Files.readAllLines(Path.of("..", "CONTRIBUTING.md"))) {
-            if (row.startsWith("| **")) {
-                Matcher word =
-                        Pattern.compile("`([^`]+)`").matcher(row.substring(row.lastIndexOf('|', row.length() - 2)));
-                while (word.find()) {
-                    refused.add(
-                            Character.isUpperCase(word.group(1).charAt(0))
-                                    ? Pattern.compile("\\b" + word.group(1) + "\\b")
-                                    : Pattern.compile(word.group(1), Pattern.CASE_INSENSITIVE));
-                }
-            }
-        }
-        assertThat(refused).as("words that the glossary refuses").hasSizeGreaterThan(15);
-        List<String> found = new ArrayList<>();
-        for (Path file : sources("src/main/java")) {
-            for (String line : Files.readAllLines(file)) {
-                for (Pattern word : refused) {
-                    if (word.matcher(line).find()) {
-                        found.add(file + ": " + line.strip() + " (" + word + ")");
-                    }
-                }
-            }
-        }
-        assertThat(found).isEmpty();
-    }
-
     @Test
     void packages_areNullMarkedAndDescribed() throws IOException {
         List<String> found = new ArrayList<>();
@@ -88,7 +57,7 @@ class SourceRulesTest {
         assertThat(found).isEmpty();
     }
 
-    /** Tests share the package of the code that they test; its description is in the main sources. */
+    /** Tests share the package of what they test, which is described once, in the main sources. */
     @Test
     void packages_areDescribedOnce() throws IOException {
         for (Path info : sources("src/test/java")) {
@@ -136,17 +105,17 @@ class SourceRulesTest {
         return sources;
     }
 
-    /** A command checks whether its standard output still works; it writes through picocli. */
+    /** A command asks whether its standard output still works; what it writes goes through picocli's. */
     private static String ofCommand(Path file, String code) {
         return file.startsWith(Path.of("../lock-cli")) ? code.replace("System.out.checkError()", "") : code;
     }
 
-    /** The testkit may sleep while it waits for servers, and may print which tests it ran. */
+    /** The testkit waits for servers and tells what it ran; it may do both in the plain way. */
     private static boolean isTestTool(Path file, String reason) {
         return file.startsWith(Path.of("../lock-testkit")) && (reason.contains("print") || reason.contains("sleep"));
     }
 
-    /** As in Spring itself, the lock of an annotated method belongs to its thread. */
+    /** As in Spring itself, what an annotated method holds belongs to its thread. */
     private static boolean isSpring(Path file, String reason) {
         return file.endsWith("hold/CurrentHolds.java") && reason.contains("ThreadLocal");
     }
