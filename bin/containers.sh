@@ -1,6 +1,6 @@
 # Container engine and images for bin/verify --containers; sourced by it, after common.sh.
 
-image_list=$root/lock-testkit/src/main/resources/dev/holdfast/lock/testkit/server/images.properties
+image_list=$root/lock-testkit/src/main/resources/dev/holdfast/lock/testkit/server/process/images.properties
 engine_pid=''
 
 # container_modules MODULE…: those that have tests in containers.

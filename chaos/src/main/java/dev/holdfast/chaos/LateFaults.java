@@ -2,9 +2,9 @@ package dev.holdfast.chaos;
 
 import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.fault.Fault;
-import dev.holdfast.lock.testkit.server.Direction;
-import dev.holdfast.lock.testkit.server.FaultProxy;
-import dev.holdfast.lock.testkit.server.LateBytes;
+import dev.holdfast.lock.testkit.server.network.Direction;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.LateBytes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

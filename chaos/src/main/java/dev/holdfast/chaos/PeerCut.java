@@ -3,7 +3,7 @@ package dev.holdfast.chaos;
 import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.fault.Fault;
 import dev.holdfast.chaos.fault.FaultKind;
-import dev.holdfast.lock.testkit.server.ServerNetwork;
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;

@@ -4,7 +4,7 @@ import dev.holdfast.chaos.cluster.Cluster;
 import dev.holdfast.chaos.cluster.Node;
 import dev.holdfast.chaos.cluster.RawWrite;
 import dev.holdfast.chaos.history.Interval;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

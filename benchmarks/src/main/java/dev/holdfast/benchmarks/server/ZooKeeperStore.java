@@ -1,7 +1,7 @@
 package dev.holdfast.benchmarks.server;
 
-import dev.holdfast.lock.testkit.server.ServerEnvironment;
-import dev.holdfast.lock.testkit.server.ServerProcess;
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;

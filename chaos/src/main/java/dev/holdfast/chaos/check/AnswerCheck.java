@@ -25,7 +25,7 @@ public final class AnswerCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
-        Calm calm = evidence.calm(true);
+        QuietPeriods calm = evidence.calm(true);
         long unavailable = 0;
         long undisturbed = 0;
         long slow = 0;

@@ -50,7 +50,7 @@ public final class Checks {
                 new LinearizabilityCheck(),
                 new ElectedAgainCheck(),
                 new CallbackCheck(),
-                new ToldCheck(),
+                new LossNotificationCheck(),
                 new LossCheck(),
                 new LeakCheck());
     }
@@ -62,7 +62,7 @@ public final class Checks {
                 new ClaimOrderCheck(),
                 new RegisterCheck(),
                 new LinearizabilityCheck(),
-                new HalfCheck(),
+                new AllOrNothingCheck(),
                 new ProgressCheck(),
                 new AnswerCheck(),
                 new LossCheck(),
@@ -93,7 +93,7 @@ public final class Checks {
             case MUTEX, RW, SEMAPHORE, MULTI ->
                 List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck());
             case ELECTION ->
-                List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck(), new ToldCheck());
+                List.of(new OverlapCheck(), new ClaimOrderCheck(), new LinearizabilityCheck(), new LossNotificationCheck());
         };
     }
 }

@@ -37,7 +37,7 @@ public final class ElectedAgainCheck implements Check {
         List<String> violations = new ArrayList<>();
         List<Long> deaths = new ArrayList<>();
         List<Long> resignations = new ArrayList<>();
-        Calm calm = evidence.calm(true);
+        QuietPeriods calm = evidence.calm(true);
         Map<Integer, List<Operation>> byName = evidence.history().byName();
         long boundNanos = 2 * evidence.leaseMillis() * 1_000_000 + RESIGNED_NANOS;
         for (Operation leader : evidence.history().operations()) {
@@ -86,7 +86,7 @@ public final class ElectedAgainCheck implements Check {
     }
 
     private static void judge(
-            End end, List<Operation> ofName, Evidence evidence, Calm calm, List<Long> millis, List<String> violations) {
+            End end, List<Operation> ofName, Evidence evidence, QuietPeriods calm, List<Long> millis, List<String> violations) {
         long next = ofName.stream()
                 .filter(operation -> operation != end.leader() && operation.acquired > end.free())
                 .mapToLong(operation -> operation.acquired)

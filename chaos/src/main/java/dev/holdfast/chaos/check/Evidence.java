@@ -44,7 +44,7 @@ public record Evidence(
      * @param exceptKills true to leave out the deaths and starts of clients
      * @return the times
      */
-    Calm calm(boolean exceptKills) {
+    QuietPeriods calm(boolean exceptKills) {
         List<Interval> stalls = new ArrayList<>();
         history.hiccups().values().forEach(stalls::addAll);
         List<Interval> faults = new ArrayList<>();
@@ -66,7 +66,7 @@ public record Evidence(
         if (!exceptKills) {
             history.starts().values().forEach(start -> faults.add(new Interval("start", start, start + WARM_UP_NANOS)));
         }
-        return new Calm(faults, stalls, pace);
+        return new QuietPeriods(faults, stalls, pace);
     }
 
     /**

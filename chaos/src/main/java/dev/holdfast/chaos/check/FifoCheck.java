@@ -44,7 +44,7 @@ public final class FifoCheck implements Check {
             return new Result(NAME, List.of(), Map.of(), 0, NOT_PROMISED);
         }
         List<String> violations = new ArrayList<>();
-        Calm calm = evidence.calm(false);
+        QuietPeriods calm = evidence.calm(false);
         long pairs = 0;
         Map<Operation.Process, Long> begun = new HashMap<>();
         evidence.history().operations().forEach(each -> begun.merge(each.process, each.invoked, Math::min));

@@ -51,7 +51,7 @@ public final class LinearizabilityCheck implements Check {
     }
 
     private static void place(List<Granted> byToken, List<String> violations) {
-        Room room = new Room();
+        Capacity room = new Capacity();
         long last = Long.MIN_VALUE;
         Granted before = null;
         for (Granted grant : byToken) {

@@ -31,7 +31,7 @@ public final class LossCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
-        Calm calm = evidence.calm(false);
+        QuietPeriods calm = evidence.calm(false);
         long losses = 0;
         for (Operation operation : evidence.history().operations()) {
             losses += operation.lost == Operation.NEVER ? 0 : 1;

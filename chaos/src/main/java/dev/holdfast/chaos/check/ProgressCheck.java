@@ -28,7 +28,7 @@ public final class ProgressCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
-        Calm calm = evidence.calm(true);
+        QuietPeriods calm = evidence.calm(true);
         long bounded = 0;
         long endless = 0;
         long latest = 0;

@@ -32,7 +32,7 @@ public final class StarvationCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
-        Calm calm = evidence.calm(false);
+        QuietPeriods calm = evidence.calm(false);
         long waits = 0;
         long passed = 0;
         long longest = 0;
@@ -103,7 +103,7 @@ public final class StarvationCheck implements Check {
         long without = 0;
         long from = part.start();
         for (long to : changes.tailSet(from, false)) {
-            Room room = new Room();
+            Capacity room = new Capacity();
             for (Granted other : others) {
                 if (other.acquired() <= from && other.freedBy(leaseMillis) >= to) {
                     room.take(other.demand(), to);

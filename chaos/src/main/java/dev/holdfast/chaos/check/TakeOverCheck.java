@@ -36,7 +36,7 @@ public final class TakeOverCheck implements Check {
         List<Long> millis = new ArrayList<>();
         long kills = 0;
         long holds = 0;
-        Calm calm = evidence.calm(true);
+        QuietPeriods calm = evidence.calm(true);
         Map<Integer, List<Operation>> byName = evidence.history().byName();
         Map<Integer, List<Granted>> grants = new HashMap<>();
         byName.forEach((name, ofName) -> grants.put(name, Granted.of(ofName)));
@@ -132,9 +132,9 @@ public final class TakeOverCheck implements Check {
                 .filter(operation -> operation.kind.waits() && operation.invoked < until)
                 .filter(operation -> operation.answered() > kill.end())
                 .map(operation -> operation.demand)
-                .reduce(Room::larger)
+                .reduce(Capacity::larger)
                 .orElse(Demand.EXCLUSIVE);
-        Room room = new Room();
+        Capacity room = new Capacity();
         for (Granted other : grants) {
             if (other != held
                     && other.acquired() < until

@@ -27,7 +27,7 @@ public final class WakeUpCheck implements Check {
     @Override
     public Result check(Evidence evidence) {
         List<String> violations = new ArrayList<>();
-        Calm calm = evidence.calm(false);
+        QuietPeriods calm = evidence.calm(false);
         long longest = 0;
         long cases = 0;
         for (List<Operation> ofName : evidence.history().byName().values()) {
@@ -40,7 +40,7 @@ public final class WakeUpCheck implements Check {
                     .sorted(Comparator.comparingLong(operation -> operation.failed))
                     .toList();
             int doubts = 0;
-            Room room = new Room();
+            Capacity room = new Capacity();
             for (int i = 0; i < granted.size(); i++) {
                 Granted grant = granted.get(i);
                 room.forget(grant.acquired());
@@ -96,7 +96,7 @@ public final class WakeUpCheck implements Check {
                     .toList();
             this.demand = waits.stream()
                     .map(waiter -> waiter.demand)
-                    .reduce(Room::larger)
+                    .reduce(Capacity::larger)
                     .orElse(Demand.EXCLUSIVE);
             this.alike = waits.stream().allMatch(waiter -> waiter.demand.equals(demand));
         }
@@ -120,7 +120,7 @@ public final class WakeUpCheck implements Check {
             }
             return present.stream()
                     .map(waiter -> waiter.demand)
-                    .reduce(Room::larger)
+                    .reduce(Capacity::larger)
                     .orElse(demand);
         }
     }

@@ -53,7 +53,7 @@ final class ElectionWork implements Work {
         }
     }
 
-    private final Workbench bench;
+    private final WorkerContext bench;
     private final int name;
     private final SplittableRandom random;
     private final AtomicInteger callbacks = new AtomicInteger();
@@ -61,7 +61,7 @@ final class ElectionWork implements Work {
     private volatile @Nullable Hold standing;
     private volatile @Nullable Election election;
 
-    ElectionWork(Workbench bench) {
+    ElectionWork(WorkerContext bench) {
         this.bench = bench;
         this.name = bench.thread() % bench.config().names();
         this.random = bench.random().split();

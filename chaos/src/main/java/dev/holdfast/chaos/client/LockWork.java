@@ -19,10 +19,10 @@ final class LockWork implements Work {
 
     private static final int DOWNGRADES = 25;
 
-    private final Workbench bench;
+    private final WorkerContext bench;
     private final boolean readsAndWrites;
 
-    LockWork(Workbench bench) {
+    LockWork(WorkerContext bench) {
         this.bench = bench;
         this.readsAndWrites = bench.config().workload() == Workload.RW;
     }
@@ -70,14 +70,14 @@ final class LockWork implements Work {
                 } else {
                     hold.acquired(nanos, lease.get());
                     bench.pass(section, lease.get(), kind);
-                    Workbench.release(hold, lease.get()::close);
+                    WorkerContext.release(hold, lease.get()::close);
                 }
             }
             case FIFO -> {
-                Lease lease = lock.acquire(Workbench.FIFO_PATIENCE);
+                Lease lease = lock.acquire(WorkerContext.FIFO_PATIENCE);
                 hold.acquired(System.nanoTime(), lease);
                 section.pass(lease, bench.fifoHoldMillis(), false);
-                Workbench.release(hold, lease::close);
+                WorkerContext.release(hold, lease::close);
             }
             case CLOSED_ELSEWHERE -> {
                 Lease lease = lock.acquire();
@@ -102,7 +102,7 @@ final class LockWork implements Work {
             }
             if (!released) {
                 released = true;
-                Workbench.release(section.hold(), lock::unlock);
+                WorkerContext.release(section.hold(), lock::unlock);
             }
         } finally {
             if (!released) {
@@ -133,10 +133,10 @@ final class LockWork implements Work {
                 Lease held = readLock.held().orElseThrow();
                 hold.acquired(nanos, held);
                 unlocked[0] = true;
-                Workbench.release(written.hold(), writeLock::unlock);
+                WorkerContext.release(written.hold(), writeLock::unlock);
                 pass(readLock, reading, held);
                 released = true;
-                Workbench.release(hold, readLock::unlock);
+                WorkerContext.release(hold, readLock::unlock);
             } finally {
                 if (!released) {
                     unlockQuietly(readLock);
@@ -153,7 +153,7 @@ final class LockWork implements Work {
         long millis = Math.max(plannedMillis, section.enter(lease));
         boolean again = bench.random().nextInt(10) == 0 && reenter(lock, hold);
         try {
-            Workbench.stay(hold, lease, millis, false);
+            WorkerContext.stay(hold, lease, millis, false);
         } finally {
             if (again) {
                 hold.exit();

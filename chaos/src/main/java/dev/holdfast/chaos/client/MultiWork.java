@@ -29,10 +29,10 @@ import org.jspecify.annotations.Nullable;
 final class MultiWork implements Work {
     private static final long STEP_MILLIS = 5;
 
-    private final Workbench bench;
+    private final WorkerContext bench;
     private final String own;
 
-    MultiWork(Workbench bench) {
+    MultiWork(WorkerContext bench) {
         this.bench = bench;
         // '-' is less than '/', so it comes before all others.
         this.own = "chaos-own/" + bench.config().process() + "-" + bench.thread();

@@ -11,13 +11,13 @@ import org.jspecify.annotations.Nullable;
  * twice. A holder of permits has what its slot guards for itself.
  */
 final class Section {
-    private final Workbench bench;
+    private final WorkerContext bench;
     private final Hold hold;
     private final int name;
     private final boolean shared;
     private RegisterClient.@Nullable Seen seen;
 
-    Section(Workbench bench, Hold hold, int name, boolean shared) {
+    Section(WorkerContext bench, Hold hold, int name, boolean shared) {
         this.bench = bench;
         this.hold = hold;
         this.name = name;
@@ -61,7 +61,7 @@ final class Section {
     /** All of it, by a holder that cannot enter again. A careless one does not look whether its lease is still valid. */
     void pass(Lease lease, long plannedMillis, boolean careless) throws IOException, InterruptedException {
         long millis = Math.max(plannedMillis, enter(lease));
-        Workbench.stay(hold, lease, millis, careless);
+        WorkerContext.stay(hold, lease, millis, careless);
         leave(lease);
         hold.confirm(lease);
     }

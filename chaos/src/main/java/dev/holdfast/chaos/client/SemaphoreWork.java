@@ -14,9 +14,9 @@ import java.util.concurrent.ExecutionException;
 final class SemaphoreWork implements Work {
     private static final int MOST = 3;
 
-    private final Workbench bench;
+    private final WorkerContext bench;
 
-    SemaphoreWork(Workbench bench) {
+    SemaphoreWork(WorkerContext bench) {
         this.bench = bench;
     }
 
@@ -39,10 +39,10 @@ final class SemaphoreWork implements Work {
             case TIMED, NOT_RENEWED -> held(semaphore.tryAcquire(permits, bench.patience()), section, kind);
             case LOCK -> held(Optional.of(semaphore.acquire(permits)), section, kind);
             case FIFO -> {
-                Permit permit = semaphore.acquire(permits, Workbench.FIFO_PATIENCE);
+                Permit permit = semaphore.acquire(permits, WorkerContext.FIFO_PATIENCE);
                 section.hold().acquired(System.nanoTime(), permit);
                 section.pass(permit, bench.fifoHoldMillis(), false);
-                Workbench.release(section.hold(), permit::close);
+                WorkerContext.release(section.hold(), permit::close);
             }
             case CLOSED_ELSEWHERE -> {
                 Permit permit = semaphore.acquire(permits);
@@ -62,7 +62,7 @@ final class SemaphoreWork implements Work {
         } else {
             section.hold().acquired(nanos, permit.get());
             bench.pass(section, permit.get(), kind);
-            Workbench.release(section.hold(), permit.get()::close);
+            WorkerContext.release(section.hold(), permit.get()::close);
         }
     }
 }

@@ -9,7 +9,7 @@ import java.util.function.BooleanSupplier;
 
 /** One thread that works until it is told to stop. The seed decides what it does next. */
 final class Worker implements Runnable {
-    private final Workbench bench;
+    private final WorkerContext bench;
     private final Work work;
     private final BooleanSupplier stopped;
 
@@ -21,7 +21,7 @@ final class Worker implements Runnable {
             BooleanSupplier stopped,
             ExecutorService others)
             throws IOException {
-        this.bench = new Workbench(
+        this.bench = new WorkerContext(
                 config,
                 client,
                 log,
@@ -36,7 +36,7 @@ final class Worker implements Runnable {
         this.stopped = stopped;
     }
 
-    private static Work work(Workbench bench) {
+    private static Work work(WorkerContext bench) {
         return switch (bench.config().workload()) {
             case MUTEX, RW -> new LockWork(bench);
             case SEMAPHORE -> new SemaphoreWork(bench);

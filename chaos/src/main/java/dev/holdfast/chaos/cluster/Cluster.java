@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.cluster;
 
-import dev.holdfast.lock.testkit.server.ServerNetwork;
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
 import java.io.IOException;
 import java.util.List;
 import java.util.Optional;

@@ -2,8 +2,8 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.chaos.fault.FaultKind;
 import dev.holdfast.chaos.fault.Profile;
-import dev.holdfast.lock.testkit.server.ServerNetwork;
-import dev.holdfast.lock.testkit.server.SlowDisk;
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
+import dev.holdfast.lock.testkit.server.process.SlowDisk;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -2,7 +2,7 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.MariaDbServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
-import dev.holdfast.lock.testkit.server.ServerProcess;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.sql.SQLException;
 import java.util.List;

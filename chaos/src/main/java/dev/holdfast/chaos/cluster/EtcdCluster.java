@@ -2,7 +2,7 @@ package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.EtcdNode;
 import dev.holdfast.lock.testkit.server.EtcdServer;
-import dev.holdfast.lock.testkit.server.ServerNetwork;
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
 import io.etcd.jetcd.Client;
 import java.io.IOException;
 import java.nio.file.Files;

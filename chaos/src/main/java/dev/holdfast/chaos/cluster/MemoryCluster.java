@@ -3,7 +3,7 @@ package dev.holdfast.chaos.cluster;
 import dev.holdfast.chaos.memory.MemoryServer;
 import dev.holdfast.chaos.memory.RemoteBackend;
 import dev.holdfast.chaos.mutant.Mutants;
-import dev.holdfast.lock.testkit.server.ServerProcess;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.util.List;
 

@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.cluster;
 
-import dev.holdfast.lock.testkit.server.ServerProcess;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 
 /** One server process of a cluster. */

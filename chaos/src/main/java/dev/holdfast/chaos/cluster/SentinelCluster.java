@@ -1,8 +1,8 @@
 package dev.holdfast.chaos.cluster;
 
 import dev.holdfast.lock.testkit.server.RedisServer;
-import dev.holdfast.lock.testkit.server.ServerNetwork;
-import dev.holdfast.lock.testkit.server.ServerProcess;
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;

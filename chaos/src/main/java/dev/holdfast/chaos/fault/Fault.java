@@ -1,6 +1,6 @@
 package dev.holdfast.chaos.fault;
 
-import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.network.Direction;
 import java.util.Optional;
 
 /**

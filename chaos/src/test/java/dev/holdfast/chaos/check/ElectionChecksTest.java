@@ -84,12 +84,12 @@ final class ElectionChecksTest {
     @Test
     void told_beforeTheNextIsElected() {
         Operation next = term(1, 2, 10_000, 11_000);
-        assertThat(found(new ToldCheck(), lost(term(0, 1, 5_000, 9_000), 9_300, 9_310), next))
+        assertThat(found(new LossNotificationCheck(), lost(term(0, 1, 5_000, 9_000), 9_300, 9_310), next))
                 .isEmpty();
-        assertThat(found(new ToldCheck(), lost(term(0, 1, 5_000, 9_900), 10_200, 10_210), next))
+        assertThat(found(new LossNotificationCheck(), lost(term(0, 1, 5_000, 9_900), 10_200, 10_210), next))
                 .as("after")
                 .hasSize(1);
-        assertThat(found(new ToldCheck(), revoked(term(0, 1, 5_000, 9_900), 9_990), next))
+        assertThat(found(new LossNotificationCheck(), revoked(term(0, 1, 5_000, 9_900), 9_990), next))
                 .as("resigned")
                 .isEmpty();
     }
@@ -98,9 +98,9 @@ final class ElectionChecksTest {
     void told_soonAfterTheEnd() {
         Operation late = lost(term(0, 1, 5_000, 8_000), 8_700, 8_710);
         late.invalid = 8_100 * MILLI;
-        assertThat(found(new ToldCheck(), late)).hasSize(1);
+        assertThat(found(new LossNotificationCheck(), late)).hasSize(1);
         late.invalid = 8_650 * MILLI;
-        assertThat(found(new ToldCheck(), late)).isEmpty();
+        assertThat(found(new LossNotificationCheck(), late)).isEmpty();
     }
 
     /** Nobody else can be elected before its lease has ended: so it has the time to stop that elections promise. */
@@ -110,25 +110,25 @@ final class ElectionChecksTest {
         Injection cut = fault(FaultKind.NET_BLACK_HOLE, 0, 8_000, 11_000);
         Operation inTime = lost(term(0, 1, 5_000, 9_000), 9_300, 9_310);
         Operation atTheEnd = lost(term(0, 1, 5_000, 9_900), 9_950, 9_960);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(inTime, next), List.of(cut), List.of()))
                         .violations())
                 .isEmpty();
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(atTheEnd, next), List.of(cut), List.of()))
                         .violations())
                 .hasSize(1);
-        assertThat(found(new ToldCheck(), atTheEnd, next))
+        assertThat(found(new LossNotificationCheck(), atTheEnd, next))
                 .as("it may have released its lock, which the next one got")
                 .isEmpty();
         Injection over = fault(FaultKind.NET_BLACK_HOLE, 0, 8_000, 9_990);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(atTheEnd, next), List.of(over), List.of()))
                         .violations())
                 .as("likewise")
                 .isEmpty();
         Interval pause = new Interval("paused", 9_000 * MILLI, 9_600 * MILLI);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(atTheEnd, next), List.of(cut), List.of(pause)))
                         .violations())
                 .as("it stood still")
@@ -140,12 +140,12 @@ final class ElectionChecksTest {
         Operation next = term(1, 2, 10_000, 11_000);
         Operation first = lost(term(0, 1, 5_000, 9_000), 9_300, 9_310);
         Injection cut = fault(FaultKind.NET_BLACK_HOLE, 0, 8_000, 11_000);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(first, next), List.of(cut), List.of()))
                         .facts())
                 .containsEntry("least ms left", 700L)
                 .containsEntry("then least ms", 700L);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(first), List.of(), List.of()))
                         .facts())
                 .as("nobody was elected after it")
@@ -160,7 +160,7 @@ final class ElectionChecksTest {
         Operation paused = lost(term(0, 1, 5_000, 6_000), 10_200, 10_210);
         Operation next = term(1, 2, 10_000, 11_000);
         Interval pause = new Interval("paused", 6_000 * MILLI, 10_199 * MILLI);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(paused, next), List.of(), List.of(pause)))
                         .violations())
                 .isEmpty();
@@ -218,7 +218,7 @@ final class ElectionChecksTest {
         assertThat(excused.violations()).isEmpty();
         Operation next = term(1, 2, 10_000, 11_000);
         Operation told = lost(term(0, 1, 5_000, 9_000), 9_300, 9_310);
-        assertThat(new ToldCheck()
+        assertThat(new LossNotificationCheck()
                         .check(evidence(List.of(told, next), List.of(), List.of(busy)))
                         .isJudged())
                 .isTrue();

@@ -50,7 +50,7 @@ final class PaceTest {
     void slack_isWhatStoodStill_andFourWritesOfTheSlowest() {
         Pace pace =
                 new Pace(List.of(write(1_000, 1_100)), List.of(write(0, 10), write(1_500, 1_600), write(3_000, 3_300)));
-        Calm calm = new Calm(List.of(), List.of(write(1_050, 1_200)), pace);
+        QuietPeriods calm = new QuietPeriods(List.of(), List.of(write(1_050, 1_200)), pace);
         assertThat(calm.slack(900 * MILLI, 1_400 * MILLI)).as("both at once").isEqualTo(200 * MILLI);
         assertThat(calm.slack(900 * MILLI, 2_000 * MILLI)).isEqualTo((200 + 4 * 100) * MILLI);
         assertThat(calm.slack(1_550 * MILLI, 1_560 * MILLI))
@@ -162,11 +162,11 @@ final class PaceTest {
         late.failed = 1_100 * MILLI;
         late.failure = Outcome.BUSY;
         late.probed = 3_300 * MILLI;
-        assertThat(judge(new HalfCheck(), EVEN, List.of(), late).violations()).hasSize(1);
-        assertThat(judge(new HalfCheck(), slow(1_100, 1_230), List.of(), late).violations())
+        assertThat(judge(new AllOrNothingCheck(), EVEN, List.of(), late).violations()).hasSize(1);
+        assertThat(judge(new AllOrNothingCheck(), slow(1_100, 1_230), List.of(), late).violations())
                 .isEmpty();
         late.leftHalf = true;
-        assertThat(judge(new HalfCheck(), slow(1_100, 1_230), List.of(), late).violations())
+        assertThat(judge(new AllOrNothingCheck(), slow(1_100, 1_230), List.of(), late).violations())
                 .hasSize(1);
     }
 

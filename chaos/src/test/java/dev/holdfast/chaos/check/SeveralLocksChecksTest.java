@@ -35,7 +35,7 @@ final class SeveralLocksChecksTest {
     }
 
     private static Result half(Operation operation) {
-        return new HalfCheck().check(evidence(List.of(operation), List.of(), List.of()));
+        return new AllOrNothingCheck().check(evidence(List.of(operation), List.of(), List.of()));
     }
 
     private static List<String> late(Operation... operations) {
@@ -73,7 +73,7 @@ final class SeveralLocksChecksTest {
     @Test
     void half_duringAFault_isLeftOut() {
         Operation left = probed(failed(10_000, 10_100, Outcome.UNAVAILABLE, 100), 10_105, true);
-        Result result = new HalfCheck()
+        Result result = new AllOrNothingCheck()
                 .check(evidence(List.of(left), List.of(fault(FaultKind.NET_CUT, 0, 9_000, 9_500)), List.of()));
         assertThat(result.violations()).isEmpty();
         assertThat(result.isJudged()).isFalse();

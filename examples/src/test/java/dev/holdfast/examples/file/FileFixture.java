@@ -1,8 +1,8 @@
 package dev.holdfast.examples.file;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.Capability;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

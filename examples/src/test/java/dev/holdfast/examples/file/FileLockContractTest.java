@@ -1,7 +1,7 @@
 package dev.holdfast.examples.file;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import java.io.IOException;
 import org.junit.jupiter.api.DisplayName;
 

@@ -11,6 +11,7 @@ import dev.holdfast.lock.engine.internal.client.EngineClient;
 import dev.holdfast.lock.engine.internal.hold.Hold;
 import dev.holdfast.lock.engine.internal.queue.AsyncWaiter;
 import dev.holdfast.lock.engine.internal.queue.LockEntry;
+import dev.holdfast.lock.engine.internal.queue.StepBackend;
 import dev.holdfast.lock.engine.internal.queue.Waiter;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.AcquisitionId;

@@ -11,7 +11,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.consul.internal.http.FakeAgent;
 import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import dev.holdfast.lock.consul.internal.session.ConsulKeys;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.LockUri;
-import dev.holdfast.lock.testkit.CanaryPassword;
+import dev.holdfast.lock.testkit.support.CanaryPassword;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;

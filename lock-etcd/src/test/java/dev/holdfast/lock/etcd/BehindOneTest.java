@@ -3,7 +3,7 @@ package dev.holdfast.lock.etcd;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.testkit.ClosedEarly;
+import dev.holdfast.lock.testkit.support.ClosedEarly;
 import io.etcd.jetcd.Client;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;

@@ -8,7 +8,7 @@ import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Ticket;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.KeyValue;

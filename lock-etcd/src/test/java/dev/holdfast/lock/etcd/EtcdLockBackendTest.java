@@ -15,7 +15,7 @@ import dev.holdfast.lock.spi.GrantListener;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.options.GetOption;
 import io.grpc.Status;
 import java.util.EnumSet;

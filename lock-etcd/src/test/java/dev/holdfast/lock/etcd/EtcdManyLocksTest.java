@@ -1,13 +1,13 @@
 package dev.holdfast.lock.etcd;
 
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
-import static dev.holdfast.lock.testkit.BackendDriver.WAIT_MILLIS;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.WAIT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -12,8 +12,8 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.testkit.ModelTrace;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.support.ModelTrace;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import java.nio.charset.StandardCharsets;

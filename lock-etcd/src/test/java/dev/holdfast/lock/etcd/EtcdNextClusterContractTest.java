@@ -1,7 +1,7 @@
 package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Tag;
 

@@ -7,7 +7,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.StoreFinding;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.api.KeyValue;
 import io.etcd.jetcd.api.Member;

@@ -10,7 +10,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.grpc.Status;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.etcd;
 
 import static dev.holdfast.lock.etcd.EtcdFixture.PATIENCE;
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -14,9 +14,9 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.testkit.server.EtcdServer;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import io.etcd.jetcd.Client;
 import io.grpc.CallOptions;
 import io.grpc.Channel;

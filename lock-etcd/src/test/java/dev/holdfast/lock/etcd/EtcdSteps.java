@@ -2,7 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import com.google.protobuf.ByteString;
 import dev.holdfast.lock.spi.AcquisitionId;
-import dev.holdfast.lock.testkit.ModelTrace;
+import dev.holdfast.lock.testkit.support.ModelTrace;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.api.Compare;
 import io.etcd.jetcd.api.PutRequest;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.LockUri;
-import dev.holdfast.lock.testkit.CanaryPassword;
+import dev.holdfast.lock.testkit.support.CanaryPassword;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;

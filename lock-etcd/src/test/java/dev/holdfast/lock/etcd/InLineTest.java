@@ -6,7 +6,7 @@ import com.google.protobuf.ByteString;
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import java.util.List;

@@ -4,7 +4,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.UUID;

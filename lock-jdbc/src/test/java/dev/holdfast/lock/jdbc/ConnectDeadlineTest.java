@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.server.network.Direction;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.metrics.IMetricsTracker;
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;

@@ -2,12 +2,12 @@ package dev.holdfast.lock.jdbc;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
 import dev.holdfast.lock.testkit.server.MySqlServer;
 import dev.holdfast.lock.testkit.server.PostgresServer;
-import dev.holdfast.lock.testkit.server.ServerImage;
-import dev.holdfast.lock.testkit.server.ServerProcess;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

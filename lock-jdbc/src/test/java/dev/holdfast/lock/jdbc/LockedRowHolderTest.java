@@ -1,10 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
-import static dev.holdfast.lock.testkit.BackendDriver.LEASE_MILLIS;
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.LEASE_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,7 +16,7 @@ import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.jdbc;
 
-import dev.holdfast.lock.testkit.ServerClockContract;
+import dev.holdfast.lock.testkit.contract.fault.ServerClockContract;
 import dev.holdfast.lock.testkit.server.MariaDbServer;
-import dev.holdfast.lock.testkit.server.ServerClock;
+import dev.holdfast.lock.testkit.server.process.ServerClock;
 
 final class MariaDbServerClockTest extends ServerClockContract {
     @Override

@@ -8,7 +8,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.testkit.server.PostgresServer;
-import dev.holdfast.lock.testkit.server.ServerEnvironment;
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;

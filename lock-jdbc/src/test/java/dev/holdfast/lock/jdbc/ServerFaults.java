@@ -1,10 +1,10 @@
 package dev.holdfast.lock.jdbc;
 
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
-import static dev.holdfast.lock.testkit.BackendDriver.holder;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -21,7 +21,7 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.Statement;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.jdbc;
 
-import static dev.holdfast.lock.testkit.BackendDriver.tryAcquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.tryAcquire;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 

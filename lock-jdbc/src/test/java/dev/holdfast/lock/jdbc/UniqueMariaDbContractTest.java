@@ -1,7 +1,7 @@
 package dev.holdfast.lock.jdbc;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import org.junit.jupiter.api.Tag;
 
 @Tag(LockContract.VARIANT)

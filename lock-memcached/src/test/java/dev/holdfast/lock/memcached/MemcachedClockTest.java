@@ -1,10 +1,10 @@
 package dev.holdfast.lock.memcached;
 
-import static dev.holdfast.lock.testkit.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.holder;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
 import java.time.Duration;
 import java.util.ArrayDeque;

@@ -9,7 +9,7 @@ import com.spotify.folsom.guava.HostAndPort;
 import dev.holdfast.lock.LockClosedException;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.LockUnavailableException;
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.concurrent.CompletionException;

@@ -1,11 +1,11 @@
 package dev.holdfast.lock.memcached;
 
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
-import static dev.holdfast.lock.testkit.BackendDriver.holder;
-import static dev.holdfast.lock.testkit.BackendDriver.newAcquisition;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.holder;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.newAcquisition;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -24,7 +24,7 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.server.MemcachedServer;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.testkit.BackendDriver.IDENTITY;
-import static dev.holdfast.lock.testkit.BackendDriver.TIMEOUT_MILLIS;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquireResult;

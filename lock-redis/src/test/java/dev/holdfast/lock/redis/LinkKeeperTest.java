@@ -3,7 +3,7 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.LockClosedException;
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisConnectionException;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.testkit.BackendDriver.IDENTITY;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;
@@ -13,7 +13,7 @@ import dev.holdfast.lock.spi.Identity;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.lettuce.core.RedisException;
 import java.time.Duration;
 import java.util.ArrayList;

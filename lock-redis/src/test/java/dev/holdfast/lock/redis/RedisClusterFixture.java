@@ -2,8 +2,8 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.Capability;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import dev.holdfast.lock.testkit.server.RedisCluster;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.cluster.SlotHash;

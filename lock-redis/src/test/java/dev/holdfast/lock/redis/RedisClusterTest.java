@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -12,7 +12,7 @@ import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Ticket;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import io.lettuce.core.cluster.RedisClusterClient;
 import io.lettuce.core.cluster.SlotHash;

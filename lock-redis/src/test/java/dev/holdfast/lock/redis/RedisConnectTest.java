@@ -3,10 +3,10 @@ package dev.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.testkit.ConnectFailure;
+import dev.holdfast.lock.testkit.support.ConnectFailure;
 import dev.holdfast.lock.testkit.server.RedisServer;
-import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
-import dev.holdfast.lock.testkit.server.WrongPorts;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
+import dev.holdfast.lock.testkit.server.network.WrongPorts;
 import io.lettuce.core.RedisCommandTimeoutException;
 import io.lettuce.core.RedisURI;
 import java.nio.file.Path;

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
-import dev.holdfast.lock.testkit.server.ServerImage;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

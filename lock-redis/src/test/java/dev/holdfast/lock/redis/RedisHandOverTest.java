@@ -2,11 +2,11 @@ package dev.holdfast.lock.redis;
 
 import static dev.holdfast.lock.redis.Attempts.LEASE_MILLIS;
 import static dev.holdfast.lock.redis.Attempts.grant;
-import static dev.holdfast.lock.testkit.BackendDriver.IDENTITY;
-import static dev.holdfast.lock.testkit.BackendDriver.TIMEOUT_MILLIS;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 

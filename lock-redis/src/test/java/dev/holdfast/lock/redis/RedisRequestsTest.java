@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.testkit.BackendDriver.IDENTITY;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.Demand;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 

@@ -4,8 +4,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.Capability;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;

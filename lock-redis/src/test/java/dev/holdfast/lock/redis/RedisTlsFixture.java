@@ -1,10 +1,10 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.fixture.Capability;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
-import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;

@@ -1,9 +1,9 @@
 package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.Capability;
-import dev.holdfast.lock.testkit.LockFixture;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.fixture.Capability;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.testkit.server.RedisServer;
 import java.io.IOException;
 import java.time.Duration;

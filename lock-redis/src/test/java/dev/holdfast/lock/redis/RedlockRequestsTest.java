@@ -1,7 +1,7 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.testkit.BackendDriver.IDENTITY;
-import static dev.holdfast.lock.testkit.BackendDriver.TIMEOUT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.HolderInfo;
@@ -11,7 +11,7 @@ import dev.holdfast.lock.spi.BackendInfo;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

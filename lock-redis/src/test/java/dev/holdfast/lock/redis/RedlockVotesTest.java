@@ -1,6 +1,6 @@
 package dev.holdfast.lock.redis;
 
-import static dev.holdfast.lock.testkit.BackendDriver.TIMEOUT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireResult;

@@ -6,7 +6,7 @@ import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

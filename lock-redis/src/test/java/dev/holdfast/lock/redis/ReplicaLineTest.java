@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.redis.Stubs.Answer;
 import dev.holdfast.lock.spi.AcquisitionId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;

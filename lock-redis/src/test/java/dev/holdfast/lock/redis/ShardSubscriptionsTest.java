@@ -4,7 +4,7 @@ import static dev.holdfast.lock.redis.StubCluster.HOME;
 import static dev.holdfast.lock.redis.StubCluster.OTHER;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import io.lettuce.core.RedisConnectionException;
 import java.time.Duration;
 import java.util.List;

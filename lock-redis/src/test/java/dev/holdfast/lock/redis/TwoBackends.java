@@ -2,7 +2,7 @@ package dev.holdfast.lock.redis;
 
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.LockBackend;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;

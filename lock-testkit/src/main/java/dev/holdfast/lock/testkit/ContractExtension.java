@@ -1,5 +1,8 @@
 package dev.holdfast.lock.testkit;
 
+import dev.holdfast.lock.testkit.fixture.ContractContext;
+import dev.holdfast.lock.testkit.fixture.Need;
+import dev.holdfast.lock.testkit.fixture.TestIf;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.LockClient;
 import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

@@ -2,7 +2,7 @@ package dev.holdfast.lock.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.testkit.ClosedEarly;
+import dev.holdfast.lock.testkit.support.ClosedEarly;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;

@@ -1,8 +1,8 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
-import dev.holdfast.lock.testkit.server.ServerImage;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
 import org.junit.jupiter.api.Tag;
 
 @Tag("containers")

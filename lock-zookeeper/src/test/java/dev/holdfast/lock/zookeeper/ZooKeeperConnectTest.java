@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
-import dev.holdfast.lock.testkit.ConnectFailure;
-import dev.holdfast.lock.testkit.server.WrongPorts;
+import dev.holdfast.lock.testkit.support.ConnectFailure;
+import dev.holdfast.lock.testkit.server.network.WrongPorts;
 import dev.holdfast.lock.testkit.server.ZooKeeperServer;
 import org.junit.jupiter.api.Test;
 

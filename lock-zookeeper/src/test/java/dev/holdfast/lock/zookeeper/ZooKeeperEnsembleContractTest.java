@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 
 final class ZooKeeperEnsembleContractTest extends LockContract {
 

@@ -8,7 +8,7 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.Renewal;
 import dev.holdfast.lock.spi.support.ConnectDiagnosis;
 import dev.holdfast.lock.spi.support.LockUri;
-import dev.holdfast.lock.testkit.CanaryPassword;
+import dev.holdfast.lock.testkit.support.CanaryPassword;
 import java.time.Duration;
 import java.util.List;
 import java.util.Random;

@@ -1,5 +1,11 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
+import dev.holdfast.lock.testkit.server.process.LoopbackPorts;
+import dev.holdfast.lock.testkit.server.process.Machine;
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

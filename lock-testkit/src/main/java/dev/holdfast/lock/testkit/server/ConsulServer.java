@@ -1,5 +1,8 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

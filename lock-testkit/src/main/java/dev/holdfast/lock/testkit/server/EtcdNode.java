@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;

@@ -2,6 +2,8 @@ package dev.holdfast.lock.testkit.server;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,5 +1,7 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.process.ServerImage;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

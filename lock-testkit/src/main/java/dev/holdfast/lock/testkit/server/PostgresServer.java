@@ -1,5 +1,9 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.process.ServerClock;
+import dev.holdfast.lock.testkit.server.process.ServerEnvironment;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;

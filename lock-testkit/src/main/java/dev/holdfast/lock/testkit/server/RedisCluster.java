@@ -1,5 +1,6 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,5 +1,9 @@
 package dev.holdfast.lock.testkit.server;
 
+import dev.holdfast.lock.testkit.server.process.Machine;
+import dev.holdfast.lock.testkit.server.process.ServerClock;
+import dev.holdfast.lock.testkit.server.process.ServerImage;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.testkit.mutant;
 
 import dev.holdfast.lock.testkit.LockContract;
-import dev.holdfast.lock.testkit.LockFixture;
+import dev.holdfast.lock.testkit.fixture.LockFixture;
 import java.util.Objects;
 
 /** The contract of the mutant that its thread is about. Not a test of the build: {@link ContractRun} runs it. */

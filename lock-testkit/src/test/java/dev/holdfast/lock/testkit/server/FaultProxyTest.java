@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.holdfast.lock.testkit.server.network.Direction;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.LateBytes;
+import dev.holdfast.lock.testkit.server.process.LoopbackPorts;
 import java.io.IOException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;

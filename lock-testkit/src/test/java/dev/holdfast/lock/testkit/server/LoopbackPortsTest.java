@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.server.process.LoopbackPorts;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;

@@ -2,6 +2,7 @@ package dev.holdfast.lock.testkit.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.holdfast.lock.testkit.server.process.ProcessTree;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;

@@ -3,6 +3,8 @@ package dev.holdfast.lock.testkit.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.holdfast.lock.testkit.server.network.ServerNetwork;
+import dev.holdfast.lock.testkit.server.process.Machine;
 import java.io.IOException;
 import java.net.DatagramPacket;
 import java.net.DatagramSocket;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
+import dev.holdfast.lock.testkit.server.process.LoopbackPorts;
+import dev.holdfast.lock.testkit.server.process.ServerBinary;
+import dev.holdfast.lock.testkit.server.process.ServerProcess;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.nio.file.Files;

@@ -3,6 +3,7 @@ package dev.holdfast.lock.testkit.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.holdfast.lock.testkit.server.process.SlowDisk;
 import java.io.IOException;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.holdfast.lock.consul.internal.acquisition.Acquisitions.Sent;
 import dev.holdfast.lock.consul.internal.session.ConsulSession;
 import dev.holdfast.lock.spi.AcquisitionId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.consul.internal.acquisition;
 
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -11,7 +11,7 @@ import dev.holdfast.lock.LockClientOptions;
 import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.consul.ConsulFixture;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.consul.internal.acquisition;
 
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -8,7 +8,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.consul.ConsulFixture;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

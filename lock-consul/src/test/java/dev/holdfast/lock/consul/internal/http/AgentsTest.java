@@ -11,7 +11,7 @@ import dev.holdfast.lock.consul.ScriptedConsul;
 import dev.holdfast.lock.consul.internal.acquisition.ConsulLockBackend;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

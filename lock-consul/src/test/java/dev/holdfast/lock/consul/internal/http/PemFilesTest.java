@@ -3,7 +3,7 @@ package dev.holdfast.lock.consul.internal.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.holdfast.lock.testkit.server.SelfSignedCertificate;
+import dev.holdfast.lock.testkit.server.process.SelfSignedCertificate;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;

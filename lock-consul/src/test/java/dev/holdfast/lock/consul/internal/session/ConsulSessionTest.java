@@ -1,7 +1,7 @@
 package dev.holdfast.lock.consul.internal.session;
 
-import static dev.holdfast.lock.testkit.BackendDriver.release;
-import static dev.holdfast.lock.testkit.BackendDriver.renew;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.renew;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -13,10 +13,10 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.testkit.server.Direction;
-import dev.holdfast.lock.testkit.server.FaultProxy;
-import dev.holdfast.lock.testkit.server.LateBytes;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.server.network.Direction;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.LateBytes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

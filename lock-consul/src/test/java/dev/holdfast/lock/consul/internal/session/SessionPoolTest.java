@@ -10,7 +10,7 @@ import dev.holdfast.lock.consul.internal.http.ConsulException;
 import dev.holdfast.lock.consul.internal.http.ConsulHttp;
 import dev.holdfast.lock.consul.internal.http.Deadline;
 import dev.holdfast.lock.consul.internal.http.FakeAgent;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;

@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.holdfast.lock.spi.AcquisitionId;
 import dev.holdfast.lock.spi.OwnerId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.LocalZooKeeper;
 import dev.holdfast.lock.zookeeper.UnsentZooKeeper;

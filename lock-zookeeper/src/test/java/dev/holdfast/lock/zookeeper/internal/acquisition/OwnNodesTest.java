@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.spi.AcquireRequest;
 import dev.holdfast.lock.spi.AcquisitionId;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.UnsentZooKeeper;
 import dev.holdfast.lock.zookeeper.internal.session.LockNode;
 import dev.holdfast.lock.zookeeper.internal.session.SequentialNode;

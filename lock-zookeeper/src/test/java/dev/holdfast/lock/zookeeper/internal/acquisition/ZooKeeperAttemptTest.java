@@ -1,8 +1,8 @@
 package dev.holdfast.lock.zookeeper.internal.acquisition;
 
-import static dev.holdfast.lock.testkit.BackendDriver.IDENTITY;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.IDENTITY;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,7 +12,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.LocalZooKeeper;
 import dev.holdfast.lock.zookeeper.internal.acquisition.ZooKeeperAcquisition.Predecessor;

@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper.internal.permit;
 
-import static dev.holdfast.lock.testkit.BackendDriver.changeLimit;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.changeLimit;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -12,7 +12,7 @@ import dev.holdfast.lock.LockUnavailableException;
 import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.Subscription;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.internal.session.LocalClient;
 import java.nio.charset.StandardCharsets;

@@ -1,6 +1,6 @@
 package dev.holdfast.lock.zookeeper.internal.queue;
 
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,7 +9,7 @@ import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.ListedLock;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.testkit.BackendDriver;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
 import dev.holdfast.lock.zookeeper.LocalTree;
 import dev.holdfast.lock.zookeeper.internal.session.LocalClient;
 import dev.holdfast.lock.zookeeper.internal.session.SequentialNode;

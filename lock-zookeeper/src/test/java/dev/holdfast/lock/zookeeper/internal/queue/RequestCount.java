@@ -1,6 +1,6 @@
 package dev.holdfast.lock.zookeeper.internal.queue;
 
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.holdfast.lock.zookeeper.ZooKeeperFixture;

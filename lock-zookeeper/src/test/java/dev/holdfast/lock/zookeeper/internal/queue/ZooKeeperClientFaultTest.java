@@ -1,7 +1,7 @@
 package dev.holdfast.lock.zookeeper.internal.queue;
 
-import static dev.holdfast.lock.testkit.BackendDriver.acquire;
-import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.acquire;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -16,8 +16,8 @@ import dev.holdfast.lock.LockOptions;
 import dev.holdfast.lock.LossReason;
 import dev.holdfast.lock.engine.LockEngine;
 import dev.holdfast.lock.spi.Grant;
-import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.testkit.server.Direction;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.server.network.Direction;
 import dev.holdfast.lock.zookeeper.ZooKeeperFixture;
 import dev.holdfast.lock.zookeeper.internal.session.Session;
 import java.time.Duration;
@@ -69,9 +69,9 @@ class ZooKeeperClientFaultTest {
     @DisplayName(
             "Cut off for longer than the session: the lease is invalid before another one is granted, and lost once")
     void partitioned_longerThanSession_invalidBeforeRival(String how) throws Exception {
-        Consumer<dev.holdfast.lock.testkit.server.FaultProxy> cut = switch (how) {
-            case "reset" -> dev.holdfast.lock.testkit.server.FaultProxy::cut;
-            case "black hole" -> dev.holdfast.lock.testkit.server.FaultProxy::blackHole;
+        Consumer<dev.holdfast.lock.testkit.server.network.FaultProxy> cut = switch (how) {
+            case "reset" -> dev.holdfast.lock.testkit.server.network.FaultProxy::cut;
+            case "black hole" -> dev.holdfast.lock.testkit.server.network.FaultProxy::blackHole;
             case "requests lost" -> proxy -> proxy.blackHole(Direction.TO_SERVER);
             default -> proxy -> proxy.blackHole(Direction.TO_CLIENT);
         };

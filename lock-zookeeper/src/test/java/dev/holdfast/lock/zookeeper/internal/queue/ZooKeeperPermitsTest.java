@@ -1,6 +1,6 @@
 package dev.holdfast.lock.zookeeper.internal.queue;
 
-import static dev.holdfast.lock.testkit.BackendDriver.release;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.release;
 import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
@@ -13,10 +13,10 @@ import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.LockBackend;
 import dev.holdfast.lock.spi.OwnerId;
 import dev.holdfast.lock.spi.Subscription;
-import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.testkit.server.Direction;
-import dev.holdfast.lock.testkit.server.FaultProxy;
-import dev.holdfast.lock.testkit.server.LateBytes;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.server.network.Direction;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
+import dev.holdfast.lock.testkit.server.network.LateBytes;
 import dev.holdfast.lock.zookeeper.ZooKeeperFixture;
 import dev.holdfast.lock.zookeeper.internal.acquisition.ZooKeeperAcquisition;
 import dev.holdfast.lock.zookeeper.internal.session.Session;

@@ -2,7 +2,7 @@ package dev.holdfast.lock.zookeeper.internal.session;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.holdfast.lock.testkit.LogCapture;
+import dev.holdfast.lock.testkit.support.LogCapture;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

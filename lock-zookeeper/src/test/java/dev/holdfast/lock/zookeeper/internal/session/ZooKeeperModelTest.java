@@ -1,8 +1,8 @@
 package dev.holdfast.lock.zookeeper.internal.session;
 
-import static dev.holdfast.lock.testkit.BackendDriver.TIMEOUT_MILLIS;
-import static dev.holdfast.lock.testkit.BackendDriver.WAIT_MILLIS;
-import static dev.holdfast.lock.testkit.BackendDriver.answer;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.TIMEOUT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.WAIT_MILLIS;
+import static dev.holdfast.lock.testkit.contract.backend.BackendDriver.answer;
 import static dev.holdfast.lock.zookeeper.ZooKeeperFixture.PATIENCE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -13,10 +13,10 @@ import dev.holdfast.lock.spi.AcquireResult;
 import dev.holdfast.lock.spi.Grant;
 import dev.holdfast.lock.spi.ReleaseResult;
 import dev.holdfast.lock.spi.RenewResult;
-import dev.holdfast.lock.testkit.BackendDriver;
-import dev.holdfast.lock.testkit.ModelTrace;
-import dev.holdfast.lock.testkit.server.Direction;
-import dev.holdfast.lock.testkit.server.FaultProxy;
+import dev.holdfast.lock.testkit.contract.backend.BackendDriver;
+import dev.holdfast.lock.testkit.support.ModelTrace;
+import dev.holdfast.lock.testkit.server.network.Direction;
+import dev.holdfast.lock.testkit.server.network.FaultProxy;
 import dev.holdfast.lock.zookeeper.ZooKeeperFixture;
 import dev.holdfast.lock.zookeeper.internal.queue.Faults;
 import dev.holdfast.lock.zookeeper.internal.queue.ZooKeeperLockBackend;

@@ -1,9 +1,0 @@
-package dev.holdfast.lock.testkit.server;
-
-/** Which way bytes go through a {@link FaultProxy}. */
-public enum Direction {
-    /** What clients send. */
-    TO_SERVER,
-    /** What the server answers. */
-    TO_CLIENT
-}
