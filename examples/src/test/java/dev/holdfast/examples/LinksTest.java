@@ -143,7 +143,7 @@ class LinksTest {
         if (Files.readString(script).contains(option)) {
             return true;
         }
-        for (String module : List.of("examples", "benchmarks", "chaos")) {
+        for (String module : List.of("examples", "benchmarks", "verification/chaos")) {
             Path sources = Pages.ROOT.resolve(module).resolve("src");
             if (Files.isDirectory(sources) && anySourceNames(sources, option)) {
                 return true;

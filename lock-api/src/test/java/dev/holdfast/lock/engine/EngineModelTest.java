@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Each decision of the engine is a row of models/engine.table, from which the Promela model is generated. Three callers run
+ * Each decision of the engine is a row of verification/models/engine.table, from which the Promela model is generated. Three callers run
  * on a simulated clock, with answers in any order and arbitrarily late, failing renewals, expiring leases, and callers that
  * leave.
  */
@@ -85,7 +85,7 @@ class EngineModelTest {
 
     private static List<Row> table() {
         try {
-            List<Row> rows = Files.readAllLines(Path.of("..", "models", "engine.table")).stream()
+            List<Row> rows = Files.readAllLines(Path.of("..", "verification", "models", "engine.table")).stream()
                     .filter(line -> !line.isBlank() && !line.startsWith("#"))
                     .map(line -> new Row(List.of(line.replace("|", " ").trim().split("\\s+"))))
                     .toList();

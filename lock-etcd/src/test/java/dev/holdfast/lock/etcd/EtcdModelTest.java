@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Each step of three clients on a real etcd is one of models/etcd.table, of which the Promela model is made: attempts that are lost,
+ * Each step of three clients on a real etcd is one of verification/models/etcd.table, of which the Promela model is made: attempts that are lost,
  * late, repeated or without an answer, leases that end or are to be left, keys that somebody deletes, acquisitions that end meanwhile.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -40,7 +40,7 @@ final class EtcdModelTest {
     /** Nothing ends by itself, and no keep-alive is due. */
     private static final long LEASE = 600_000;
 
-    private static final Path TABLE = Path.of("..", "models", "etcd.table");
+    private static final Path TABLE = Path.of("..", "verification", "models", "etcd.table");
     private static final AtomicInteger NAMES = new AtomicInteger();
 
     private EtcdFixture fixture;

@@ -24,7 +24,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the steps that {@link EtcdModelTest} compares with models/etcd.table: what the store had before and behind each, read past
+ * Makes the steps that {@link EtcdModelTest} compares with verification/models/etcd.table: what the store had before and behind each, read past
  * the client, and what the client was told before it sent. On one wire's thread, but for what the test does between.
  */
 final class EtcdSteps implements EtcdWire.Observer {

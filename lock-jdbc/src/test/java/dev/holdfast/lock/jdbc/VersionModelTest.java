@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Each step of the strategy VERSION on a real database is a row of models/row.table, of which the Promela model is made: three
+ * Each step of the strategy VERSION on a real database is a row of verification/models/row.table, of which the Promela model is made: three
  * contenders in any order, leases that end, requests of acquisitions that have ended. The row is read before and after each step.
  */
 final class VersionModelTest {
@@ -46,7 +46,7 @@ final class VersionModelTest {
     @ParameterizedTest
     @EnumSource(SharedDb.class)
     void everyStep_isOneOfTheModel(SharedDb shared) throws Exception {
-        ModelTrace trace = ModelTrace.of(Path.of("..", "models", "row.table"));
+        ModelTrace trace = ModelTrace.of(Path.of("..", "verification", "models", "row.table"));
         Db db = shared.db();
         String table = SharedDb.newTable();
         Random random = new Random(26);

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * Each request of two backends to a real server is a step of models/redis.table, of which the Promela model is made: three contenders
+ * Each request of two backends to a real server is a step of verification/models/redis.table, of which the Promela model is made: three contenders
  * in any order, leases that end, releases that are repeated, requests of acquisitions that have ended, and a state that is forgotten.
  */
 final class RedisModelTest extends TwoBackends {
@@ -171,7 +171,7 @@ final class RedisModelTest extends TwoBackends {
 
     @Test
     void everyStep_isOneOfTheModel() throws Exception {
-        ModelTrace trace = ModelTrace.of(Path.of("..", "models", "redis.table"));
+        ModelTrace trace = ModelTrace.of(Path.of("..", "verification", "models", "redis.table"));
         List<AcquisitionId> contenders =
                 Stream.generate(this::acquisition).limit(3).toList();
         int step = 0;
@@ -194,7 +194,7 @@ final class RedisModelTest extends TwoBackends {
     /** A server that grants what is held is refused by the comparison. */
     @Test
     void brokenServer_isRefused() throws Exception {
-        ModelTrace trace = ModelTrace.of(Path.of("..", "models", "redis.table"));
+        ModelTrace trace = ModelTrace.of(Path.of("..", "verification", "models", "redis.table"));
         AcquisitionId holder = acquisition();
         AcquisitionId other = acquisition();
         take(trace, "attempt", holder);

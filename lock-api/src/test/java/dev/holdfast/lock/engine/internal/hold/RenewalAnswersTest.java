@@ -109,7 +109,7 @@ class RenewalAnswersTest {
 
     /**
      * The process was paused until its lease had ended. Others may have held the lock since, and a late attempt may have
-     * granted it to this owner again with a new token, which that renewal then found (models/engine.pml).
+     * granted it to this owner again with a new token, which that renewal then found (verification/models/engine.pml).
      */
     @Test
     void confirmation_afterTheEndOfTheLease_doesNotReviveIt() {

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * Each request to a real server is a step of models/zookeeper.table, from which the Promela model is made: three
+ * Each request to a real server is a step of verification/models/zookeeper.table, from which the Promela model is made: three
  * contenders in any order, each with its own session, requests of ended acquisitions, and sessions that the server
  * ends. The queue is read before and after each step. As in the model, a contender ends with its session; then another
  * one starts.
@@ -42,7 +42,7 @@ final class ZooKeeperModelTest {
     private static final int END_OF_SESSION = 15;
     private static final String NAME = "model";
     private static final List<String> EVENTS = List.of("attempt", "renew", "release", "abandon");
-    private static final Path TABLE = Path.of("..", "models", "zookeeper.table");
+    private static final Path TABLE = Path.of("..", "verification", "models", "zookeeper.table");
 
     private final Random random = new Random(26);
     private final List<Contender> contenders = new ArrayList<>();
