@@ -77,24 +77,6 @@ class ArchitectureTest {
     }
 
     @Test
-    void backends_doNotNeedTheEngine_norDoesTheEngineNeedTheirHelpers() {
-        noClasses()
-                .that()
-                .resideInAPackage(ENGINE)
-                .should()
-                .dependOnClassesThat()
-                .resideInAPackage("dev.holdfast.lock.spi.support..")
-                .check(CLASSES);
-        noClasses()
-                .that()
-                .resideInAPackage("dev.holdfast.lock.spi")
-                .should()
-                .dependOnClassesThat()
-                .resideInAPackage("dev.holdfast.lock.spi.support..")
-                .check(CLASSES);
-    }
-
-    @Test
     void packages_haveNoCycles() {
         slices().matching("dev.holdfast.(**)").should().beFreeOfCycles().check(CLASSES);
     }

@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import javax.tools.JavaCompiler;
 import javax.tools.ToolProvider;
@@ -44,7 +46,26 @@ final class ChangedClass {
                 mutants.addAll(KnownMutant.read(page));
             }
         }
-        return mutants;
+        Map<String, String> tests = tests(module.resolve("src/test/java"));
+        return mutants.stream()
+                .map(mutant -> mutant.withTests(test -> {
+                    String simple = test.split("[#/]")[0];
+                    return tests.getOrDefault(simple, simple) + test.substring(simple.length());
+                }))
+                .toList();
+    }
+
+    /** The test classes of a module, by their simple names. */
+    private static Map<String, String> tests(Path folder) throws IOException {
+        Map<String, String> tests = new HashMap<>();
+        try (Stream<Path> files = Files.walk(folder)) {
+            files.filter(file -> file.toString().endsWith(".java")).forEach(file -> {
+                String name =
+                        folder.relativize(file).toString().replace('/', '.').replaceFirst("\\.java$", "");
+                tests.put(name.substring(name.lastIndexOf('.') + 1), name);
+            });
+        }
+        return tests;
     }
 
     /** The folder with the lists of a module, which is beside this module's own sources and not beside theirs. */

@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.UnaryOperator;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -24,7 +25,7 @@ import java.util.stream.Collectors;
  * Each text after a {@code -} must be in the class once, however it is broken into lines; consecutive lines are one text. It
  * gives way to the text after the {@code +} that follows, or to nothing.
  *
- * <p>A test is a class of the same package, {@code SweeperTest}; a method of it, {@code SweeperTest#sweep_deletesAll}; or in
+ * <p>A test is a class of the same module, {@code SweeperTest}; a method of it, {@code SweeperTest#sweep_deletesAll}; or in
  * a class that extends the contract, a group, {@code EtcdContractTest/BackendQueues}, or a method of that.
  *
  * @param says what is wrong
@@ -47,15 +48,17 @@ record KnownMutant(String says, String className, List<String> tests, List<Edit>
         return mutants;
     }
 
+    /** The same mutant, whose tests are named with their packages. */
+    KnownMutant withTests(UnaryOperator<String> qualified) {
+        return new KnownMutant(says, className, tests.stream().map(qualified).toList(), edits);
+    }
+
     private static KnownMutant parse(String part) {
         List<String> lines = part.lines()
                 .filter(line -> !line.isBlank() && !line.startsWith("#"))
                 .toList();
         String className = value(lines, "in ");
-        String folder = className.substring(0, className.lastIndexOf('.') + 1);
-        List<String> tests = Arrays.stream(value(lines, "by ").split(" "))
-                .map(test -> folder + test)
-                .toList();
+        List<String> tests = List.of(value(lines, "by ").split(" "));
         List<Edit> edits = new ArrayList<>();
         StringBuilder old = new StringBuilder();
         StringBuilder replacement = new StringBuilder();
