@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * again for each call, however often it is refused.
  *
  * <p>A refused login is not repeated with the same credentials before a pause, which doubles up to {@value
- * #LONGEST_PAUSE_MILLIS} ms; calls fail at once until then, with what etcd said. Other credentials are tried at once.
+ * #MAX_PAUSE_MILLIS} ms; calls fail at once until then, with what etcd said. Other credentials are tried at once.
  *
  * <p>Thread-safe.
  */
@@ -37,7 +37,7 @@ final class Authentication implements ClientInterceptor {
     private static final Metadata.Key<String> TOKEN = Metadata.Key.of("token", Metadata.ASCII_STRING_MARSHALLER);
     private static final long LOGIN_MILLIS = 3_000;
     private static final long FIRST_PAUSE_MILLIS = 250;
-    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+    private static final long MAX_PAUSE_MILLIS = 2_000;
 
     private final Supplier<EtcdCredentials> credentials;
     private final AtomicReference<@Nullable Login> current = new AtomicReference<>();
@@ -142,8 +142,7 @@ final class Authentication implements ClientInterceptor {
                 return last;
             }
             boolean again = last != null && last.refused && last.with.equals(now);
-            long pause =
-                    again && last != null ? Math.min(2 * last.pauseMillis, LONGEST_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
+            long pause = again && last != null ? Math.min(2 * last.pauseMillis, MAX_PAUSE_MILLIS) : FIRST_PAUSE_MILLIS;
             Login next = new Login(now, pause);
             if (current.compareAndSet(last, next)) {
                 try {

@@ -17,7 +17,7 @@ import java.util.List;
  * @param created that key's create revision: one with another is not the one that is waited for
  * @param revision the store's revision at which that key was there
  */
-record BehindOne(EtcdAcquisition place, ByteSequence before, long created, long revision) implements EtcdTicket {
+record BehindOne(EtcdAcquisition acquisition, ByteSequence before, long created, long revision) implements EtcdTicket {
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 
@@ -37,19 +37,19 @@ record BehindOne(EtcdAcquisition place, ByteSequence before, long created, long 
     }
 
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
+    public boolean onEvents(WatchResponse heard) {
         return heard.getEvents().stream().anyMatch(event -> event.getEventType() == WatchEvent.EventType.DELETE);
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
+    public boolean onRead(List<KeyValue> read, long at) {
         return read.stream().noneMatch(key -> key.getCreateRevision() == created);
     }
 
     @Override
     public boolean equals(Object other) {
         return other instanceof BehindOne that
-                && place == that.place
+                && acquisition == that.acquisition
                 && created == that.created
                 && before.equals(that.before);
     }

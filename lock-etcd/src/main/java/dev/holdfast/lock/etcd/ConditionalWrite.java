@@ -87,9 +87,8 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
      *
      * @param ops makes the transaction, which puts the key by {@link EtcdAcquisition#put}
      */
-    CompletableFuture<Result> send(
-            EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> ops) {
-        return send(place, place.sent(lease), ops);
+    CompletableFuture<Result> send(EtcdAcquisition acquisition, SharedLease lease, Function<KeyWrite, List<Op>> ops) {
+        return send(acquisition, acquisition.beginWrite(lease), ops);
     }
 
     /**
@@ -97,50 +96,50 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
      * present lease lasts. A hand-over from now on counts with that write.
      */
     CompletableFuture<Result> sendAttempt(
-            EtcdAcquisition place, SharedLease lease, Function<EtcdAcquisition.Write, List<Op>> ops) {
-        EtcdAcquisition.Write write = place.sent(lease);
-        if (place.isHeld() && place.lease() != null && place.lease() != lease) {
-            place.settled(write);
+            EtcdAcquisition acquisition, SharedLease lease, Function<KeyWrite, List<Op>> ops) {
+        KeyWrite write = acquisition.beginWrite(lease);
+        if (acquisition.isHeld() && acquisition.lease() != null && acquisition.lease() != lease) {
+            acquisition.endWrite(write);
             return CompletableFuture.completedFuture(new Result.Changed());
         }
-        return send(place, write, ops);
+        return send(acquisition, write, ops);
     }
 
     private CompletableFuture<Result> send(
-            EtcdAcquisition place, EtcdAcquisition.Write write, Function<EtcdAcquisition.Write, List<Op>> ops) {
+            EtcdAcquisition acquisition, KeyWrite write, Function<KeyWrite, List<Op>> ops) {
         SharedLease lease = write.lease();
-        if (place.isEnding()) {
-            place.settled(write);
+        if (acquisition.isEnding()) {
+            acquisition.endWrite(write);
             return CompletableFuture.completedFuture(new Result.Ended());
         }
-        ByteSequence tombstone = keys.tombstone(place.acquisition().owner(), lease.id());
+        ByteSequence tombstone = keys.tombstone(acquisition.id().owner(), lease.id());
         var call = EtcdCalls.guarded(() -> calls.txn()
                 .If(
                         new Cmp(tombstone, Cmp.Op.EQUAL, CmpTarget.createRevision(0)),
-                        new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())))
+                        new Cmp(acquisition.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(write.expected())))
                 .Then(ops.apply(write).toArray(new Op[0]))
-                .Else(Op.get(tombstone, KEY_ONLY), Op.get(place.key(), GetOption.DEFAULT))
+                .Else(Op.get(tombstone, KEY_ONLY), Op.get(acquisition.key(), GetOption.DEFAULT))
                 .commit());
         return call.handle((reply, failure) -> {
                     if (failure != null) {
                         if (EtcdFailures.isRefusal(failure)) {
-                            place.settled(write);
+                            acquisition.endWrite(write);
                         }
                         return CompletableFuture.<Result>failedFuture(FailureTranslator.unwrap(failure));
                     }
-                    calls.seen(reply);
-                    Result result = result(place, write, reply);
-                    place.settled(write);
+                    calls.noteTerm(reply);
+                    Result result = result(acquisition, write, reply);
+                    acquisition.endWrite(write);
                     return CompletableFuture.completedFuture(result);
                 })
                 .thenCompose(result -> result);
     }
 
-    private Result result(EtcdAcquisition place, EtcdAcquisition.Write write, TxnResponse reply) {
+    private Result result(EtcdAcquisition acquisition, KeyWrite write, TxnResponse reply) {
         long at = reply.getHeader().getRevision();
         if (reply.isSucceeded()) {
             long created = write.expected() == 0 ? at : write.created();
-            place.saw(new KeyState(at, created, at, slotBehind(place, write, reply), write.lease()));
+            acquisition.update(new KeyState(at, created, at, slotBehind(acquisition, write, reply), write.lease()));
             return new Result.Written(created, reply);
         }
         List<KeyValue> found = reply.getGetResponses().get(1).getKvs();
@@ -148,25 +147,25 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
             return new Result.Ended();
         }
         if (found.isEmpty()) {
-            place.saw(KeyState.notThere(at));
+            acquisition.update(KeyState.notThere(at));
             return new Result.Changed();
         }
         KeyValue present = found.get(0);
-        if (!place.owns(present)) {
-            place.saw(KeyState.notThere(at));
+        if (!acquisition.owns(present)) {
+            acquisition.update(KeyState.notThere(at));
             return new Result.Foreign(present, at);
         }
-        place.saw(stateOf(present, at));
+        acquisition.update(stateOf(present, at));
         return new Result.Changed();
     }
 
     /** A write with a plan reads the key again; any other leaves the slot as it was. */
-    private static int slotBehind(EtcdAcquisition place, EtcdAcquisition.Write write, TxnResponse reply) {
+    private static int slotBehind(EtcdAcquisition acquisition, KeyWrite write, TxnResponse reply) {
         return reply.getGetResponses().stream()
                 .flatMap(read -> read.getKvs().stream())
-                .filter(place::owns)
+                .filter(acquisition::owns)
                 .findFirst()
-                .map(key -> EtcdValue.place(key).slot())
+                .map(key -> EtcdValue.entry(key).slot())
                 .orElse(write.slot());
     }
 
@@ -175,7 +174,7 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
                 at,
                 present.getCreateRevision(),
                 present.getModRevision(),
-                EtcdValue.place(present).slot(),
+                EtcdValue.entry(present).slot(),
                 leases.byId(present.getLease()).orElse(null));
     }
 
@@ -183,30 +182,30 @@ record ConditionalWrite(EtcdCalls calls, EtcdKeys keys, SharedLeases leases) {
      * Deletes the key if it is as last seen, or if it was not made anew and somebody has written its slot since. Completes with
      * whether it was; true also if it is known already that it is not there.
      */
-    CompletableFuture<Boolean> removeAsSeen(EtcdAcquisition place) {
-        KeyState seen = place.seen();
+    CompletableFuture<Boolean> removeAsSeen(EtcdAcquisition acquisition) {
+        KeyState seen = acquisition.seen();
         if (seen.modified() == 0) {
             return CompletableFuture.completedFuture(true);
         }
         return EtcdCalls.guarded(() -> calls.txn()
-                        .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(seen.modified())))
-                        .Then(Op.delete(place.key(), DeleteOption.DEFAULT))
-                        .Else(Op.get(place.key(), GetOption.DEFAULT))
+                        .If(new Cmp(acquisition.key(), Cmp.Op.EQUAL, CmpTarget.modRevision(seen.modified())))
+                        .Then(Op.delete(acquisition.key(), DeleteOption.DEFAULT))
+                        .Else(Op.get(acquisition.key(), GetOption.DEFAULT))
                         .commit())
                 .thenCompose(reply -> {
-                    calls.seen(reply);
+                    calls.noteTerm(reply);
                     long at = reply.getHeader().getRevision();
                     if (reply.isSucceeded()) {
-                        place.saw(KeyState.notThere(at));
+                        acquisition.update(KeyState.notThere(at));
                         return CompletableFuture.completedFuture(true);
                     }
                     List<KeyValue> found = reply.getGetResponses().get(0).getKvs();
                     boolean same = !found.isEmpty() && found.get(0).getCreateRevision() == seen.created();
-                    if (!same || !(place.acquisition().demand() instanceof Demand.Permits)) {
+                    if (!same || !(acquisition.id().demand() instanceof Demand.Permits)) {
                         return CompletableFuture.completedFuture(false);
                     }
-                    place.saw(stateOf(found.get(0), at));
-                    return removeAsSeen(place);
+                    acquisition.update(stateOf(found.get(0), at));
+                    return removeAsSeen(acquisition);
                 });
     }
 }

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 final class DeletionWatch implements Subscription {
     private static final Logger LOG = LoggerFactory.getLogger(DeletionWatch.class);
     private static final long FIRST_PAUSE_MILLIS = 50;
-    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+    private static final long MAX_PAUSE_MILLIS = 2_000;
     private static final long READ_TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
@@ -86,8 +86,8 @@ final class DeletionWatch implements Subscription {
             return;
         }
         pauseMillis = FIRST_PAUSE_MILLIS;
-        calls.seen(response);
-        if (ticket.isFreedBy(response)) {
+        calls.noteTerm(response);
+        if (ticket.onEvents(response)) {
             onDeleted.run();
         } else if (response.isCreatedNotify() && response.getHeader().getRevision() > ticket.revision()) {
             recheck(from);
@@ -103,15 +103,14 @@ final class DeletionWatch implements Subscription {
         calls.bounded(calls.get(ticket.watched(), ticket.readOption()), READ_TIMEOUT_MILLIS)
                 .whenComplete((reply, failure) -> {
                     if (failure == null) {
-                        calls.seen(reply);
+                        calls.noteTerm(reply);
                     }
                     if (closed || from != generation.get()) {
                         return;
                     }
                     if (failure != null) {
                         broken(from, failure);
-                    } else if (ticket.isFreedBy(
-                            reply.getKvs(), reply.getHeader().getRevision())) {
+                    } else if (ticket.onRead(reply.getKvs(), reply.getHeader().getRevision())) {
                         onDeleted.run();
                     }
                 });
@@ -131,7 +130,7 @@ final class DeletionWatch implements Subscription {
         LOG.debug("watch of {} broke, opening another one", ticket.watched(), failure);
         replace(null);
         long pause = pauseMillis;
-        pauseMillis = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+        pauseMillis = Math.min(2 * pause, MAX_PAUSE_MILLIS);
         long jittered = pause / 2 + ThreadLocalRandom.current().nextLong(pause);
         hopLater(
                 () -> {

@@ -51,7 +51,7 @@ final class EtcdCalls {
     }
 
     /** Notes the Raft term of a reply. */
-    void seen(Response reply) {
+    void noteTerm(Response reply) {
         latestTerm.accumulateAndGet(reply.getHeader().getRaftTerm(), Math::max);
     }
 

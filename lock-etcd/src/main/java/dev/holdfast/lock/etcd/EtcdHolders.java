@@ -13,7 +13,7 @@ import java.util.stream.IntStream;
 /** Tells the keys of a name, or the oldest of them, that hold from those that wait. Immutable. */
 final class EtcdHolders {
     /** So many that an answer stays below gRPC's limit of 4 MB. */
-    static final int MOST = 5_000;
+    static final int MAX_HOLDERS = 5_000;
 
     private final List<KeyValue> keys;
     private final DemandLine line;
@@ -22,7 +22,7 @@ final class EtcdHolders {
         this.keys = keys.stream()
                 .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
                 .toList();
-        this.line = new PermitSlots(this.keys.stream().map(EtcdValue::place).toList()).line();
+        this.line = new PermitSlots(this.keys.stream().map(EtcdValue::entry).toList()).line();
     }
 
     /** Asks for the holders among the oldest keys of a name, the lowest token first. */

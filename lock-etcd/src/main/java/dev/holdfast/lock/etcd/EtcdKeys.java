@@ -27,7 +27,7 @@ import java.util.List;
  * @param prefix what all keys begin with
  */
 record EtcdKeys(String prefix) {
-    private static final int LONGEST_PREFIX = 128;
+    private static final int MAX_PREFIX = 128;
 
     /** What the endings of keys begin with, those of locks with a hexadecimal digit. */
     static final String PERMITS = "p";
@@ -37,10 +37,10 @@ record EtcdKeys(String prefix) {
 
     EtcdKeys {
         boolean valid = prefix.endsWith("/")
-                && prefix.length() <= LONGEST_PREFIX
+                && prefix.length() <= MAX_PREFIX
                 && prefix.chars().noneMatch(c -> Character.isISOControl(c) || c == '~');
         if (!valid) {
-            throw new IllegalArgumentException("prefix must have 1 to " + LONGEST_PREFIX
+            throw new IllegalArgumentException("prefix must have 1 to " + MAX_PREFIX
                     + " characters, the last of them '/', and no '~' or control characters, got '" + prefix + "'");
         }
     }
@@ -51,7 +51,7 @@ record EtcdKeys(String prefix) {
     }
 
     /** The key of one acquisition. */
-    ByteSequence place(AcquisitionId acquisition, QueueSlots.Slot slot) {
+    ByteSequence acquisitionKey(AcquisitionId acquisition, QueueSlots.Slot slot) {
         String kind = switch (acquisition.demand().kind()) {
             case EXCLUSIVE -> "";
             case SHARED -> SHARE;

@@ -52,7 +52,7 @@ final class EtcdLockBackend implements LockBackend {
             .handsOver(false)
             .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
             .build();
-    private static final long LONGEST_CLOSE_MILLIS = 2_000;
+    private static final long MAX_CLOSE_MILLIS = 2_000;
     /** How long removals after a loss, and revocations at a close, may take: no caller waits for them. */
     private static final long LATE_MILLIS = 3_000;
 
@@ -68,11 +68,11 @@ final class EtcdLockBackend implements LockBackend {
     private final NameWatches names;
     private final HandOver handOver;
     private final QueueSlots slots = new QueueSlots();
-    private final ConcurrentMap<OwnerId, EtcdAcquisition> places = new ConcurrentHashMap<>();
+    private final ConcurrentMap<OwnerId, EtcdAcquisition> acquisitions = new ConcurrentHashMap<>();
     private volatile @Nullable GrantListener listener;
 
     EtcdLockBackend(EtcdConnection connection, String prefix, EtcdMode mode, Duration requestTimeout) {
-        this.closeMillis = Math.min(LONGEST_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
+        this.closeMillis = Math.min(MAX_CLOSE_MILLIS, Math.max(1, requestTimeout.toMillis() * 2 / 3));
         EtcdKeys keys = new EtcdKeys(prefix);
         this.protocol = mode == EtcdMode.QUEUE ? new QueueProtocol(keys) : new SingleKeyProtocol(keys);
         this.afterClose = connection.afterClose();
@@ -83,7 +83,7 @@ final class EtcdLockBackend implements LockBackend {
         });
         executor.setRemoveOnCancelPolicy(true);
         this.calls = new EtcdCalls(connection.client(), executor);
-        this.leases = new SharedLeases(calls, this::leaseGone);
+        this.leases = new SharedLeases(calls, this::leaseEnded);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
         this.attempts = new EtcdAttempts(calls, protocol, leases, writes, slots, this::forget, this::voided);
         this.renewal = new EtcdRenewal(calls, leases, writes, this::lost);
@@ -104,13 +104,14 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<AcquireResult> tryAcquire(AcquireRequest request) {
-        EtcdAcquisition place = places.computeIfAbsent(request.acquisition().owner(), owner -> newPlace(request));
+        EtcdAcquisition acquisition =
+                acquisitions.computeIfAbsent(request.acquisition().owner(), owner -> newAcquisition(request));
         Deadline deadline = new Deadline(System.nanoTime(), request.timeoutMillis());
-        place.asks(request, deadline.startNanos());
-        return translated(attempts.tryAcquire(place, request, deadline, true));
+        acquisition.beginAttempt(request, deadline.startNanos());
+        return translated(attempts.tryAcquire(acquisition, request, deadline, true));
     }
 
-    private EtcdAcquisition newPlace(AcquireRequest request) {
+    private EtcdAcquisition newAcquisition(AcquireRequest request) {
         QueueSlots.Slot slot = slots.take(request.acquisition().name());
         return new EtcdAcquisition(
                 request.acquisition(), slot, protocol.key(request.acquisition(), slot), request.identity());
@@ -119,9 +120,9 @@ final class EtcdLockBackend implements LockBackend {
     @Override
     public Subscription subscribe(Ticket ticket, Runnable onMaybeFree) {
         EtcdTicket ours = (EtcdTicket) ticket;
-        EtcdAcquisition place = ours.place();
+        EtcdAcquisition acquisition = ours.acquisition();
         Runnable call = () -> {
-            place.called();
+            acquisition.markNotified();
             onMaybeFree.run();
         };
         // For a lease that has ended. An object of its own: the same onMaybeFree may come with several tickets.
@@ -131,21 +132,22 @@ final class EtcdLockBackend implements LockBackend {
                 onMaybeFree.run();
             }
         };
-        place.onWake(wake);
-        Subscription watch =
-                ours instanceof ShortLine line ? names.add(line, () -> tell(line, call)) : watch(ours, call);
-        SharedLease lease = place.lease();
+        acquisition.setWakeUp(wake);
+        Subscription watch = ours instanceof ShortLine line
+                ? names.add(line, () -> handOverOrNotify(line, call))
+                : watch(ours, call);
+        SharedLease lease = acquisition.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) { // before there was anybody to wake
-            executor.execute(place::wake);
+            executor.execute(acquisition::wake);
         }
         return () -> {
-            place.offWake(wake);
+            acquisition.clearWakeUp(wake);
             watch.close();
         };
     }
 
     /** There is news for that waiter: it is handed the lock, or asks. */
-    private void tell(ShortLine line, Runnable call) {
+    private void handOverOrNotify(ShortLine line, Runnable call) {
         if (!handOver.to(line)) {
             call.run();
         }
@@ -158,63 +160,64 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     @Override
-    public CompletionStage<Void> abandon(AcquisitionId acquisition, long timeoutMillis) {
-        EtcdAcquisition place = places.get(acquisition.owner());
-        if (place == null) {
+    public CompletionStage<Void> abandon(AcquisitionId id, long timeoutMillis) {
+        EtcdAcquisition acquisition = acquisitions.get(id.owner());
+        if (acquisition == null) {
             return CompletableFuture.completedFuture(null);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
-        return translated(withdrawals.withdraw(place, 0, deadline).thenApply(there -> null));
+        return translated(withdrawals.withdraw(acquisition, 0, deadline).thenApply(there -> null));
     }
 
     @Override
     public CompletionStage<ReleaseResult> release(Grant grant, long timeoutMillis) {
-        EtcdAcquisition place = EtcdAcquisition.of(grant);
-        if (place == null) {
+        EtcdAcquisition acquisition = EtcdAcquisition.of(grant);
+        if (acquisition == null) {
             return CompletableFuture.completedFuture(ReleaseResult.NOT_HELD);
         }
         Deadline deadline = new Deadline(System.nanoTime(), timeoutMillis);
         return translated(withdrawals
-                .withdraw(place, grant.token(), deadline)
+                .withdraw(acquisition, grant.token(), deadline)
                 .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
     /** How much it keeps of acquisitions that have not ended. */
-    int remembered() {
-        return places.size() + slots.names();
+    int size() {
+        return acquisitions.size() + slots.names();
     }
 
-    private void forget(EtcdAcquisition place) {
-        List<SharedLease> on = place.mayBeOn();
-        place.ended();
-        if (places.remove(place.acquisition().owner(), place)) {
-            if (place.giveBack()) {
-                slots.giveBack(place.acquisition().name(), place.slot());
+    private void forget(EtcdAcquisition acquisition) {
+        List<SharedLease> on = acquisition.possibleLeases();
+        acquisition.end();
+        if (acquisitions.remove(acquisition.id().owner(), acquisition)) {
+            if (acquisition.giveBack()) {
+                slots.giveBack(acquisition.id().name(), acquisition.ownKey().slot());
             } else {
-                slots.retire(place.slot());
+                slots.retire(acquisition.ownKey().slot());
             }
         }
-        on.forEach(leases::left);
+        on.forEach(leases::revokeIfRetired);
     }
 
     /** A grant has ended on the server. What is there of its acquisition still, or may arrive, is deleted or kept out. */
-    private void lost(EtcdAcquisition place) {
-        if (place.isEnded()) {
+    private void lost(EtcdAcquisition acquisition) {
+        if (acquisition.isEnded()) {
             return;
         }
-        place.ending(); // so that what is open from now on is all
-        boolean isGone = place.lease() != null && place.mayBeOn().stream().allMatch(SharedLease::isGone);
-        if (isGone && place.openCreations().isEmpty()) {
-            forget(place);
+        acquisition.beginEnd(); // so that what is open from now on is all
+        boolean isGone = acquisition.lease() != null
+                && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone);
+        if (isGone && acquisition.openCreations().isEmpty()) {
+            forget(acquisition);
             return;
         }
         Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
-        withdrawals.withdraw(place, 0, deadline).whenComplete((there, failure) -> {
+        withdrawals.withdraw(acquisition, 0, deadline).whenComplete((there, failure) -> {
             if (failure != null && !EtcdFailures.isRefusal(failure)) {
-                LOG.debug("{}: left to the end of its leases", place.key(), failure);
-                place.mayBeOn().forEach(SharedLease::condemn);
-                place.openCreations().forEach(SharedLease::condemn);
-                forget(place);
+                LOG.debug("{}: left to the end of its leases", acquisition.key(), failure);
+                acquisition.possibleLeases().forEach(SharedLease::condemn);
+                acquisition.openCreations().forEach(SharedLease::condemn);
+                forget(acquisition);
             }
         });
     }
@@ -225,16 +228,18 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /** Called for each place that has to do with a lease that has ended on the server. */
-    private void leaseGone(EtcdAcquisition place, String detail) {
-        Grant grant = place.grant();
-        if (place.isEnding()) {
-            if (place.openCreations().isEmpty() && place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
-                forget(place);
+    private void leaseEnded(LeaseMember member, String detail) {
+        EtcdAcquisition acquisition = (EtcdAcquisition) member;
+        Grant grant = acquisition.grant();
+        if (acquisition.isEnding()) {
+            if (acquisition.openCreations().isEmpty()
+                    && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone)) {
+                forget(acquisition);
             }
-        } else if (!place.isHeld() || grant == null) {
-            place.wake();
-        } else if (place.mayBeOn().stream().allMatch(SharedLease::isGone)) {
-            lost(place);
+        } else if (!acquisition.isHeld() || grant == null) {
+            acquisition.wake();
+        } else if (acquisition.possibleLeases().stream().allMatch(SharedLease::isGone)) {
+            lost(acquisition);
             GrantListener present = listener;
             if (present != null) {
                 present.lost(grant, LossReason.REVOKED, detail);
@@ -257,7 +262,7 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public CompletionStage<List<HolderInfo>> holders(String name, long timeoutMillis) {
-        return translated(EtcdHolders.of(calls, protocol, name, EtcdHolders.MOST, timeoutMillis));
+        return translated(EtcdHolders.of(calls, protocol, name, EtcdHolders.MAX_HOLDERS, timeoutMillis));
     }
 
     @Override
@@ -290,11 +295,11 @@ final class EtcdLockBackend implements LockBackend {
     @Override
     public void close() {
         Set<SharedLease> lingering = new HashSet<>();
-        places.values().stream()
-                .filter(place -> place.isHeld() && !place.isEnding())
-                .forEach(place -> lingering.addAll(place.mayBeOn()));
+        acquisitions.values().stream()
+                .filter(acquisition -> acquisition.isHeld() && !acquisition.isEnding())
+                .forEach(acquisition -> lingering.addAll(acquisition.possibleLeases()));
         names.close();
-        boolean unanswered = places.values().stream().anyMatch(EtcdAcquisition::isEnding);
+        boolean unanswered = acquisitions.values().stream().anyMatch(EtcdAcquisition::isEnding);
         CompletableFuture<Void> revoked = leases.close(lingering);
         Thread closing = new Thread(() -> endAfter(revoked), "holdfast-etcd-close");
         closing.setDaemon(true);

@@ -125,11 +125,11 @@ public final class EtcdLocks {
      */
     public static Cmp ownership(Lease lease) {
         Grant grant = LockEngine.grant(lease);
-        EtcdAcquisition place = EtcdAcquisition.of(grant);
-        if (place == null) {
+        EtcdAcquisition acquisition = EtcdAcquisition.of(grant);
+        if (acquisition == null) {
             throw new IllegalArgumentException("lock '" + lease.name() + "' is not held in etcd");
         }
-        return new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token()));
+        return new Cmp(acquisition.key(), Cmp.Op.EQUAL, CmpTarget.createRevision(grant.token()));
     }
 
     /** Builds a {@link LockClient}; each value may be set once. Not thread-safe. */

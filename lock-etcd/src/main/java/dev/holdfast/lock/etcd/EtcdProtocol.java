@@ -15,17 +15,17 @@ interface EtcdProtocol {
     ByteSequence key(AcquisitionId acquisition, QueueSlots.Slot slot);
 
     /** The operations of an attempt's one transaction: above all, it puts the key and reads what decides. */
-    List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write);
+    List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write);
 
     /** What the write's result means. */
-    Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result);
+    Outcome outcome(EtcdAcquisition acquisition, ConditionalWrite.Result result);
 
     /**
      * Removes the acquisition's key, if it is there, and does the rest in any case.
      *
      * @return whether the key was there with that create revision
      */
-    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest);
+    CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition acquisition, long revision, List<Op> rest);
 
     /** The key or range whose first entries are the holders'. */
     ByteSequence holderKey(String name);

@@ -57,24 +57,24 @@ final class EtcdRenewal {
         checks.entrySet().removeIf(check -> !check.getValue().isRecent(check.getKey(), deadline.startNanos()));
         List<CompletableFuture<RenewResult>> results = new ArrayList<>(grants.size());
         for (Grant grant : grants) {
-            EtcdAcquisition place = EtcdAcquisition.of(grant);
-            if (place == null) {
+            EtcdAcquisition acquisition = EtcdAcquisition.of(grant);
+            if (acquisition == null) {
                 results.add(CompletableFuture.completedFuture(
                         new RenewResult.Lost(LossReason.REVOKED, "held by another acquisition")));
                 continue;
             }
-            List<SharedLease> on = place.mayBeOn();
-            if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
-                results.add(CompletableFuture.completedFuture(lost(place, on + " has ended on the server")));
+            List<SharedLease> on = acquisition.possibleLeases();
+            if (acquisition.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
+                results.add(CompletableFuture.completedFuture(lost(acquisition, on + " has ended on the server")));
                 continue;
             }
             CompletableFuture<Checked> checked = CompletableFuture.completedFuture(Checked.NOTHING);
             for (SharedLease lease : on) {
-                CompletableFuture<Checked> one = check(lease, place, deadline);
+                CompletableFuture<Checked> one = check(lease, acquisition, deadline);
                 checked = on.size() == 1 ? one : checked.thenCombine(one, Checked::and);
             }
-            place.told();
-            results.add(checked.thenCompose(found -> result(grant, place, found, deadline)));
+            acquisition.markChecked();
+            results.add(checked.thenCompose(found -> result(grant, acquisition, found, deadline)));
         }
         return CompletableFuture.allOf(results.toArray(new CompletableFuture<?>[0]))
                 .thenApply(done -> results.stream().map(CompletableFuture::join).toList());
@@ -124,7 +124,7 @@ final class EtcdRenewal {
         }
     }
 
-    private CompletableFuture<Checked> check(SharedLease lease, EtcdAcquisition place, Deadline deadline) {
+    private CompletableFuture<Checked> check(SharedLease lease, EtcdAcquisition acquisition, Deadline deadline) {
         if (lease.isGone()) {
             return CompletableFuture.completedFuture(Checked.NOTHING);
         }
@@ -132,7 +132,10 @@ final class EtcdRenewal {
         Check last = checks.get(lease);
         if (last != null) {
             boolean ofThisCall = last.startNanos() - deadline.startNanos() >= 0;
-            if (ofThisCall || last.isRecent(lease, now) && last.hasNotFailed() && place.isNews(last.startNanos())) {
+            if (ofThisCall
+                    || last.isRecent(lease, now)
+                            && last.hasNotFailed()
+                            && acquisition.isUncheckedSince(last.startNanos())) {
                 return last.result();
             }
         }
@@ -186,15 +189,16 @@ final class EtcdRenewal {
     }
 
     private CompletableFuture<RenewResult> result(
-            Grant grant, EtcdAcquisition place, Checked checked, Deadline deadline) {
-        List<SharedLease> on = place.mayBeOn();
-        if (place.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
-            return CompletableFuture.completedFuture(lost(place, on + " has ended on the server"));
+            Grant grant, EtcdAcquisition acquisition, Checked checked, Deadline deadline) {
+        List<SharedLease> on = acquisition.possibleLeases();
+        if (acquisition.isEnded() || on.stream().allMatch(SharedLease::isGone)) {
+            return CompletableFuture.completedFuture(lost(acquisition, on + " has ended on the server"));
         }
-        if (place.seen().created() != grant.token()) {
-            return CompletableFuture.completedFuture(deleted(grant, place)); // an attempt found no key, or another one
+        if (acquisition.seen().created() != grant.token()) {
+            return CompletableFuture.completedFuture(
+                    deleted(grant, acquisition)); // an attempt found no key, or another one
         }
-        boolean missing = checked.misses(place.key());
+        boolean missing = checked.misses(acquisition.key());
         if (!missing && checked.failure() != null) {
             return CompletableFuture.completedFuture(
                     new RenewResult.Unknown(on + " was not renewed in time", checked.failure()));
@@ -205,27 +209,27 @@ final class EtcdRenewal {
                             + " times in a row, so nobody knows whether one was deleted",
                     null));
         }
-        SharedLease present = place.lease();
+        SharedLease present = acquisition.lease();
         // A late creation makes the key anew if somebody has deleted it: the list of keys does not tell that it is
         // another one.
-        boolean unsure = missing || !place.openCreations().isEmpty();
+        boolean unsure = missing || !acquisition.openCreations().isEmpty();
         if (!unsure && on.size() == 1 && present != null && !leases.isOutdated(present)) {
-            return CompletableFuture.completedFuture(renewed(place, deadline));
+            return CompletableFuture.completedFuture(renewed(acquisition, deadline));
         }
-        return target(place, present, deadline)
-                .thenCompose(next -> write(grant, place, next, deadline, true))
+        return target(acquisition, present, deadline)
+                .thenCompose(next -> write(grant, acquisition, next, deadline, true))
                 .exceptionally(failure -> unsure
                         ? new RenewResult.Unknown("its key may have been deleted", failure)
-                        : renewed(place, deadline));
+                        : renewed(acquisition, deadline));
     }
 
     /** A lease that may be promised on, and that is confirmed no earlier than the present one. */
     private CompletableFuture<SharedLease> target(
-            EtcdAcquisition place, @Nullable SharedLease present, Deadline deadline) {
+            EtcdAcquisition acquisition, @Nullable SharedLease present, Deadline deadline) {
         if (present != null && leases.isGood(present)) {
             return CompletableFuture.completedFuture(present);
         }
-        return leases.obtain(SharedLeases.ttlSeconds(place.requestedMillis()), deadline.leftMillis())
+        return leases.obtain(SharedLeases.ttlSeconds(acquisition.requestedMillis()), deadline.leftMillis())
                 .thenCompose(next -> asFresh(next, present, deadline).thenApply(ok -> next));
     }
 
@@ -238,43 +242,45 @@ final class EtcdRenewal {
 
     /** Writes a grant's key again if it is there: no stale node can answer that, and it settles what was sent before. */
     private CompletableFuture<RenewResult> write(
-            Grant grant, EtcdAcquisition place, SharedLease lease, Deadline deadline, boolean again) {
-        return calls.bounded(writes.send(place, lease, write -> List.of(place.put(write, null))), deadline.leftMillis())
+            Grant grant, EtcdAcquisition acquisition, SharedLease lease, Deadline deadline, boolean again) {
+        return calls.bounded(
+                        writes.send(acquisition, lease, write -> List.of(acquisition.put(write, null))),
+                        deadline.leftMillis())
                 .whenComplete((result, failure) -> {
                     if (failure != null && EtcdFailures.isLeaseGone(failure)) {
-                        leases.gone(lease, "etcd refused to put a key on it");
+                        leases.markGone(lease, "etcd refused to put a key on it");
                     }
                 })
                 .thenCompose(result -> {
-                    KeyState seen = place.seen();
+                    KeyState seen = acquisition.seen();
                     if (seen.created() != grant.token()) {
-                        return CompletableFuture.completedFuture(deleted(grant, place));
+                        return CompletableFuture.completedFuture(deleted(grant, acquisition));
                     }
                     return result instanceof ConditionalWrite.Result.Changed && again
-                            ? write(grant, place, lease, deadline, false)
-                            : CompletableFuture.completedFuture(renewed(place, deadline));
+                            ? write(grant, acquisition, lease, deadline, false)
+                            : CompletableFuture.completedFuture(renewed(acquisition, deadline));
                 });
     }
 
-    private static RenewResult renewed(EtcdAcquisition place, Deadline deadline) {
-        long certain = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(deadline.startNanos()));
-        long millis = Math.min(place.requestedMillis(), certain);
+    private static RenewResult renewed(EtcdAcquisition acquisition, Deadline deadline) {
+        long certain = TimeUnit.NANOSECONDS.toMillis(acquisition.certainNanos(deadline.startNanos()));
+        long millis = Math.min(acquisition.requestedMillis(), certain);
         return millis < 1
-                ? new RenewResult.Unknown(place.mayBeOn() + " was not renewed in time", null)
+                ? new RenewResult.Unknown(acquisition.possibleLeases() + " was not renewed in time", null)
                 : new RenewResult.Renewed(millis);
     }
 
     /** If the acquisition waits again meanwhile, or was granted again, it goes on with its new key. */
-    private RenewResult deleted(Grant grant, EtcdAcquisition place) {
+    private RenewResult deleted(Grant grant, EtcdAcquisition acquisition) {
         String detail = "its key was deleted";
-        Grant present = place.grant();
+        Grant present = acquisition.grant();
         return present != null && present.token() == grant.token()
-                ? lost(place, detail)
+                ? lost(acquisition, detail)
                 : new RenewResult.Lost(LossReason.REVOKED, detail);
     }
 
-    private RenewResult lost(EtcdAcquisition place, String detail) {
-        onLost.accept(place);
+    private RenewResult lost(EtcdAcquisition acquisition, String detail) {
+        onLost.accept(acquisition);
         return new RenewResult.Lost(LossReason.REVOKED, detail);
     }
 }

@@ -6,5 +6,5 @@ import dev.holdfast.lock.spi.Ticket;
 sealed interface EtcdTicket extends Ticket, Watched permits BehindOne, InLine, ShortLine {
 
     /** Whose it is. */
-    EtcdAcquisition place();
+    EtcdAcquisition acquisition();
 }

@@ -45,7 +45,7 @@ final class EtcdValue {
     }
 
     /** What a key asks for, and the slot that it has taken. Whatever is unknown asks for everything. */
-    static DemandLine.Place place(KeyValue entry) {
+    static DemandLine.Place entry(KeyValue entry) {
         String ending = EtcdKeys.ending(entry.getKey()).toString(StandardCharsets.UTF_8);
         if (ending.startsWith(EtcdKeys.SHARE)) {
             return new DemandLine.Place(Demand.SHARED, 0);
@@ -72,12 +72,12 @@ final class EtcdValue {
 
     /** Reads a key's value; whatever else is found there becomes the holder's {@code who}. */
     static HolderInfo holder(KeyValue entry) {
-        return info(entry, entry.getCreateRevision(), place(entry));
+        return info(entry, entry.getCreateRevision(), entry(entry));
     }
 
     /** The same of one that waits. */
     static HolderInfo waiter(KeyValue entry) {
-        return info(entry, 0, new DemandLine.Place(place(entry).demand(), 0));
+        return info(entry, 0, new DemandLine.Place(entry(entry).demand(), 0));
     }
 
     private static HolderInfo info(KeyValue entry, long token, DemandLine.Place place) {

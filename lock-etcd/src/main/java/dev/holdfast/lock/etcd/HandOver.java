@@ -17,15 +17,15 @@ record HandOver(SharedLeases leases) {
 
     /** Returns whether the waiter was told that it holds. */
     boolean to(ShortLine line) {
-        EtcdAcquisition place = line.place();
-        EtcdAcquisition.Asked asked = place.asked();
-        KeyState seen = place.seen();
-        if (asked == null || !mayHold(place, seen) || !line.isFirst(seen.created())) {
+        EtcdAcquisition acquisition = line.acquisition();
+        AcquisitionPhase.Attempt asked = acquisition.attempt();
+        KeyState seen = acquisition.seen();
+        if (asked == null || !mayHold(acquisition, seen) || !line.isFirst(seen.created())) {
             return false;
         }
         AcquireRequest request = asked.request();
         Consumer<Grant> onHandOver = request.onHandOver();
-        long certainMillis = TimeUnit.NANOSECONDS.toMillis(place.certainNanos(asked.nanos()));
+        long certainMillis = TimeUnit.NANOSECONDS.toMillis(acquisition.certainNanos(asked.nanos()));
         if (onHandOver == null || certainMillis < 1) {
             return false;
         }
@@ -34,18 +34,18 @@ record HandOver(SharedLeases leases) {
         if (leaseMillis - sinceMillis <= leaseMillis / 3) {
             return false; // too little is left for the engine: so it goes on waiting, and asks
         }
-        Grant grant = new Grant(request.acquisition(), seen.created(), leaseMillis, 0, place);
-        if (!place.handedOver(grant, asked)) {
+        Grant grant = new Grant(request.acquisition(), seen.created(), leaseMillis, 0, acquisition);
+        if (!acquisition.handOver(grant, asked)) {
             return false;
         }
         onHandOver.accept(grant);
         return true;
     }
 
-    private boolean mayHold(EtcdAcquisition place, KeyState seen) {
+    private boolean mayHold(EtcdAcquisition acquisition, KeyState seen) {
         SharedLease lease = seen.lease();
-        return place.isWaiting()
-                && place.openCreations().isEmpty()
+        return acquisition.isWaiting()
+                && acquisition.openCreations().isEmpty()
                 && seen.created() != 0
                 && lease != null
                 && leases.isGood(lease);

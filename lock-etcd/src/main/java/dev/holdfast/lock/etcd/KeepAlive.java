@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
  * with a short patience in none of 18.
  */
 final class KeepAlive {
-    private static final long LONGEST_PATIENCE_MILLIS = 1_000;
-    private static final long SHORTEST_PATIENCE_MILLIS = 200;
+    private static final long MAX_PATIENCE_MILLIS = 1_000;
+    private static final long MIN_PATIENCE_MILLIS = 200;
 
     private final EtcdCalls calls;
     private final SharedLease lease;
@@ -38,7 +38,7 @@ final class KeepAlive {
         this.lease = lease;
         this.deadlineNanos = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         long sixth = TimeUnit.NANOSECONDS.toMillis(lease.ttlNanos()) / 6;
-        this.patienceMillis = Math.max(SHORTEST_PATIENCE_MILLIS, Math.min(sixth, LONGEST_PATIENCE_MILLIS));
+        this.patienceMillis = Math.max(MIN_PATIENCE_MILLIS, Math.min(sixth, MAX_PATIENCE_MILLIS));
     }
 
     /** Completes when the lease is confirmed; fails if it is gone (NOT_FOUND), or nobody answers in time. */
@@ -75,15 +75,15 @@ final class KeepAlive {
     private void answered(SentAt sent, @Nullable LeaseKeepAliveResponse reply, @Nullable Throwable failure) {
         boolean lastOne = pending.decrementAndGet() == 0;
         if (failure == null && reply != null) {
-            calls.seen(reply);
-            lease.confirmed(sent);
+            calls.noteTerm(reply);
+            lease.confirm(sent);
             done.complete(null);
         } else if (failure != null && EtcdFailures.isLeaseGone(failure)) {
             done.completeExceptionally(failure);
         } else {
             lastFailure = failure;
             if (lastOne) {
-                later(SHORTEST_PATIENCE_MILLIS / 2, sends.get());
+                later(MIN_PATIENCE_MILLIS / 2, sends.get());
             }
         }
     }

@@ -18,7 +18,7 @@ import java.util.function.Predicate;
  * whoever waits again soon needs no new one, and has missed nothing, as the latest deletions are remembered. Thread-safe.
  */
 final class NameWatch implements Watched {
-    private static final int REMEMBERED = 64;
+    private static final int MAX_RECENT = 64;
     private static final long NOT_BEGUN = Long.MAX_VALUE;
 
     /** One who listens; by its identity. */
@@ -72,10 +72,10 @@ final class NameWatch implements Watched {
         try {
             waiters.add(waiter);
             if (since != NOT_BEGUN) {
-                line.hearsFrom(since);
+                line.watchFrom(since);
             }
             missed = since > line.revision() && since != NOT_BEGUN;
-            news = line.hears(recent);
+            news = line.onDeletions(recent);
         } finally {
             mutex.unlock();
         }
@@ -135,49 +135,49 @@ final class NameWatch implements Watched {
         }
     }
 
-    /** Tells the waiters; there is nobody else to be told. */
+    /** Tells the waiters; there is nobody else to be notified. */
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
+    public boolean onEvents(WatchResponse heard) {
         List<ShortLine.Deletion> deletions = ShortLine.Deletion.of(heard);
-        tell(
+        notifyWaiters(
                 () -> {
                     if (heard.isCreatedNotify()) {
                         since = heard.getHeader().getRevision();
                         recent.clear();
-                        waiters.forEach(waiter -> waiter.line.hearsFrom(since));
+                        waiters.forEach(waiter -> waiter.line.watchFrom(since));
                     }
-                    deletions.forEach(this::remember);
+                    deletions.forEach(this::keepRecent);
                 },
-                line -> !deletions.isEmpty() && line.hears(deletions));
+                line -> !deletions.isEmpty() && line.onDeletions(deletions));
         return false;
     }
 
-    private void remember(ShortLine.Deletion deletion) {
+    private void keepRecent(ShortLine.Deletion deletion) {
         recent.addLast(deletion);
-        if (recent.size() > REMEMBERED) {
+        if (recent.size() > MAX_RECENT) {
             since = Math.max(since, recent.removeFirst().at());
         }
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
-        tell(() -> {}, line -> line.isFreedBy(read, at));
+    public boolean onRead(List<KeyValue> read, long at) {
+        notifyWaiters(() -> {}, line -> line.onRead(read, at));
         return false;
     }
 
-    private void tell(Runnable before, Predicate<ShortLine> isNews) {
-        List<Runnable> told = new ArrayList<>(1);
+    private void notifyWaiters(Runnable before, Predicate<ShortLine> hasNews) {
+        List<Runnable> notified = new ArrayList<>(1);
         mutex.lock();
         try {
             before.run();
             for (Waiter waiter : waiters) {
-                if (isNews.test(waiter.line)) {
-                    told.add(waiter.onNews);
+                if (hasNews.test(waiter.line)) {
+                    notified.add(waiter.onNews);
                 }
             }
         } finally {
             mutex.unlock();
         }
-        told.forEach(Runnable::run);
+        notified.forEach(Runnable::run);
     }
 }

@@ -21,7 +21,7 @@ final class NameWatches {
 
     /** Calls, on any thread, when there is news for that waiter. */
     Subscription add(ShortLine line, Runnable onNews) {
-        String name = line.place().acquisition().name();
+        String name = line.acquisition().id().name();
         NameWatch fresh = new NameWatch(calls, line);
         NameWatch watch = watches.compute(name, (same, present) -> {
             NameWatch used = present == null ? fresh : present;

@@ -23,22 +23,22 @@ import java.util.List;
  */
 final class PermitLine {
     /** How many slots of others a transaction writes at most; etcd allows 128 operations by default. */
-    static final int MOST_WRITTEN = 60;
+    static final int MAX_WRITTEN = 60;
 
-    private final List<KeyValue> places;
+    private final List<KeyValue> entries;
     private final List<KeyValue> limits;
     private final long revision;
     private final PermitSlots slots;
     private final DemandLine line;
 
     PermitLine(List<KeyValue> keys, long revision) {
-        this.places = keys.stream()
+        this.entries = keys.stream()
                 .filter(key -> !isLimit(key))
                 .sorted(Comparator.comparingLong(KeyValue::getCreateRevision))
                 .toList();
         this.limits = keys.stream().filter(PermitLine::isLimit).toList();
         this.revision = revision;
-        this.slots = new PermitSlots(places.stream().map(EtcdValue::place).toList());
+        this.slots = new PermitSlots(entries.stream().map(EtcdValue::entry).toList());
         this.line = slots.line();
     }
 
@@ -86,7 +86,7 @@ final class PermitLine {
     /** The same without a key that was deleted since. */
     PermitLine without(ByteSequence deleted) {
         ByteSequence ending = EtcdKeys.ending(deleted);
-        List<KeyValue> rest = java.util.stream.Stream.concat(places.stream(), limits.stream())
+        List<KeyValue> rest = java.util.stream.Stream.concat(entries.stream(), limits.stream())
                 .filter(key -> !EtcdKeys.ending(key.getKey()).equals(ending))
                 .toList();
         return new PermitLine(rest, revision);
@@ -94,7 +94,7 @@ final class PermitLine {
 
     /** Whose turn is asked for. */
     interface Mine {
-        AcquisitionId acquisition();
+        AcquisitionId id();
 
         /** Whether the key is its own. */
         boolean owns(KeyValue key);
@@ -103,14 +103,14 @@ final class PermitLine {
         boolean isGranted(long createRevision, int slot);
     }
 
-    Turn turnOf(Mine place) {
-        Demand.Permits asked = (Demand.Permits) place.acquisition().demand();
-        int index = indexOf(place);
+    Turn turnOf(Mine mine) {
+        Demand.Permits asked = (Demand.Permits) mine.id().demand();
+        int index = indexOf(mine);
         if (index < 0) {
             return new Turn.Gone();
         }
-        int slot = EtcdValue.place(places.get(index)).slot();
-        if (slot > 0 && place.isGranted(places.get(index).getCreateRevision(), slot)) {
+        int slot = EtcdValue.entry(entries.get(index)).slot();
+        if (slot > 0 && mine.isGranted(entries.get(index).getCreateRevision(), slot)) {
             return new Turn.Held(slot);
         }
         int limit = limits.isEmpty() ? asked.limit() : limitOf(limits.get(0));
@@ -131,7 +131,7 @@ final class PermitLine {
         int to = slot;
         List<Cmp> because = List.of();
         List<Op> ahead = new ArrayList<>();
-        for (PermitSlots.Change change : changes.subList(0, Math.min(changes.size(), MOST_WRITTEN))) {
+        for (PermitSlots.Change change : changes.subList(0, Math.min(changes.size(), MAX_WRITTEN))) {
             if (change.index() == own) {
                 to = change.slot();
                 because = because(change);
@@ -144,7 +144,7 @@ final class PermitLine {
 
     /** That the other key says the same slot, and is still ahead: its owner may have made it again. */
     private List<Cmp> because(PermitSlots.Change change) {
-        KeyValue same = places.get(change.because());
+        KeyValue same = entries.get(change.because());
         return change.because() == change.index()
                 ? List.of()
                 : List.of(
@@ -154,7 +154,7 @@ final class PermitLine {
 
     /** Of somebody else's slot: what its key says else, and the lease on which it is, are as they were read. */
     private Op write(PermitSlots.Change change) {
-        KeyValue key = places.get(change.index());
+        KeyValue key = entries.get(change.index());
         List<Cmp> conditions = new ArrayList<>(because(change));
         conditions.add(new Cmp(key.getKey(), Cmp.Op.EQUAL, CmpTarget.modRevision(key.getModRevision())));
         PutOption lease = PutOption.builder().withLeaseId(key.getLease()).build();
@@ -162,9 +162,9 @@ final class PermitLine {
         return Op.txn(conditions.toArray(new Cmp[0]), new Op[] {put}, new Op[0]);
     }
 
-    private int indexOf(Mine place) {
-        for (int i = 0; i < places.size(); i++) {
-            if (place.owns(places.get(i))) {
+    private int indexOf(Mine mine) {
+        for (int i = 0; i < entries.size(); i++) {
+            if (mine.owns(entries.get(i))) {
                 return i;
             }
         }

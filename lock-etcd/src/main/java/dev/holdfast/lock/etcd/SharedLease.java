@@ -17,19 +17,19 @@ import java.util.concurrent.atomic.AtomicReference;
  */
 final class SharedLease {
     /** After so many tombstones the lease takes no more acquisitions, so that it ends and they with it. */
-    private static final int TOMBSTONES = 64;
+    private static final int MAX_TOMBSTONES = 64;
 
     /**
      * What the keys on one lease may add up to, so that etcd's list of them stays below gRPC's 4 MB also
      * with a namespace before each of them.
      */
-    private static final long FULL_BYTES = 1_000_000;
+    private static final long MAX_KEY_BYTES = 1_000_000;
 
     private final long id;
     private final long ttlNanos;
     private final long term;
     private final AtomicReference<SentAt> confirmed;
-    private final Set<EtcdAcquisition> members = ConcurrentHashMap.newKeySet();
+    private final Set<LeaseMember> members = ConcurrentHashMap.newKeySet();
     private final AtomicLong keyBytes = new AtomicLong();
     private final AtomicInteger tombstones = new AtomicInteger();
     private final AtomicBoolean upkeep = new AtomicBoolean();
@@ -56,25 +56,25 @@ final class SharedLease {
         return term;
     }
 
-    Set<EtcdAcquisition> members() {
+    Set<LeaseMember> members() {
         return members;
     }
 
-    void join(EtcdAcquisition place) {
-        if (members.add(place)) {
-            keyBytes.addAndGet(place.key().size());
+    void join(LeaseMember member) {
+        if (members.add(member)) {
+            keyBytes.addAndGet(member.key().size());
         }
     }
 
-    void leave(EtcdAcquisition place) {
-        if (members.remove(place)) {
-            keyBytes.addAndGet(-place.key().size());
+    void leave(LeaseMember member) {
+        if (members.remove(member)) {
+            keyBytes.addAndGet(-member.key().size());
         }
     }
 
     /** Whether its keys are so many that the next ones go to another lease. */
     boolean isFull() {
-        return keyBytes.get() >= FULL_BYTES;
+        return keyBytes.get() >= MAX_KEY_BYTES;
     }
 
     /** True while a task looks after the lease on behalf of waiting members. */
@@ -83,7 +83,7 @@ final class SharedLease {
     }
 
     /** A keep-alive that was sent at that time has been acknowledged. */
-    void confirmed(SentAt sent) {
+    void confirm(SentAt sent) {
         confirmed.accumulateAndGet(sent, SentAt::or);
     }
 
@@ -108,7 +108,7 @@ final class SharedLease {
         return news;
     }
 
-    void tombstoned() {
+    void addTombstone() {
         tombstones.incrementAndGet();
     }
 
@@ -123,7 +123,7 @@ final class SharedLease {
 
     /** Whether the lease takes no more acquisitions, and is to end as soon as nobody uses it. */
     boolean isRetired() {
-        return condemned || tombstones.get() >= TOMBSTONES;
+        return condemned || tombstones.get() >= MAX_TOMBSTONES;
     }
 
     boolean isUsable(long nowNanos) {

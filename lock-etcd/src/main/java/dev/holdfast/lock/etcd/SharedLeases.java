@@ -27,24 +27,24 @@ import org.slf4j.LoggerFactory;
  */
 final class SharedLeases {
     /** etcd's floor with its default election time-out: one and a half of it, rounded up to seconds. */
-    static final long SHORTEST_TTL_SECONDS = 2;
+    static final long MIN_TTL_SECONDS = 2;
 
     private static final Logger LOG = LoggerFactory.getLogger(SharedLeases.class);
 
     private final EtcdCalls calls;
-    private final BiConsumer<EtcdAcquisition, String> onGone;
+    private final BiConsumer<LeaseMember, String> onGone;
     private final ConcurrentMap<Long, CompletableFuture<SharedLease>> current = new ConcurrentHashMap<>();
     private final ConcurrentMap<SharedLease, CompletableFuture<Void>> renewals = new ConcurrentHashMap<>();
     private final Set<SharedLease> all = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
-    SharedLeases(EtcdCalls calls, BiConsumer<EtcdAcquisition, String> onGone) {
+    SharedLeases(EtcdCalls calls, BiConsumer<LeaseMember, String> onGone) {
         this.calls = calls;
         this.onGone = onGone;
     }
 
     static long ttlSeconds(long leaseMillis) {
-        return Math.max(SHORTEST_TTL_SECONDS, (leaseMillis + 999) / 1_000);
+        return Math.max(MIN_TTL_SECONDS, (leaseMillis + 999) / 1_000);
     }
 
     /** The lease for a TTL: an existing one that certainly lasts for more than a third of it, or a new one. */
@@ -95,7 +95,7 @@ final class SharedLeases {
                 call.thenAccept(late -> calls.revoke(late.getID()));
                 return;
             }
-            calls.seen(reply);
+            calls.noteTerm(reply);
             long term = Math.max(known, reply.getHeader().getRaftTerm());
             SharedLease lease = new SharedLease(reply.getID(), reply.getTTL(), sent, term);
             all.add(lease);
@@ -123,9 +123,9 @@ final class SharedLeases {
     /** Renews a lease once; callers at the same time share the call. See {@link KeepAlive#send}. */
     CompletableFuture<Void> renew(SharedLease lease, long timeoutMillis) {
         CompletableFuture<Void> result = new CompletableFuture<>();
-        CompletableFuture<Void> underWay = renewals.putIfAbsent(lease, result);
-        if (underWay != null) {
-            return underWay;
+        CompletableFuture<Void> inFlight = renewals.putIfAbsent(lease, result);
+        if (inFlight != null) {
+            return inFlight;
         }
         KeepAlive.send(calls, lease, timeoutMillis).whenComplete((ok, failure) -> {
             renewals.remove(lease, result);
@@ -133,7 +133,7 @@ final class SharedLeases {
                 result.complete(null);
             } else {
                 if (EtcdFailures.isLeaseGone(failure)) {
-                    gone(lease, "etcd does not know the lease any more: expired or revoked");
+                    markGone(lease, "etcd does not know the lease any more: expired or revoked");
                 }
                 result.completeExceptionally(failure);
             }
@@ -142,17 +142,17 @@ final class SharedLeases {
     }
 
     /** The server has said that a lease has ended: tells everyone whose key was on it, once. */
-    void gone(SharedLease lease, String detail) {
+    void markGone(SharedLease lease, String detail) {
         if (lease.end()) {
             all.remove(lease);
-            lease.members().forEach(place -> onGone.accept(place, lease + ": " + detail));
+            lease.members().forEach(acquisition -> onGone.accept(acquisition, lease + ": " + detail));
         }
     }
 
     /** Keeps a lease alive for as long as a key waits on it. */
-    void lookAfter(SharedLease lease) {
+    void keepAlive(SharedLease lease) {
         if (lease.upkeep().compareAndSet(false, true)) {
-            again(lease, thirdNanos(lease) - lease.ageNanos(System.nanoTime()));
+            scheduleUpkeep(lease, thirdNanos(lease) - lease.ageNanos(System.nanoTime()));
         }
     }
 
@@ -160,24 +160,24 @@ final class SharedLeases {
         if (closed || lease.isGone() || !isWaitedOn(lease)) {
             lease.upkeep().set(false);
             if (!closed && !lease.isGone() && isWaitedOn(lease)) {
-                lookAfter(lease);
+                keepAlive(lease);
             }
             return;
         }
         long restNanos = thirdNanos(lease) - lease.ageNanos(System.nanoTime());
         if (restNanos > 0) {
-            again(lease, restNanos);
+            scheduleUpkeep(lease, restNanos);
             return;
         }
         renew(lease, TimeUnit.NANOSECONDS.toMillis(thirdNanos(lease))).whenComplete((ok, failure) -> {
             if (failure != null) {
                 LOG.debug("{}: renewal for waiting keys failed, trying again", lease, failure);
             }
-            again(lease, TimeUnit.MILLISECONDS.toNanos(100));
+            scheduleUpkeep(lease, TimeUnit.MILLISECONDS.toNanos(100));
         });
     }
 
-    private void again(SharedLease lease, long delayNanos) {
+    private void scheduleUpkeep(SharedLease lease, long delayNanos) {
         try {
             calls.executor().schedule(() -> upkeep(lease), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
         } catch (RejectedExecutionException e) {
@@ -186,7 +186,7 @@ final class SharedLeases {
     }
 
     private static boolean isWaitedOn(SharedLease lease) {
-        return lease.members().stream().anyMatch(EtcdAcquisition::isWaiting);
+        return lease.members().stream().anyMatch(LeaseMember::isWaiting);
     }
 
     private static long thirdNanos(SharedLease lease) {
@@ -194,7 +194,7 @@ final class SharedLeases {
     }
 
     /** Ends a lease that takes no more acquisitions and has none left. */
-    void left(SharedLease lease) {
+    void revokeIfRetired(SharedLease lease) {
         if (lease.isRetired() && lease.members().isEmpty() && lease.end()) {
             all.remove(lease);
             calls.revoke(lease.id());

@@ -25,7 +25,7 @@ import java.util.concurrent.locks.ReentrantLock;
  */
 final class ShortLine implements EtcdTicket {
     /** With more ahead, a waiter hears only of the one before it, and asks when that one has left. */
-    static final int MOST_AHEAD = 8;
+    static final int MAX_AHEAD = 8;
 
     /** That a key was deleted: its {@linkplain EtcdKeys#ending ending}, and the store's revision. */
     record Deletion(ByteSequence ending, long at) {
@@ -41,7 +41,7 @@ final class ShortLine implements EtcdTicket {
         }
     }
 
-    private final EtcdAcquisition place;
+    private final EtcdAcquisition acquisition;
     private final ByteSequence start;
     private final ByteSequence end;
     private final ReentrantLock mutex = new ReentrantLock();
@@ -53,25 +53,25 @@ final class ShortLine implements EtcdTicket {
     private long created;
     private long revision;
     private boolean gone;
-    private boolean told;
+    private boolean newsTaken;
     /** Deletions up to that revision may not have been heard: only a read at it or after it tells. */
-    private long unheardUpTo;
+    private long unwatchedUpTo;
 
     /** That place's, which is one and the same for as long as it waits. */
-    static ShortLine of(EtcdAcquisition place, EtcdKeys keys) {
-        return (ShortLine) place.lasting(() -> new ShortLine(place, keys));
+    static ShortLine of(EtcdAcquisition acquisition, EtcdKeys keys) {
+        return (ShortLine) acquisition.lastingTicket(() -> new ShortLine(acquisition, keys));
     }
 
-    private ShortLine(EtcdAcquisition place, EtcdKeys keys) {
-        String name = place.acquisition().name();
-        this.place = place;
+    private ShortLine(EtcdAcquisition acquisition, EtcdKeys keys) {
+        String name = acquisition.id().name();
+        this.acquisition = acquisition;
         this.start = keys.queue(name);
         this.end = keys.queueEnd(name);
     }
 
     @Override
-    public EtcdAcquisition place() {
-        return place;
+    public EtcdAcquisition acquisition() {
+        return acquisition;
     }
 
     @Override
@@ -119,17 +119,17 @@ final class ShortLine implements EtcdTicket {
     boolean isFirst(long createRevision) {
         mutex.lock();
         try {
-            return !gone && ahead.isEmpty() && created == createRevision && revision >= unheardUpTo;
+            return !gone && ahead.isEmpty() && created == createRevision && revision >= unwatchedUpTo;
         } finally {
             mutex.unlock();
         }
     }
 
     /** What is heard from now on begins after that revision. */
-    void hearsFrom(long watchedFrom) {
+    void watchFrom(long watchedFrom) {
         mutex.lock();
         try {
-            unheardUpTo = Math.max(unheardUpTo, watchedFrom);
+            unwatchedUpTo = Math.max(unwatchedUpTo, watchedFrom);
         } finally {
             mutex.unlock();
         }
@@ -139,38 +139,38 @@ final class ShortLine implements EtcdTicket {
      * Takes what an attempt has read: its own key and all ahead of it. Returns whether what was heard since says that they have left,
      * or that its key has.
      */
-    boolean knows(ByteSequence ownKey, long createRevision, List<KeyValue> read, long at) {
+    boolean update(ByteSequence ownKey, long createRevision, List<KeyValue> read, long at) {
         mutex.lock();
         try {
             if (at >= revision) {
                 own = EtcdKeys.ending(ownKey);
                 created = createRevision;
-                look(read, at);
+                replace(read, at);
             }
-            return isNews();
+            return takeNews();
         } finally {
             mutex.unlock();
         }
     }
 
     @Override
-    public boolean isFreedBy(List<KeyValue> read, long at) {
+    public boolean onRead(List<KeyValue> read, long at) {
         mutex.lock();
         try {
             if (at >= revision) {
-                look(read, at);
+                replace(read, at);
             }
-            return isNews();
+            return takeNews();
         } finally {
             mutex.unlock();
         }
     }
 
-    private void look(List<KeyValue> read, long at) {
+    private void replace(List<KeyValue> read, long at) {
         revision = at;
         deletedAt.values().removeIf(before -> before <= at);
         gone = true;
-        told = false;
+        newsTaken = false;
         ahead = new HashSet<>();
         for (KeyValue key : read) {
             if (key.getCreateRevision() < created) {
@@ -178,48 +178,48 @@ final class ShortLine implements EtcdTicket {
             }
             gone &= key.getCreateRevision() != created;
         }
-        deletedAt.keySet().forEach(this::left);
+        deletedAt.keySet().forEach(this::removeKey);
     }
 
-    private void left(ByteSequence ending) {
+    private void removeKey(ByteSequence ending) {
         ahead.remove(ending);
         gone |= ending.equals(own);
     }
 
     @Override
-    public boolean isFreedBy(WatchResponse heard) {
-        return hears(Deletion.of(heard));
+    public boolean onEvents(WatchResponse heard) {
+        return onDeletions(Deletion.of(heard));
     }
 
     /** Takes deletions in their order; returns whether it is to do something about them. */
-    boolean hears(Iterable<Deletion> deletions) {
+    boolean onDeletions(Iterable<Deletion> deletions) {
         mutex.lock();
         try {
             for (Deletion deletion : deletions) {
                 if (deletion.at() > revision) {
                     deletedAt.put(deletion.ending(), deletion.at());
-                    left(deletion.ending());
+                    removeKey(deletion.ending());
                 }
             }
-            return isNews();
+            return takeNews();
         } finally {
             mutex.unlock();
         }
     }
 
-    private boolean isNews() {
-        boolean news = !told && (gone || ahead.isEmpty());
-        told |= news;
+    private boolean takeNews() {
+        boolean news = !newsTaken && (gone || ahead.isEmpty());
+        newsTaken |= news;
         return news;
     }
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof ShortLine that && place == that.place;
+        return other instanceof ShortLine that && acquisition == that.acquisition;
     }
 
     @Override
     public int hashCode() {
-        return System.identityHashCode(place);
+        return System.identityHashCode(acquisition);
     }
 }

@@ -33,28 +33,29 @@ final class SingleKeyProtocol implements EtcdProtocol {
     }
 
     @Override
-    public List<Op> attempt(EtcdAcquisition place, EtcdAcquisition.Write write) {
-        return List.of(place.put(write, null));
+    public List<Op> attempt(EtcdAcquisition acquisition, KeyWrite write) {
+        return List.of(acquisition.put(write, null));
     }
 
     @Override
-    public Outcome outcome(EtcdAcquisition place, ConditionalWrite.Result result) {
+    public Outcome outcome(EtcdAcquisition acquisition, ConditionalWrite.Result result) {
         if (result instanceof ConditionalWrite.Result.Written written) {
             return new Outcome.Held(written.created(), 0);
         }
         if (result instanceof ConditionalWrite.Result.Foreign foreign) {
             long created = foreign.present().getCreateRevision();
-            return new Outcome.Queued(new BehindOne(place, place.key(), created, foreign.at()));
+            return new Outcome.Queued(new BehindOne(acquisition, acquisition.key(), created, foreign.at()));
         }
         return result instanceof ConditionalWrite.Result.Ended ? new Outcome.Ended() : new Outcome.Changed();
     }
 
     @Override
-    public CompletableFuture<Boolean> remove(EtcdCalls calls, EtcdAcquisition place, long revision, List<Op> rest) {
+    public CompletableFuture<Boolean> remove(
+            EtcdCalls calls, EtcdAcquisition acquisition, long revision, List<Op> rest) {
         List<Op> ops = new ArrayList<>(rest);
-        ops.add(Op.delete(place.key(), DeleteOption.DEFAULT));
+        ops.add(Op.delete(acquisition.key(), DeleteOption.DEFAULT));
         Txn conditional = calls.txn()
-                .If(new Cmp(place.key(), Cmp.Op.EQUAL, CmpTarget.value(place.value(0))))
+                .If(new Cmp(acquisition.key(), Cmp.Op.EQUAL, CmpTarget.value(acquisition.value(0))))
                 .Then(ops.toArray(new Op[0]));
         return (rest.isEmpty() ? conditional : conditional.Else(rest.toArray(new Op[0])))
                 .commit()

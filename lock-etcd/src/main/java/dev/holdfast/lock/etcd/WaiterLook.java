@@ -18,16 +18,16 @@ record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
 
     /** Completes with whether the waiter is still where its ticket says. */
     CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
-        EtcdAcquisition place = ticket.place();
-        Op own = Op.get(place.key(), KEY_ONLY);
+        EtcdAcquisition acquisition = ticket.acquisition();
+        Op own = Op.get(acquisition.key(), KEY_ONLY);
         Op before = Op.get(ticket.watched(), ticket.readOption());
         return EtcdCalls.guarded(() -> calls.txn().Then(own, before).commit()).thenApply(reply -> {
-            calls.seen(reply);
+            calls.noteTerm(reply);
             List<GetResponse> read = reply.getGetResponses();
-            boolean waits =
-                    !protocol.queues() || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, place.seen()));
+            boolean waits = !protocol.queues()
+                    || read.get(0).getKvs().stream().anyMatch(key -> isAsSeen(key, acquisition.seen()));
             return waits
-                    && !ticket.isFreedBy(read.get(1).getKvs(), reply.getHeader().getRevision());
+                    && !ticket.onRead(read.get(1).getKvs(), reply.getHeader().getRevision());
         });
     }
 

@@ -23,8 +23,8 @@ interface Watched {
     long revision();
 
     /** Whether events that were heard make room, as far as is known. */
-    boolean isFreedBy(WatchResponse heard);
+    boolean onEvents(WatchResponse heard);
 
     /** Whether a read of what is watched, at that revision of the store, says that there is room. */
-    boolean isFreedBy(List<KeyValue> read, long at);
+    boolean onRead(List<KeyValue> read, long at);
 }

@@ -26,7 +26,7 @@ import java.util.stream.Stream;
  */
 final class Withdrawals {
     private static final long FIRST_PAUSE_MILLIS = 500;
-    private static final long LONGEST_PAUSE_MILLIS = 5_000;
+    private static final long MAX_PAUSE_MILLIS = 5_000;
     private static final long TIMEOUT_MILLIS = 3_000;
 
     private final EtcdCalls calls;
@@ -46,9 +46,9 @@ final class Withdrawals {
      * Removes the key and, for each lease on which a creation may still arrive, leaves a tombstone on that lease. Completes
      * with whether the key was there with that create revision, the token of a grant; 0 if there is none.
      */
-    CompletableFuture<Boolean> withdraw(EtcdAcquisition place, long revision, Deadline deadline) {
-        return once(place, revision, deadline).exceptionallyCompose(failure -> {
-            onExecutor(() -> keep(place), 0);
+    CompletableFuture<Boolean> withdraw(EtcdAcquisition acquisition, long revision, Deadline deadline) {
+        return once(acquisition, revision, deadline).exceptionallyCompose(failure -> {
+            onExecutor(() -> keep(acquisition), 0);
             return CompletableFuture.failedFuture(EtcdFailures.isLoginRefused(failure) ? untilLogin(failure) : failure);
         });
     }
@@ -59,21 +59,22 @@ final class Withdrawals {
         return new LockUnavailableException("etcd says '" + cause.getMessage() + "'; check user and password", cause);
     }
 
-    private CompletableFuture<Boolean> once(EtcdAcquisition place, long revision, Deadline deadline) {
-        place.ending();
-        if (place.isNowhere()) {
-            forget.accept(place);
+    private CompletableFuture<Boolean> once(EtcdAcquisition acquisition, long revision, Deadline deadline) {
+        acquisition.beginEnd();
+        if (acquisition.isGone()) {
+            forget.accept(acquisition);
             return CompletableFuture.completedFuture(false);
         }
-        return removal.of(place, revision, place.openCreations(), deadline).thenApply(there -> {
-            place.tombstoned();
-            forget.accept(place);
-            return there;
-        });
+        return removal.of(acquisition, revision, acquisition.openCreations(), deadline)
+                .thenApply(there -> {
+                    acquisition.markTombstoned();
+                    forget.accept(acquisition);
+                    return there;
+                });
     }
 
-    private void keep(EtcdAcquisition place) {
-        if (!place.isEnded() && failed.add(place)) {
+    private void keep(EtcdAcquisition acquisition) {
+        if (!acquisition.isEnded() && failed.add(acquisition)) {
             plan(pauseMillis);
         }
     }
@@ -93,27 +94,28 @@ final class Withdrawals {
             pauseMillis = FIRST_PAUSE_MILLIS;
             return;
         }
-        EtcdAcquisition place = oldest.next();
+        EtcdAcquisition acquisition = oldest.next();
         oldest.remove();
         planned = true;
-        once(place, 0, new Deadline(System.nanoTime(), TIMEOUT_MILLIS))
-                .exceptionallyCompose(failure -> askForLeases(place, failure))
-                .whenComplete((there, failure) -> onExecutor(() -> answered(place, failure == null), 0));
+        once(acquisition, 0, new Deadline(System.nanoTime(), TIMEOUT_MILLIS))
+                .exceptionallyCompose(failure -> askForLeases(acquisition, failure))
+                .whenComplete((there, failure) -> onExecutor(() -> answered(acquisition, failure == null), 0));
     }
 
-    private void answered(EtcdAcquisition place, boolean done) {
+    private void answered(EtcdAcquisition acquisition, boolean done) {
         planned = false;
-        pauseMillis = done ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, 2 * pauseMillis);
+        pauseMillis = done ? FIRST_PAUSE_MILLIS : Math.min(MAX_PAUSE_MILLIS, 2 * pauseMillis);
         if (!done) {
-            failed.add(place);
+            failed.add(acquisition);
         }
         plan(done ? 0 : pauseMillis);
     }
 
     /** If no lease that it may be on was renewed for twice its length: with etcd's answer that all are gone, it is done. */
-    private CompletableFuture<Boolean> askForLeases(EtcdAcquisition place, Throwable failure) {
+    private CompletableFuture<Boolean> askForLeases(EtcdAcquisition acquisition, Throwable failure) {
         long now = System.nanoTime();
-        List<SharedLease> on = Stream.concat(place.mayBeOn().stream(), place.openCreations().stream())
+        List<SharedLease> on = Stream.concat(
+                        acquisition.possibleLeases().stream(), acquisition.openCreations().stream())
                 .filter(lease -> !lease.isGone())
                 .distinct()
                 .toList();
@@ -125,7 +127,7 @@ final class Withdrawals {
             if (!on.stream().allMatch(SharedLease::isGone)) {
                 return CompletableFuture.failedFuture(failure);
             }
-            forget.accept(place);
+            forget.accept(acquisition);
             return CompletableFuture.completedFuture(false);
         });
     }
@@ -133,7 +135,7 @@ final class Withdrawals {
     private CompletableFuture<Void> ask(SharedLease lease) {
         return calls.bounded(calls.isThere(lease.id()), TIMEOUT_MILLIS).thenAccept(there -> {
             if (!there) {
-                removal.leases().gone(lease, "etcd does not know the lease any more: expired or revoked");
+                removal.leases().markGone(lease, "etcd does not know the lease any more: expired or revoked");
             }
         });
     }

@@ -138,16 +138,16 @@ final class EtcdAccessTest {
     void password_neverShowsInWhatAProcessSays(@TempDir Path folder) throws Exception {
         try (EtcdServer server = EtcdServer.start()) {
             setUpUsers(server);
-            String place = "@" + server.hostsAndPorts() + "?prefix=shop/locks/";
+            String acquisition = "@" + server.hostsAndPorts() + "?prefix=shop/locks/";
             List<CanaryPassword> passwords = new ArrayList<>();
-            List<String> addresses = new ArrayList<>(List.of("etcd://locker:" + CANARY + place));
+            List<String> addresses = new ArrayList<>(List.of("etcd://locker:" + CANARY + acquisition));
             Random random = new Random(23);
             for (int i = 0; i < 3; i++) {
                 CanaryPassword wrong = CanaryPassword.random(random);
                 passwords.add(wrong);
-                addresses.add("etcd://locker:" + wrong.encoded() + place);
-                addresses.add("etcd://locker:" + wrong.text() + place);
-                addresses.add("etcd://locker:" + wrong.text() + "/" + place);
+                addresses.add("etcd://locker:" + wrong.encoded() + acquisition);
+                addresses.add("etcd://locker:" + wrong.text() + acquisition);
+                addresses.add("etcd://locker:" + wrong.text() + "/" + acquisition);
             }
             // gRPC's log of frames has the bytes of the login in hexadecimal, which SECURITY.md says.
             String said = ConnectionTranscript.of(folder, addresses, "io.grpc.netty.NettyClientHandler=info");

@@ -176,8 +176,8 @@ final class EtcdDemandsTest extends OneEtcd {
         try (LockBackend backend = fixture.newBackend()) {
             driver(backend, name, permits(1, 3)).acquire();
             Grant grant = driver(backend, name, permits(1, 3)).acquire();
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            Objects.requireNonNull(place.lease()).condemn();
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            Objects.requireNonNull(acquisition.lease()).condemn();
 
             assertThat(BackendDriver.renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);
 

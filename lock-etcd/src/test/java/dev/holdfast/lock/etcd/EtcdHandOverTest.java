@@ -72,7 +72,7 @@ final class EtcdHandOverTest extends OneEtcd {
         }
 
         EtcdAcquisition place() {
-            return ((EtcdTicket) Objects.requireNonNull(ticket)).place();
+            return ((EtcdTicket) Objects.requireNonNull(ticket)).acquisition();
         }
 
         void awaitNews() {
@@ -226,7 +226,7 @@ final class EtcdHandOverTest extends OneEtcd {
         try (LockBackend first = fixture.newBackend();
                 Heir last = new Heir(first, name)) {
             List<BackendDriver> ahead = new ArrayList<>();
-            for (int i = 0; i <= ShortLine.MOST_AHEAD; i++) {
+            for (int i = 0; i <= ShortLine.MAX_AHEAD; i++) {
                 BackendDriver one = BackendDriver.of(first, name, LEASE);
                 one.tryAcquire(WAIT_MILLIS);
                 ahead.add(one);

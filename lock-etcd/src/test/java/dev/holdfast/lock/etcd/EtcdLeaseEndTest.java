@@ -91,7 +91,7 @@ final class EtcdLeaseEndTest extends OneEtcd {
             acquire(holder, name, LEASE);
             BackendDriver waiter = BackendDriver.of(other, name, Demand.SHARED, LEASE);
             waiter.queueUp();
-            Objects.requireNonNull(((EtcdTicket) waiter.ticket()).place().lease())
+            Objects.requireNonNull(((EtcdTicket) waiter.ticket()).acquisition().lease())
                     .end();
             AtomicInteger calls = new AtomicInteger();
 
@@ -260,11 +260,11 @@ final class EtcdLeaseEndTest extends OneEtcd {
             List<Grant> lost = new ArrayList<>();
             backend.setGrantListener(noting(lost));
             Grant grant = acquire(backend, newName(), LEASE);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
             // A move whose answer is lost, to a lease that etcd does not have.
-            place.sent(new SharedLease(
-                    4_711, LEASE / 1_000, SentAt.now(), place.lease().term()));
-            assertThat(place.mayBeOn()).hasSize(2);
+            acquisition.beginWrite(new SharedLease(
+                    4_711, LEASE / 1_000, SentAt.now(), acquisition.lease().term()));
+            assertThat(acquisition.possibleLeases()).hasSize(2);
 
             renew(backend, grant); // finds out
             assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Renewed.class);

@@ -65,7 +65,7 @@ final class EtcdModelTest {
         private BackendDriver driver;
         private @Nullable Grant grant;
         private long lastLease;
-        private @Nullable EtcdAcquisition place;
+        private @Nullable EtcdAcquisition acquisition;
         /** The client's next lease is gone, which it may not know. */
         private @Nullable SharedLease broken;
 
@@ -122,7 +122,7 @@ final class EtcdModelTest {
         }
 
         private @Nullable SharedLease lease() {
-            EtcdAcquisition known = place;
+            EtcdAcquisition known = acquisition;
             return known == null ? null : known.lease();
         }
 
@@ -132,9 +132,9 @@ final class EtcdModelTest {
         }
 
         private void attempt() {
-            EtcdAcquisition known = place;
+            EtcdAcquisition known = acquisition;
             if (known != null) {
-                known.called(); // it would only look otherwise
+                known.markNotified(); // it would only look otherwise
             }
             steps.faults(true);
             try {
@@ -145,9 +145,9 @@ final class EtcdModelTest {
                             .as("the token is the first key's create revision")
                             .isEqualTo(granted.grant().token());
                     grant = granted.grant();
-                    place = EtcdAcquisition.of(granted.grant());
+                    acquisition = EtcdAcquisition.of(granted.grant());
                 } else {
-                    place = ((EtcdTicket) driver.ticket()).place();
+                    acquisition = ((EtcdTicket) driver.ticket()).acquisition();
                     assertThat(steps.lastAnswer()).isEqualTo("busy");
                 }
             } catch (LockUnavailableException e) {
@@ -162,7 +162,7 @@ final class EtcdModelTest {
         private void renew() throws Exception {
             Grant held = Objects.requireNonNull(grant);
             SharedLease present = lease();
-            boolean open = !Objects.requireNonNull(place).openCreations().isEmpty();
+            boolean open = !Objects.requireNonNull(acquisition).openCreations().isEmpty();
             String on = open ? "open" : present != null && present.isCondemned() ? "other" : "lease";
             String lease = broken != null && !broken.isGone() ? "gone" : "lives";
             List<KeyValue> before = withoutAnother(held, steps.look());
@@ -214,7 +214,7 @@ final class EtcdModelTest {
             steps.pending().removeIf(write -> write.answered() && write.isOf(driver.acquisition()));
             driver = BackendDriver.of(backend, name, LEASE);
             grant = null;
-            place = null;
+            acquisition = null;
         }
 
         private void condemn() {
@@ -239,7 +239,7 @@ final class EtcdModelTest {
         }
 
         private void deleteKey() throws Exception {
-            EtcdAcquisition known = place;
+            EtcdAcquisition known = acquisition;
             if (known != null) {
                 fixture.admin().getKVClient().delete(known.key()).get(1, TimeUnit.MINUTES);
             }

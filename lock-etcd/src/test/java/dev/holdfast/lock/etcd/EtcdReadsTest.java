@@ -37,8 +37,8 @@ final class EtcdReadsTest {
     }
 
     private static KeyValue entry(String name, Demand demand, int slot, long created) {
-        EtcdAcquisition place = Places.place(name, demand);
-        return ScriptedEtcd.entry(place.key(), place.value(slot), created, created, 7);
+        EtcdAcquisition acquisition = Places.place(name, demand);
+        return ScriptedEtcd.entry(acquisition.key(), acquisition.value(slot), created, created, 7);
     }
 
     private static KeyValue lock(String name, long created) {

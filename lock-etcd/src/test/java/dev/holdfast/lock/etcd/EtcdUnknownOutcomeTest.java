@@ -197,7 +197,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
 
             await().atMost(Duration.ofMinutes(1)).until(() -> fixture.entries(name) == 1);
             assertThat(eventually(() -> renew(backend, beside))).isInstanceOf(RenewResult.Renewed.class);
-            await().atMost(PATIENCE).until(() -> backend.remembered() == 2);
+            await().atMost(PATIENCE).until(() -> backend.size() == 2);
         }
     }
 
@@ -241,12 +241,12 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
     @Test
     void release_whoseTombstoneIsRefused_removesTheKeyAllTheSame() throws Exception {
         String name = newName();
-        AcquisitionId acquisition = BackendDriver.newAcquisition(name);
+        AcquisitionId id = BackendDriver.newAcquisition(name);
         try (LockBackend backend = fixture.newBackend()) {
-            Grant grant = grantedOnAnotherLease(backend, acquisition);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            SharedLease other = place.openCreations().stream()
-                    .filter(lease -> lease != place.lease())
+            Grant grant = grantedOnAnotherLease(backend, id);
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease other = acquisition.openCreations().stream()
+                    .filter(lease -> lease != acquisition.lease())
                     .findFirst()
                     .orElseThrow();
             revoke(other.id());
@@ -255,7 +255,7 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
 
             assertThat(fixture.entries(name)).isZero();
         }
-        assertThat(everythingOf(List.of(acquisition))).isEmpty();
+        assertThat(everythingOf(List.of(id))).isEmpty();
     }
 
     /** Nobody repeats that removal. Other locks would keep the lease alive, and the key with it, for as long as the client lives. */
@@ -269,10 +269,10 @@ final class EtcdUnknownOutcomeTest extends OneEtcd {
                 LockBackend backend =
                         EtcdLocks.builder(client).prefix(EtcdFixture.PREFIX).backend()) {
             Grant grant = acquire(backend, newName(), LEASE);
-            EtcdAcquisition place = Objects.requireNonNull(EtcdAcquisition.of(grant));
-            SharedLease lease = Objects.requireNonNull(place.lease());
+            EtcdAcquisition acquisition = Objects.requireNonNull(EtcdAcquisition.of(grant));
+            SharedLease lease = Objects.requireNonNull(acquisition.lease());
             long later = grant.token() + 1;
-            place.saw(
+            acquisition.update(
                     new KeyState(later, later, later, 0, lease)); // somebody had deleted the key, and it was made again
 
             assertThat(renew(backend, grant)).isInstanceOf(RenewResult.Lost.class);

@@ -109,7 +109,7 @@ final class EtcdWithdrawalTest {
             assertThat(catchThrowable(waiter::abandon)).isInstanceOf(LockConfigurationException.class);
 
             await().atMost(PATIENCE).until(() -> entries(name).size() == 1);
-            await().atMost(PATIENCE).until(() -> waiting.remembered() == 0);
+            await().atMost(PATIENCE).until(() -> waiting.size() == 0);
         }
     }
 
@@ -170,7 +170,7 @@ final class EtcdWithdrawalTest {
             } finally {
                 etcd.server().nodes().get(0).resume();
             }
-            await().atMost(PATIENCE).until(() -> backend.remembered() == 0);
+            await().atMost(PATIENCE).until(() -> backend.size() == 0);
         }
     }
 }
