@@ -17,11 +17,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes attempts: a {@link ConditionalWrite} where something may have changed for the acquisition, else a {@link WaiterLook};
- * and says what the answer means for it.
+ * Executes attempts. An attempt is a {@link ConditionalWrite} if something may have changed for the acquisition, else a
+ * {@link WaiterLook}.
  *
- * @param forget is told of those that are not in the line any more
- * @param onVoid is told of a grant that was handed over for a key which an attempt did not find any more
+ * @param forget called with acquisitions that have left the queue
+ * @param onVoid called with the grant of a hand-over whose key was missing at a later attempt
  */
 record EtcdAttempts(
         EtcdCalls calls,
@@ -33,7 +33,9 @@ record EtcdAttempts(
         Consumer<Grant> onVoid) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
-    /** Makes one; {@code again}: whether it is repeated on another lease if etcd does not know the first any more. */
+    /**
+     * Executes one attempt; {@code again}: whether it may be repeated on another lease if etcd has lost the first one.
+     */
     CompletableFuture<AcquireResult> tryAcquire(
             EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, boolean again) {
         boolean called = acquisition.takeNotification();
@@ -46,13 +48,13 @@ record EtcdAttempts(
         return write(acquisition, request, deadline, again);
     }
 
-    /** Whether the place in the queue, if there is one, needs no move to another lease. */
+    /** Whether the key, if there is one, can stay on its lease. */
     private boolean isKept(EtcdAcquisition acquisition) {
         SharedLease lease = acquisition.lease();
         return !protocol.queues() || lease != null && leases.isGood(lease);
     }
 
-    /** A poll: nothing is written while nothing has changed. */
+    /** Polls; writes only if something has changed. */
     private CompletableFuture<AcquireResult> look(
             EtcdAcquisition acquisition, EtcdTicket ticket, AcquireRequest request, Deadline deadline) {
         return calls.bounded(new WaiterLook(calls, protocol).isUnchanged(ticket), deadline.leftMillis())
@@ -65,13 +67,13 @@ record EtcdAttempts(
             EtcdAcquisition acquisition, AcquireRequest request, Deadline deadline, boolean again) {
         SharedLease present = acquisition.lease();
         if (present != null && (leases.isGood(present) || acquisition.isHeld())) {
-            return write(acquisition, present, request, deadline, again); // what is held is moved by renewals alone
+            return write(acquisition, present, request, deadline, again); // only renewals move a held key
         }
         return leases.obtain(SharedLeases.ttlSeconds(request.leaseMillis()), deadline.leftMillis())
                 .thenCompose(lease -> write(acquisition, lease, request, deadline, again));
     }
 
-    /** Beside the write goes a keep-alive, if the lease was not confirmed lately: see {@link #granted}. */
+    /** Sends a keep-alive in parallel, if the last confirmation of the lease is old: see {@link #granted}. */
     private CompletableFuture<AcquireResult> write(
             EtcdAcquisition acquisition, SharedLease lease, AcquireRequest request, Deadline deadline, boolean again) {
         CompletableFuture<Void> fresh = lease.ageNanos(System.nanoTime()) > lease.ttlNanos() / 20
@@ -113,7 +115,10 @@ record EtcdAttempts(
         if (outcome instanceof Outcome.OtherLimit other) {
             return leave(acquisition, deadline).thenApply(gone -> new AcquireResult.OtherLimit(other.limit()));
         }
-        if (!(outcome instanceof Outcome.Queued queued)) { // changed or taken: the next attempt knows how the key is
+        if (!(outcome
+                instanceof
+                Outcome.Queued
+                        queued)) { // changed or taken: the next attempt expects the state that this answer has returned
             acquisition.markNotified();
             return tryAcquire(acquisition, request, deadline, true);
         }
@@ -132,10 +137,7 @@ record EtcdAttempts(
         return CompletableFuture.completedFuture(new AcquireResult.Busy(-1, ticket));
     }
 
-    /**
-     * The key was written, after all, by an attempt of an ended acquisition that was believed to have been refused. It is
-     * deleted, and not used again.
-     */
+    /** A late attempt of an ended acquisition has written the key. Deletes it, and changes to another key. */
     private void move(EtcdAcquisition acquisition, KeyValue present) {
         ByteSequence key = acquisition.key();
         String name = acquisition.id().name();
@@ -149,8 +151,8 @@ record EtcdAttempts(
     }
 
     /**
-     * Reports no more of the shared lease than what is certain. The keep-alive that was sent beside the transaction makes
-     * that nearly all of it; it usually answers first, and is waited for longer only if the rest is short.
+     * Limits the grant to the certain time of the shared lease. The parallel keep-alive usually answers first and makes
+     * that nearly the full lease. This method waits longer for it only if the certain time is short.
      */
     private CompletableFuture<AcquireResult> granted(
             EtcdAcquisition acquisition,
@@ -189,7 +191,7 @@ record EtcdAttempts(
         return new AcquireResult.Granted(grant);
     }
 
-    /** Does not wait in the queue. The acquisition may try again, so it gets no tombstones. */
+    /** Leaves the queue. It writes no tombstones, since the acquisition may try again. */
     private CompletableFuture<?> leave(EtcdAcquisition acquisition, Deadline deadline) {
         CompletableFuture<Boolean> left = protocol.queues()
                 ? calls.bounded(writes.removeAsSeen(acquisition), deadline.leftMillis())

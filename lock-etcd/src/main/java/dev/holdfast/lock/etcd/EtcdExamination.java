@@ -6,7 +6,7 @@ import java.net.URI;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
-/** What of an etcd cluster matters to its locks: its members and its version. Stateless. */
+/** Reports the members and the version of an etcd cluster. Stateless. */
 final class EtcdExamination {
     private EtcdExamination() {}
 

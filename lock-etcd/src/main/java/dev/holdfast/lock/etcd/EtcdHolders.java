@@ -10,9 +10,9 @@ import java.util.function.Function;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 
-/** Tells the keys of a name, or the oldest of them, that hold from those that wait. Immutable. */
+/** Splits the oldest keys of a name into holders and waiters. Immutable. */
 final class EtcdHolders {
-    /** So many that an answer stays below gRPC's limit of 4 MB. */
+    /** Keeps an answer below gRPC's limit of 4 MB. */
     static final int MAX_HOLDERS = 5_000;
 
     private final List<KeyValue> keys;
@@ -25,7 +25,7 @@ final class EtcdHolders {
         this.line = new PermitSlots(this.keys.stream().map(EtcdValue::entry).toList()).line();
     }
 
-    /** Asks for the holders among the oldest keys of a name, the lowest token first. */
+    /** Reads the holders among the oldest keys of a name, the lowest token first. */
     static CompletableFuture<List<HolderInfo>> of(
             EtcdCalls calls, EtcdProtocol protocol, String name, int most, long timeoutMillis) {
         var call = calls.get(protocol.holderKey(name), protocol.holderOption(name, most));

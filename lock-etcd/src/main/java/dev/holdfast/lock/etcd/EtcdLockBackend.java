@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Locks on etcd, as the engine uses them: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
+/** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
 final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
     private static final BackendInfo QUEUE_INFO = BackendInfo.named("etcd")
@@ -53,7 +53,7 @@ final class EtcdLockBackend implements LockBackend {
             .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
             .build();
     private static final long MAX_CLOSE_MILLIS = 2_000;
-    /** How long removals after a loss, and revocations at a close, may take: no caller waits for them. */
+    /** Time limit of removals after a loss and of revocations at a close; no caller waits for them. */
     private static final long LATE_MILLIS = 3_000;
 
     private final EtcdProtocol protocol;
@@ -125,7 +125,8 @@ final class EtcdLockBackend implements LockBackend {
             acquisition.markNotified();
             onMaybeFree.run();
         };
-        // For a lease that has ended. An object of its own: the same onMaybeFree may come with several tickets.
+        // For a lease that has ended. It is a new object each time, because one onMaybeFree may come with
+        // several tickets.
         Runnable wake = new Runnable() {
             @Override
             public void run() {
@@ -137,7 +138,7 @@ final class EtcdLockBackend implements LockBackend {
                 ? names.add(line, () -> handOverOrNotify(line, call))
                 : watch(ours, call);
         SharedLease lease = acquisition.lease();
-        if (protocol.queues() && (lease == null || lease.isGone())) { // before there was anybody to wake
+        if (protocol.queues() && (lease == null || lease.isGone())) { // it ended before the callback was set
             executor.execute(acquisition::wake);
         }
         return () -> {
@@ -146,7 +147,7 @@ final class EtcdLockBackend implements LockBackend {
         };
     }
 
-    /** There is news for that waiter: it is handed the lock, or asks. */
+    /** Grants the lock to the waiter by a hand-over, or starts another attempt. */
     private void handOverOrNotify(ShortLine line, Runnable call) {
         if (!handOver.to(line)) {
             call.run();
@@ -181,7 +182,7 @@ final class EtcdLockBackend implements LockBackend {
                 .thenApply(there -> there ? ReleaseResult.RELEASED : ReleaseResult.NOT_HELD));
     }
 
-    /** How much it keeps of acquisitions that have not ended. */
+    /** The number of retained entries of acquisitions that have not ended. */
     int size() {
         return acquisitions.size() + slots.names();
     }
@@ -199,12 +200,12 @@ final class EtcdLockBackend implements LockBackend {
         on.forEach(leases::revokeIfRetired);
     }
 
-    /** A grant has ended on the server. What is there of its acquisition still, or may arrive, is deleted or kept out. */
+    /** A grant has ended on the server. Deletes what remains of its acquisition, and refuses what may still arrive. */
     private void lost(EtcdAcquisition acquisition) {
         if (acquisition.isEnded()) {
             return;
         }
-        acquisition.beginEnd(); // so that what is open from now on is all
+        acquisition.beginEnd(); // from now on no write is added
         boolean isGone = acquisition.lease() != null
                 && acquisition.possibleLeases().stream().allMatch(SharedLease::isGone);
         if (isGone && acquisition.openCreations().isEmpty()) {
@@ -227,7 +228,7 @@ final class EtcdLockBackend implements LockBackend {
         return renewal.renew(grants, timeoutMillis);
     }
 
-    /** Called for each place that has to do with a lease that has ended on the server. */
+    /** Called for each member of a lease that has ended on the server. */
     private void leaseEnded(LeaseMember member, String detail) {
         EtcdAcquisition acquisition = (EtcdAcquisition) member;
         Grant grant = acquisition.grant();
@@ -244,7 +245,7 @@ final class EtcdLockBackend implements LockBackend {
             if (present != null) {
                 present.lost(grant, LossReason.REVOKED, detail);
             }
-        } // else the next renewal finds out
+        } // else the next renewal detects it
     }
 
     private void voided(Grant grant) {
@@ -286,11 +287,11 @@ final class EtcdLockBackend implements LockBackend {
     }
 
     /**
-     * Revokes the leases, so that nothing of the client is left. What is held still, though everything else was released,
-     * lingers for its {@code minHold}: its lease runs out by itself.
+     * Revokes the leases, so that nothing of the client remains. A grant that is still held, although everything else
+     * was released, lingers for its {@code minHold}: its lease expires.
      *
-     * <p>If the server has not answered the releases before this, it is not waited for again. jetcd's own end is not waited
-     * for in any case once that time is over.
+     * <p>If the server has not answered the earlier releases, this method does not wait for it again. It never waits
+     * for jetcd's own end beyond that time.
      */
     @Override
     public void close() {
