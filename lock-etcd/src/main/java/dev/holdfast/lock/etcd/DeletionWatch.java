@@ -57,6 +57,13 @@ final class DeletionWatch implements Subscription {
         return WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true);
     }
 
+    /** Creates and opens a watch. */
+    static DeletionWatch open(EtcdCalls calls, Watched ticket, Runnable onDeleted) {
+        DeletionWatch watch = new DeletionWatch(calls, ticket, onDeleted);
+        watch.open();
+        return watch;
+    }
+
     void open() {
         open(generation.incrementAndGet());
     }
@@ -128,7 +135,7 @@ final class DeletionWatch implements Subscription {
         if (next != generation.get()) {
             return;
         }
-        LOG.debug("watch of {} broke, opening another one", ticket.watched(), failure);
+        LOG.debug("watch of {} failed; opening another one", ticket.watched(), failure);
         replace(null);
         long pause = pauseMillis;
         pauseMillis = Math.min(2 * pause, MAX_PAUSE_MILLIS);

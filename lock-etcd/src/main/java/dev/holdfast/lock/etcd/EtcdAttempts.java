@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * Executes attempts. An attempt is a {@link ConditionalWrite} if something may have changed for the acquisition, else a
  * {@link WaiterLook}.
  *
- * @param forget called with acquisitions that have left the queue
+ * @param onLeft called with acquisitions that have left the queue
  * @param onVoid called with the grant of a hand-over whose key was missing at a later attempt
  */
 record EtcdAttempts(
@@ -29,7 +29,7 @@ record EtcdAttempts(
         SharedLeases leases,
         ConditionalWrite writes,
         QueueSlots slots,
-        Consumer<EtcdAcquisition> forget,
+        Consumer<EtcdAcquisition> onLeft,
         Consumer<Grant> onVoid) {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdAttempts.class);
 
@@ -147,7 +147,8 @@ record EtcdAttempts(
                         .If(new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(present.getCreateRevision())))
                         .Then(Op.delete(key, DeleteOption.DEFAULT))
                         .commit())
-                .whenComplete((reply, failure) -> LOG.debug("{} was left over; deleted: {}", key, reply, failure));
+                .whenComplete((reply, failure) ->
+                        LOG.debug("late key {} of an ended acquisition; deleted: {}", key, reply, failure));
     }
 
     /**
@@ -178,12 +179,12 @@ record EtcdAttempts(
         long certain = certainMillis(acquisition, request, deadline);
         if (certain < 1) {
             throw new LockUnavailableException(
-                    acquisition.lease() + " could not be renewed in time; see whether the cluster has a leader");
+                    acquisition.lease() + " could not be renewed in time; check that the cluster has a leader");
         }
         Grant grant = new Grant(request.acquisition(), held.revision(), certain, held.slot(), acquisition);
         Grant before = acquisition.grant();
         if (!acquisition.hold(grant, request.leaseMillis())) {
-            throw new LockUnavailableException("its key was deleted while the answer was on its way");
+            throw new LockUnavailableException("its key was deleted before the answer arrived");
         }
         if (before != null && before.token() != grant.token()) {
             onVoid.accept(before);
@@ -198,10 +199,10 @@ record EtcdAttempts(
                 : CompletableFuture.completedFuture(true);
         return left.thenAccept(gone -> {
             if (!gone) {
-                throw new LockUnavailableException("its place in the queue changed while it was left");
+                throw new LockUnavailableException("its key changed while the attempt left the queue");
             }
             if (acquisition.openCreations().isEmpty()) {
-                forget.accept(acquisition);
+                onLeft.accept(acquisition);
             }
         });
     }

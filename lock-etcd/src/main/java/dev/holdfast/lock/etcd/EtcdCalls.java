@@ -23,6 +23,7 @@ import java.net.URI;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -45,6 +46,17 @@ final class EtcdCalls {
     EtcdCalls(Client client, ScheduledExecutorService executor) {
         this.client = client;
         this.executor = executor;
+    }
+
+    /** Creates the one daemon thread of a backend. */
+    static ScheduledThreadPoolExecutor newExecutor() {
+        ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = new Thread(task, "holdfast-etcd");
+            thread.setDaemon(true);
+            return thread;
+        });
+        executor.setRemoveOnCancelPolicy(true);
+        return executor;
     }
 
     ScheduledExecutorService executor() {

@@ -76,7 +76,7 @@ final class EtcdFailures {
     private static Remedy remedy(Throwable cause) {
         if (cause instanceof TimeoutException) {
             return new Remedy.Unavailable(
-                    "etcd did not answer in time", "see whether the cluster has a leader and can be reached");
+                    "etcd did not answer in time", "check that the cluster has a leader and can be reached");
         }
         if (isClosed(cause)) {
             return new Remedy.PassThrough(new LockClosedException(
@@ -87,7 +87,7 @@ final class EtcdFailures {
                     "the TLS handshake failed",
                     "check the certificates that are trusted and the host's name in the server's certificate");
         }
-        String said = "etcd says '" + cause.getMessage() + "'";
+        String said = "etcd reports '" + cause.getMessage() + "'";
         return switch (code(cause)) {
             case PERMISSION_DENIED ->
                 new Remedy.Configuration(said, "grant the user read and write permission on the prefix");
@@ -107,7 +107,7 @@ final class EtcdFailures {
 
     private static Remedy unavailable(Throwable cause) {
         return new Remedy.Unavailable(
-                "etcd is not available (" + cause.getMessage() + ")", "see whether the cluster has a leader");
+                "etcd is not available (" + cause.getMessage() + ")", "check that the cluster has a leader");
     }
 
     /** Whether the client is closed: jetcd's executor or gRPC's channel rejects new calls. */

@@ -1,6 +1,5 @@
 package dev.holdfast.lock.etcd;
 
-import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.HolderInfo;
 import dev.holdfast.lock.LockListing;
 import dev.holdfast.lock.LossReason;
@@ -18,7 +17,6 @@ import dev.holdfast.lock.spi.RenewResult;
 import dev.holdfast.lock.spi.Subscription;
 import dev.holdfast.lock.spi.Ticket;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -38,20 +36,6 @@ import org.slf4j.LoggerFactory;
 /** The lock backend on etcd: see {@link QueueProtocol}, {@link SharedLeases} and {@link EtcdAcquisition}. */
 final class EtcdLockBackend implements LockBackend {
     private static final Logger LOG = LoggerFactory.getLogger(EtcdLockBackend.class);
-    private static final BackendInfo QUEUE_INFO = BackendInfo.named("etcd")
-            .fifo(true)
-            .minLeaseMillis(2_000)
-            .pollMinMillis(5_000)
-            .pollMaxMillis(5_000)
-            .listing(true)
-            .demands(EnumSet.allOf(Demand.Kind.class))
-            .handsOver(true)
-            .build();
-    private static final BackendInfo SINGLE_INFO = QUEUE_INFO.toBuilder()
-            .fifo(false)
-            .handsOver(false)
-            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
-            .build();
     private static final long MAX_CLOSE_MILLIS = 2_000;
     /** Time limit of removals after a loss and of revocations at a close; no caller waits for them. */
     private static final long LATE_MILLIS = 3_000;
@@ -76,12 +60,7 @@ final class EtcdLockBackend implements LockBackend {
         EtcdKeys keys = new EtcdKeys(prefix);
         this.protocol = mode == EtcdMode.QUEUE ? new QueueProtocol(keys) : new SingleKeyProtocol(keys);
         this.afterClose = connection.afterClose();
-        this.executor = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "holdfast-etcd");
-            thread.setDaemon(true);
-            return thread;
-        });
-        executor.setRemoveOnCancelPolicy(true);
+        this.executor = EtcdCalls.newExecutor();
         this.calls = new EtcdCalls(connection.client(), executor);
         this.leases = new SharedLeases(calls, this::leaseEnded);
         ConditionalWrite writes = new ConditionalWrite(calls, keys, leases);
@@ -94,7 +73,7 @@ final class EtcdLockBackend implements LockBackend {
 
     @Override
     public BackendInfo info() {
-        return protocol.queues() ? QUEUE_INFO : SINGLE_INFO;
+        return protocol.info();
     }
 
     @Override
@@ -136,7 +115,7 @@ final class EtcdLockBackend implements LockBackend {
         acquisition.setWakeUp(wake);
         Subscription watch = ours instanceof ShortLine line
                 ? names.add(line, () -> handOverOrNotify(line, call))
-                : watch(ours, call);
+                : DeletionWatch.open(calls, ours, call);
         SharedLease lease = acquisition.lease();
         if (protocol.queues() && (lease == null || lease.isGone())) { // it ended before the callback was set
             executor.execute(acquisition::wake);
@@ -152,12 +131,6 @@ final class EtcdLockBackend implements LockBackend {
         if (!handOver.to(line)) {
             call.run();
         }
-    }
-
-    private Subscription watch(EtcdTicket ticket, Runnable call) {
-        DeletionWatch watch = new DeletionWatch(calls, ticket, call);
-        watch.open();
-        return watch;
     }
 
     @Override
@@ -215,7 +188,7 @@ final class EtcdLockBackend implements LockBackend {
         Deadline deadline = new Deadline(System.nanoTime(), LATE_MILLIS);
         withdrawals.withdraw(acquisition, 0, deadline).whenComplete((there, failure) -> {
             if (failure != null && !EtcdFailures.isRefusal(failure)) {
-                LOG.debug("{}: left to the end of its leases", acquisition.key(), failure);
+                LOG.debug("{}: could not be removed; its leases will expire", acquisition.key(), failure);
                 acquisition.possibleLeases().forEach(SharedLease::condemn);
                 acquisition.openCreations().forEach(SharedLease::condemn);
                 forget(acquisition);
@@ -251,7 +224,7 @@ final class EtcdLockBackend implements LockBackend {
     private void voided(Grant grant) {
         GrantListener present = listener;
         if (present != null) {
-            present.lost(grant, LossReason.REVOKED, "its key was deleted before it was handed the lock");
+            present.lost(grant, LossReason.REVOKED, "its key was deleted before the hand-over");
         }
     }
 
@@ -316,7 +289,7 @@ final class EtcdLockBackend implements LockBackend {
         try {
             revoked.get(LATE_MILLIS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException | ExecutionException | TimeoutException e) {
-            LOG.debug("leases could not be revoked on close, they end by themselves", e);
+            LOG.debug("leases could not be revoked on close; they will expire", e);
         }
         executor.shutdownNow();
         afterClose.run();

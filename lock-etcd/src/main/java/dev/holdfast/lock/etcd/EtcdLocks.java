@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * trouble early and leave no calls behind.
  */
 public final class EtcdLocks {
-    /** Where keys are by default. */
+    /** The default prefix of keys. */
     static final String DEFAULT_PREFIX = "holdfast/";
 
     private EtcdLocks() {}
@@ -194,7 +194,7 @@ public final class EtcdLocks {
             return options == null ? LockClientOptions.defaults() : options;
         }
 
-        /** Makes the backend, without the engine. */
+        /** Creates the backend without the engine. */
         LockBackend backend() {
             return new EtcdLockBackend(
                     connection,

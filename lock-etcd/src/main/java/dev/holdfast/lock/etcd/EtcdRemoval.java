@@ -9,12 +9,11 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * Ends an acquisition on the server: removes its key, and in the same transaction puts a tombstone on each lease on
- * which an attempt of it may still arrive. Where no attempt is open, which is the rule, that is one transaction with one
- * deletion.
+ * which an attempt may still arrive. Usually no attempt is open; then it is one transaction with one deletion.
  */
 record EtcdRemoval(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, SharedLeases leases) {
 
-    /** Completes with whether the key was there with that create revision. */
+    /** Completes with whether the key existed with that create revision. */
     CompletableFuture<Boolean> of(
             EtcdAcquisition acquisition, long revision, List<SharedLease> open, Deadline deadline) {
         return next(acquisition, revision, deadline, new ArrayList<>(open), false);
@@ -35,7 +34,8 @@ record EtcdRemoval(EtcdCalls calls, EtcdProtocol protocol, EtcdKeys keys, Shared
                 .exceptionallyCompose(failure -> {
                     if (lease != null && EtcdFailures.isLeaseGone(failure)) {
                         leases.markGone(lease, "etcd refused to put a key on it");
-                        // Nothing was removed by that: the next tombstone's transaction does it, or one without any.
+                        // That removed nothing: the next tombstone's transaction does, or one without a
+                        // tombstone.
                         return open.isEmpty()
                                 ? next(acquisition, revision, deadline, open, wasThere)
                                 : CompletableFuture.completedFuture(wasThere);

@@ -12,9 +12,10 @@ import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * The place of a waiter for permits, for which all that is ahead decides. It watches all keys of the name for deletions, by one
- * watch, and adds up by itself for whom they make room; so a release calls those alone who have room then. A changed
- * limit calls all: its key is deleted, and written by its other name. Equal if it is the same acquisition's. Thread-safe.
+ * The ticket of a waiter for permits, which depends on all keys ahead. It watches all keys of the name for deletions by
+ * one watch, and computes for itself when it has room. So a release notifies only waiters that have room then. A
+ * changed limit notifies all waiters: its key is deleted and written under its other name. Equal if it belongs to the
+ * same acquisition. Thread-safe.
  */
 final class InLine implements EtcdTicket {
     private final EtcdAcquisition acquisition;
@@ -22,7 +23,7 @@ final class InLine implements EtcdTicket {
     private final GetOption readOption;
     private final WatchOption watchOption;
     private final ReentrantLock mutex = new ReentrantLock();
-    /** Deletions that a read which is on its way may not know of yet. */
+    /** Deletions that may be missing in a pending read. */
     private final Map<ByteSequence, Long> deletedAt = new HashMap<>();
 
     private PermitLine line;
@@ -97,7 +98,7 @@ final class InLine implements EtcdTicket {
         return update(new PermitLine(read, at));
     }
 
-    /** Takes a newer look at the line; returns whether there is room in it, or anything else to ask about. */
+    /** Takes a newer state of the queue; returns whether the waiter must be notified. */
     boolean update(PermitLine newer) {
         mutex.lock();
         try {

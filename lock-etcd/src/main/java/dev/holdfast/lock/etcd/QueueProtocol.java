@@ -2,6 +2,7 @@ package dev.holdfast.lock.etcd;
 
 import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Txn;
@@ -11,28 +12,39 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock; so does
- * a share with nothing but shares before it, and permits for which those before them leave room ({@link PermitLine}). A create
- * revision is unique and rises with every transaction, so it is also the fencing token: what cannot be held at once has tokens in
- * the order in which it is held. Of shares that wait for the same lock, one may learn of its turn after another with a higher token.
+ * The fair queue. Invariant: among the keys of a lock's name, the one with the lowest create revision holds the lock. A
+ * share holds if only shares are ahead, and permits hold if those ahead leave room ({@link PermitLine}). A create
+ * revision is unique and rises with every transaction, so it is also the fencing token: the tokens of grants that
+ * exclude each other are in the order of the grants. Of several shares that wait for the same lock, a share with a
+ * lower token may detect its turn later.
  *
- * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the one before it by the same transaction.
- * Writing again what is there keeps its create revision, so a repeated attempt changes no order; and a waiter whose key was
- * lost with its lease gets a new one at the end of the queue, never a grant on the strength of the old one
- * (etcd-io/etcd#11456, #19597). Between its attempts a waiter only reads ({@link WaiterLook}). Who waits for a lock and
- * has few ahead knows them all, and needs no further attempt: it hears when it is first ({@link ShortLine}, {@link HandOver}).
+ * <p>An attempt is one {@link ConditionalWrite}, which reads the own key and the keys ahead in the same transaction.
+ * Repeating a write keeps the create revision, so a repeated attempt changes no order. A waiter whose key expired with
+ * its lease gets a new key at the end of the queue, never a grant based on the old one (etcd-io/etcd#11456, #19597).
+ * Between attempts a waiter only reads ({@link WaiterLook}). A waiter for a lock with few keys ahead watches them all
+ * and needs no further attempt: it detects when it is first ({@link ShortLine}, {@link HandOver}).
  *
- * <p>After the ideas of etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. Keys are used
- * again by the same client ({@link QueueSlots}); yet a late or repeated release deletes no later acquisition's key
- * (#22082): a key is deleted either only if it bears the acquisition's own value, or, which costs etcd less, whatever it
- * bears, and then no other acquisition gets the key before that deletion has been answered.
+ * <p>Based on etcd's concurrency.Mutex (Go, client v3), with the predecessor in the same reply. A client reuses its
+ * keys ({@link QueueSlots}), but a late or repeated release deletes no later acquisition's key (#22082). A key is
+ * deleted on condition that it has the acquisition's own value. Or it is deleted unconditionally, which costs etcd
+ * less, and then no other acquisition gets the key before that deletion was answered.
  */
 final class QueueProtocol implements EtcdProtocol {
+    private static final BackendInfo INFO = BackendInfo.named("etcd")
+            .fifo(true)
+            .minLeaseMillis(2_000)
+            .pollMinMillis(5_000)
+            .pollMaxMillis(5_000)
+            .listing(true)
+            .demands(EnumSet.allOf(Demand.Kind.class))
+            .handsOver(true)
+            .build();
     private static final DeleteOption WITH_PREVIOUS =
             DeleteOption.builder().withPrevKV(true).build();
 
@@ -42,6 +54,11 @@ final class QueueProtocol implements EtcdProtocol {
     QueueProtocol(EtcdKeys keys) {
         this.keys = keys;
         this.limits = new PermitLimits(keys);
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
     }
 
     @Override
@@ -60,7 +77,8 @@ final class QueueProtocol implements EtcdProtocol {
             ops.add(Op.get(keys.queue(name), PermitLine.wholeQueue()));
             return ops;
         }
-        // Of a lock: its own key, those ahead of it in a short line, and one more, by which a longer line is known.
+        // For a lock: its own key, up to MAX_AHEAD keys ahead, and one more key that shows whether the queue
+        // is longer.
         GetOption ahead = isShare(acquisition)
                 ? upTo(write.created(), keys.sharesStart(name), 1)
                 : upTo(write.created(), keys.queueEnd(name), 2 + ShortLine.MAX_AHEAD);
@@ -71,7 +89,7 @@ final class QueueProtocol implements EtcdProtocol {
         return acquisition.id().demand() instanceof Demand.Shared;
     }
 
-    /** The last keys that are not behind the own one, which is the newest if it is new, and otherwise has a known revision. */
+    /** The last keys that are not behind the own key, which is the newest key or has a known revision. */
     private static GetOption upTo(long ownRevision, ByteSequence end, long limit) {
         GetOption.Builder option = GetOption.builder()
                 .withRange(end)
@@ -101,7 +119,9 @@ final class QueueProtocol implements EtcdProtocol {
         if (acquisition.id().demand() instanceof Demand.Permits) {
             return permits(acquisition, new PermitLine(read, at));
         }
-        int own = isShare(acquisition) ? 0 : 1; // whether the own key was read: it is the first, as it is the newest
+        int own = isShare(acquisition)
+                ? 0
+                : 1; // whether the own key was read: then it is first in the reply, as the newest
         if (read.size() <= own) {
             return new Outcome.Held(written.created(), 0);
         }
@@ -141,8 +161,8 @@ final class QueueProtocol implements EtcdProtocol {
     }
 
     /**
-     * Deletes the key whatever it holds, after a grant. jetcd does not send a deletion again but if etcd has refused
-     * it. One without an answer stays counted, so that no other acquisition gets the key.
+     * Deletes the key unconditionally, after a grant. jetcd repeats a deletion only if etcd refused it. A deletion
+     * without an answer stays counted, so that no other acquisition gets the key.
      */
     private static CompletableFuture<Boolean> delete(EtcdCalls calls, EtcdAcquisition acquisition, long revision) {
         return calls.delete(acquisition.key(), WITH_PREVIOUS).thenApply(deleted -> {

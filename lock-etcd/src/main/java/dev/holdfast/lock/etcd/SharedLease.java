@@ -10,18 +10,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * An etcd lease that many keys of one client share. What is certain about it is counted on this process's clocks from
- * before the acknowledged grant or keep-alive was sent ({@link SentAt}): until then no server ends it by itself.
+ * An etcd lease that many keys of one client share. Its certain lifetime counts on this process's clocks, from before
+ * the acknowledged grant or keep-alive was sent ({@link SentAt}): no server ends it by itself earlier.
  *
  * <p>Thread-safe.
  */
 final class SharedLease {
-    /** After so many tombstones the lease takes no more acquisitions, so that it ends and they with it. */
+    /**
+     * After this number of tombstones, the lease takes no more acquisitions, so that it ends together with the
+     * tombstones.
+     */
     private static final int MAX_TOMBSTONES = 64;
 
     /**
-     * What the keys on one lease may add up to, so that etcd's list of them stays below gRPC's 4 MB also
-     * with a namespace before each of them.
+     * The maximum size of the keys on one lease. It keeps etcd's list of them below gRPC's 4 MB, with a namespace too.
      */
     private static final long MAX_KEY_BYTES = 1_000_000;
 
@@ -51,7 +53,7 @@ final class SharedLease {
         return ttlNanos;
     }
 
-    /** The Raft term in which it was granted. */
+    /** The Raft term in which the lease was granted. */
     long term() {
         return term;
     }
@@ -72,27 +74,27 @@ final class SharedLease {
         }
     }
 
-    /** Whether its keys are so many that the next ones go to another lease. */
+    /** Whether further keys must go to another lease. */
     boolean isFull() {
         return keyBytes.get() >= MAX_KEY_BYTES;
     }
 
-    /** True while a task looks after the lease on behalf of waiting members. */
+    /** True while a task renews the lease for waiting members. */
     AtomicBoolean upkeep() {
         return upkeep;
     }
 
-    /** A keep-alive that was sent at that time has been acknowledged. */
+    /** A keep-alive that was sent at that time was acknowledged. */
     void confirm(SentAt sent) {
         confirmed.accumulateAndGet(sent, SentAt::or);
     }
 
-    /** How old the newest confirmation is, counted from its sending. */
+    /** The age of the newest confirmation, counted from its sending. */
     long ageNanos(long nowNanos) {
         return Objects.requireNonNull(confirmed.get()).ageNanos(nowNanos);
     }
 
-    /** For how long after the given time the lease certainly lasts; negative if that is not known any more. */
+    /** How long the lease certainly lasts after the given time; negative if it may have ended. */
     long certainNanos(long nowNanos) {
         return ttlNanos - ageNanos(nowNanos);
     }
@@ -101,7 +103,7 @@ final class SharedLease {
         return gone;
     }
 
-    /** The server said that the lease has ended. Returns false if that was known. */
+    /** The server reported the end of the lease. Returns false if that was known. */
     boolean end() {
         boolean news = !gone;
         gone = true;
@@ -112,7 +114,7 @@ final class SharedLease {
         tombstones.incrementAndGet();
     }
 
-    /** Something of an ended acquisition may still arrive on it: what else is on it is to move away. */
+    /** A write of an ended acquisition may still arrive on it, so all other keys on it must move. */
     void condemn() {
         condemned = true;
     }
@@ -121,7 +123,7 @@ final class SharedLease {
         return condemned;
     }
 
-    /** Whether the lease takes no more acquisitions, and is to end as soon as nobody uses it. */
+    /** Whether the lease takes no more acquisitions, and must end as soon as it is unused. */
     boolean isRetired() {
         return condemned || tombstones.get() >= MAX_TOMBSTONES;
     }

@@ -1,7 +1,9 @@
 package dev.holdfast.lock.etcd;
 
+import dev.holdfast.lock.Demand;
 import dev.holdfast.lock.LockConfigurationException;
 import dev.holdfast.lock.spi.AcquisitionId;
+import dev.holdfast.lock.spi.BackendInfo;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Txn;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -11,20 +13,36 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.DeleteOption;
 import io.etcd.jetcd.options.GetOption;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The plain form: the lock is held while its one key exists, and the key's value names the owner. An attempt is a {@link
- * ConditionalWrite} that creates the key or tells whose it is; waiters leave nothing on the server and watch the key. The
- * value is unique to the acquisition, which makes a removal after an unknown outcome safe.
+ * The plain form: the lock is held while its one key exists, and the key's value identifies the owner. An attempt is a
+ * {@link ConditionalWrite} that creates the key or returns it. Waiters leave nothing on the server and watch the key.
+ * The value is unique to the acquisition, which makes a removal after an unknown outcome safe.
  */
 final class SingleKeyProtocol implements EtcdProtocol {
+    private static final BackendInfo INFO = BackendInfo.named("etcd")
+            .fifo(false)
+            .minLeaseMillis(2_000)
+            .pollMinMillis(5_000)
+            .pollMaxMillis(5_000)
+            .listing(true)
+            .demands(EnumSet.of(Demand.Kind.EXCLUSIVE))
+            .handsOver(false)
+            .build();
+
     private final EtcdKeys keys;
 
     SingleKeyProtocol(EtcdKeys keys) {
         this.keys = keys;
+    }
+
+    @Override
+    public BackendInfo info() {
+        return INFO;
     }
 
     @Override
@@ -77,7 +95,7 @@ final class SingleKeyProtocol implements EtcdProtocol {
         return EtcdKeys.bytes(keys.prefix() + encodedPrefix);
     }
 
-    /** Keys of longer prefixes, of queues and of tombstones lie in the same range. */
+    /** The same range contains keys of longer prefixes, of queues and of tombstones. */
     @Override
     public Optional<String> nameOf(String key) {
         int start = key.lastIndexOf(keys.prefix());

@@ -8,15 +8,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * How a waiter polls: it reads its own key and what it waits for, which costs no write and no entry in the Raft log. While
- * both are as they were, nothing has changed for it, and its watch goes on. The read may be stale; that makes it look
- * later, never earlier: those ahead of it only leave, and an attempt's write or the event of the last one's leaving grants the lock.
+ * A waiter's poll: it reads its own key and the keys ahead, which needs no write and no entry in the Raft log. While
+ * they are unchanged, its watch continues. A stale read can only delay the next attempt: keys ahead only leave, and
+ * only an attempt's write or the event of the last deletion grants the lock.
  */
 record WaiterLook(EtcdCalls calls, EtcdProtocol protocol) {
     private static final GetOption KEY_ONLY =
             GetOption.builder().withKeysOnly(true).build();
 
-    /** Completes with whether the waiter is still where its ticket says. */
+    /** Completes with whether the waiter's position is unchanged. */
     CompletableFuture<Boolean> isUnchanged(EtcdTicket ticket) {
         EtcdAcquisition acquisition = ticket.acquisition();
         Op own = Op.get(acquisition.key(), KEY_ONLY);

@@ -153,7 +153,7 @@ final class EtcdAttemptsTest {
 
         assertThat(ScriptedEtcd.failure(result))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd lease 7 could not be renewed in time; see whether the cluster has a leader");
+                .hasMessage("etcd lease 7 could not be renewed in time; check that the cluster has a leader");
     }
 
     /** etcd does not know the lease any more: once on another one, not again and again. */
@@ -219,7 +219,7 @@ final class EtcdAttemptsTest {
 
         assertThat(ScriptedEtcd.failure(result))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("its place in the queue changed while it was left");
+                .hasMessage("its key changed while the attempt left the queue");
         assertThat(forgotten).isEmpty();
     }
 

@@ -141,7 +141,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         var limit = backend.changeLimit(Places.NAME, 3, 4, 20);
         assertThatThrownBy(() -> BackendDriver.answer(limit))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd did not answer in time; see whether the cluster has a leader and can be reached");
+                .hasMessage("etcd did not answer in time; check that the cluster has a leader and can be reached");
 
         var single = backend(EtcdMode.SINGLE_KEY).changeLimit(Places.NAME, 3, 4, 20);
         assertThatThrownBy(() -> BackendDriver.answer(single))
@@ -173,8 +173,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
 
         assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
 
-        assertThat(lost)
-                .containsExactly("10 REVOKED etcd lease 7: etcd does not know the lease any more: expired or revoked");
+        assertThat(lost).containsExactly("10 REVOKED etcd lease 7: etcd no longer has the lease: expired or revoked");
         assertThat(backend.size()).isZero();
         assertThat(etcd.count("txn")).as("nothing is to be removed").isEqualTo(1);
     }
@@ -210,7 +209,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
 
         assertThat(driver.granted(BackendDriver.answer(again)).token()).isEqualTo(21);
 
-        assertThat(lost).containsExactly("10 REVOKED its key was deleted before it was handed the lock");
+        assertThat(lost).containsExactly("10 REVOKED its key was deleted before the hand-over");
     }
 
     @Test

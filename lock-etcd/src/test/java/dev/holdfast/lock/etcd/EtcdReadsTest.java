@@ -209,11 +209,10 @@ final class EtcdReadsTest {
         etcd.next("statusMember").fails(Status.UNAVAILABLE);
         assertThat(BackendDriver.answer(unreachable))
                 .first()
-                .isEqualTo(StoreFinding.ok(
-                        "the version is not known: member http://n1:2379 does not answer to us directly"));
+                .isEqualTo(StoreFinding.ok("the version is unknown: member http://n1:2379 cannot be reached directly"));
         assertThat(BackendDriver.answer(examined()))
                 .first()
-                .isEqualTo(StoreFinding.ok("its members tell no address of theirs"));
+                .isEqualTo(StoreFinding.ok("its members report no client address"));
 
         CompletableFuture<List<StoreFinding>> refused = EtcdExamination.examine(calls, TIMEOUT);
         etcd.next("listMember").fails(Status.PERMISSION_DENIED.withDescription("no"));
@@ -224,7 +223,7 @@ final class EtcdReadsTest {
         });
         assertThat(said)
                 .containsExactly(
-                        "the members were not looked at (etcd says 'PERMISSION_DENIED: no'; grant the user read"
-                                + " and write permission on the prefix), which locks do not need");
+                        "the members could not be read (etcd reports 'PERMISSION_DENIED: no'; grant the user read"
+                                + " and write permission on the prefix); locks do not need them");
     }
 }

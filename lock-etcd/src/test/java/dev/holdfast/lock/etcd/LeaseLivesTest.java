@@ -201,7 +201,7 @@ final class LeaseLivesTest {
         assertThat(leases.byId(7)).isEmpty();
         leases.markGone(lease, "again");
         assertThat(told).containsExactly(acquisition);
-        assertThat(details).containsExactly("etcd lease 7: etcd does not know the lease any more: expired or revoked");
+        assertThat(details).containsExactly("etcd lease 7: etcd no longer has the lease: expired or revoked");
     }
 
     @Test

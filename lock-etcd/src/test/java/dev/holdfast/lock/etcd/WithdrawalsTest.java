@@ -245,7 +245,7 @@ final class WithdrawalsTest {
 
         assertThat(ScriptedEtcd.failure(done))
                 .isInstanceOf(LockUnavailableException.class)
-                .hasMessage("etcd says 'UNAUTHENTICATED: no such user'; check user and password")
+                .hasMessage("etcd reports 'UNAUTHENTICATED: no such user'; check user and password")
                 .hasCauseInstanceOf(StatusRuntimeException.class);
     }
 
