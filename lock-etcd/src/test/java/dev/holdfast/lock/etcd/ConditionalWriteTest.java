@@ -31,7 +31,10 @@ final class ConditionalWriteTest {
         asked.close();
     }
 
-    /** A thread stood still before it. The tombstones that are being written keep out what was sent before, and this would come later. */
+    /**
+     * A thread paused before the write. The tombstones that are being written refuse earlier requests, but this one
+     * would be sent later.
+     */
     @Test
     void writeOfAnAcquisitionThatIsBeingEnded_isNotSent() throws Exception {
         var id = BackendDriver.newAcquisition("n");
@@ -82,7 +85,7 @@ final class ConditionalWriteTest {
         assertThat(acquisition.seen()).isEqualTo(KeyState.notThere(20));
     }
 
-    /** Nobody else writes a lock's key: it is not known what has become of it. */
+    /** Other clients never write a lock's key, so its state is unknown. */
     @Test
     void removalOfALocksKeyThatIsOtherwise_isNotDone() {
         EtcdAcquisition acquisition = seen(Demand.EXCLUSIVE);
@@ -93,7 +96,7 @@ final class ConditionalWriteTest {
         assertThat(asked.requests).hasSize(1);
     }
 
-    /** Somebody behind has written its slot; or it was made anew, by a late attempt. */
+    /** A client behind has written its slot, or a late attempt has created it again. */
     @Test
     void removalOfAPermitsKeyThatIsOtherwise_isRepeated_unlessItWasMadeAnew() {
         EtcdAcquisition acquisition = seen(new Demand.Permits(1, 3));
@@ -107,7 +110,7 @@ final class ConditionalWriteTest {
         assertThat(asked.requests).hasSize(2);
     }
 
-    /** What was refused cannot be carried out later; of what has no answer nobody knows. */
+    /** A refused request has no later effect; the outcome of a request without an answer is unknown. */
     @Test
     void writeThatFails_staysOpen_unlessItWasRefused() {
         for (Status status : List.of(Status.PERMISSION_DENIED, Status.UNAVAILABLE)) {

@@ -169,7 +169,7 @@ final class DeletionWatchTest {
                 .isGreaterThan(2);
     }
 
-    /** jetcd reports some errors twice, and its end besides. */
+    /** jetcd reports some errors twice, and then its end. */
     @Test
     void errorsOfOneWatch_areFollowedByOneOpening() {
         watch.open();

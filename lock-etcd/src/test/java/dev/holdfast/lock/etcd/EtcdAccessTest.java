@@ -56,7 +56,9 @@ final class EtcdAccessTest {
         return EtcdKeys.bytes(text);
     }
 
-    /** Locks, waits, renews and releases through a client; again with a longer lease, if the machine stood still. */
+    /**
+     * Locks, waits, renews and releases through a client; repeats it with a longer lease after a pause of the machine.
+     */
     private static void exercise(String uri) throws Exception {
         for (int seconds = LEASE_SECONDS; ; seconds *= 2) {
             try {

@@ -52,7 +52,7 @@ final class EtcdAcquisitionTest {
         acquisition.update(new KeyState(revision, CREATED, CREATED, 0, present));
     }
 
-    /** Somebody has deleted its key while the answer was on its way, and another request has found that. */
+    /** The key was deleted before the answer arrived, and another request has found that. */
     @Test
     void grantOfAKeyThatIsGone_isNotHeld() {
         seenAt(CREATED);
@@ -65,7 +65,10 @@ final class EtcdAcquisitionTest {
         assertThat(acquisition.grant()).isNull();
     }
 
-    /** It may be executed still. Whoever ends that lease is to tell this place, and not to take the lease for one that nobody uses. */
+    /**
+     * It may still be executed. The end of that lease must reach this acquisition, and the lease must not count as
+     * unused.
+     */
     @Test
     void leaseOfAMoveWithoutAnswer_isNotLeft_beforeItIsSettled() {
         SharedLease next = lease(8);
@@ -80,7 +83,10 @@ final class EtcdAcquisitionTest {
         assertThat(present.members()).containsExactly(acquisition);
     }
 
-    /** It was made of a line in which the key said none. Somebody has written that slot since, and it may hold it by now. */
+    /**
+     * The plan was made when the key had no slot. Another client has written that slot since, and the acquisition may
+     * hold it by now.
+     */
     @Test
     void planForAKeyThatSaysAnotherSlotSince_isNotCarriedOut() {
         EtcdAcquisition waiter = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
@@ -279,7 +285,7 @@ final class EtcdAcquisitionTest {
         assertThat(acquisition.seen()).isEqualTo(KeyState.notThere(CREATED));
     }
 
-    /** Right if this client alone has permits. With as many as there are, it is to wait. */
+    /** Right if only this client has permits. If it has all of them, the acquisition must wait. */
     @Test
     void firstGuessOfASlot_isTheFirstThatThisClientDoesNotUse() {
         int[] guesses = new int[4];
@@ -304,7 +310,7 @@ final class EtcdAcquisitionTest {
                 .isNull();
     }
 
-    /** The line tells it anew with each answer. */
+    /** The queue in each answer gives a new plan. */
     @Test
     void news_areWhatIsAskedForAfterItWasWrittenOrTold() {
         long before = System.nanoTime();
@@ -316,7 +322,7 @@ final class EtcdAcquisitionTest {
         assertThat(acquisition.isUncheckedSince(between)).isFalse();
     }
 
-    /** Of permits the slot changes: what the value begins with is its own, and nobody else's. */
+    /** The slot of permits changes; the start of the value is unique to the acquisition. */
     @Test
     void ownership_ofPermits_isTheOwnersWhateverTheSlot() {
         EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));
@@ -356,7 +362,7 @@ final class EtcdAcquisitionTest {
         }
     }
 
-    /** It stays the same, so that its watch goes on, and knows the line of the latest answer. */
+    /** It stays the same, so that its watch continues, and has the queue of the latest answer. */
     @Test
     void ticketForPermits_isOneAndTheSame_andKnowsTheLatestLine() {
         EtcdAcquisition permits = newPlace(new AcquisitionId("n", OwnerId.random(), new Demand.Permits(1, 3)));

@@ -111,7 +111,7 @@ final class EtcdAttemptsTest {
         assertThat(etcd.requests).as("its lease is new, and needs no renewal").hasSize(2);
     }
 
-    /** The keep-alive beside it makes nearly all of the lease certain; without it too little is. */
+    /** The parallel keep-alive makes nearly all of the lease certain; without it the certain time is too short. */
     @Test
     void leaseThatIsOld_isRenewedBesideTheWrite_andTheAnswerIsWaitedFor() {
         SharedLease old = Places.lease(7, 300, Duration.ofSeconds(180));
@@ -129,7 +129,7 @@ final class EtcdAttemptsTest {
         assertThat(grant.token()).as("the key's creation").isEqualTo(10);
     }
 
-    /** Where more than half of it is certain, it is told soon. */
+    /** If more than half of it is certain, the answer comes soon. */
     @Test
     void leaseThatIsNotVeryOld_isTold_alsoWithoutThatAnswer() {
         EtcdAcquisition acquisition = Places.seenOn(Places.lease(7, 300, Duration.ofSeconds(40)), 10);
@@ -156,7 +156,7 @@ final class EtcdAttemptsTest {
                 .hasMessage("etcd lease 7 could not be renewed in time; check that the cluster has a leader");
     }
 
-    /** etcd does not know the lease any more: once on another one, not again and again. */
+    /** etcd has lost the lease: the attempt is repeated once on another lease, not again and again. */
     @Test
     void leaseThatIsGone_isFollowedByAnother_once() {
         EtcdAcquisition acquisition = Places.place();
@@ -208,7 +208,7 @@ final class EtcdAttemptsTest {
         assertThat(etcd.planned).as("its lease is not looked after").isEmpty();
     }
 
-    /** It would be kept alive with its lease, and nobody could have the lock. */
+    /** It would stay alive with its lease, and block the lock. */
     @Test
     void busy_andCannotLeaveTheLine_fails_soThatItIsAbandoned() {
         EtcdAcquisition acquisition = Places.place();

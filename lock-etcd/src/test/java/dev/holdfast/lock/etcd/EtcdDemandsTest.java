@@ -188,7 +188,7 @@ final class EtcdDemandsTest extends OneEtcd {
         }
     }
 
-    /** Of all kinds, in the order of the queue; a semaphore that nobody uses is not listed. */
+    /** Of all kinds, in the order of the queue; an unused semaphore is not listed. */
     @Test
     void list_tellsHoldersFromWaiters() throws Exception {
         String name = newName();

@@ -34,7 +34,7 @@ final class EtcdFailuresTest {
         assertThat(EtcdFailures.isRefusal(failure)).isTrue();
     }
 
-    /** gRPC has the same code for a reply that is too long to be read: then nobody knows what was done. */
+    /** gRPC uses the same code for a reply that is too long to be read; then the outcome is unknown. */
     @Test
     void isRefusal_replyTooLong_isUnknown() {
         var failure = Status.RESOURCE_EXHAUSTED

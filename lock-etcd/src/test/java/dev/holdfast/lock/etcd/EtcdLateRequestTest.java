@@ -125,7 +125,7 @@ final class EtcdLateRequestTest {
         }
     }
 
-    /** jetcd cancels a call that takes too long; etcd executes it all the same when its bytes arrive. */
+    /** jetcd cancels a call that takes too long; etcd still executes it when its bytes arrive. */
     @Test
     void attempt_cancelledByItsDeadline_executedAfterTheNextOne_changesNothing() throws Exception {
         String name = newName();

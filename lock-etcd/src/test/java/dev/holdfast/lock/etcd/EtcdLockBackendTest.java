@@ -67,7 +67,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         assertThat(thread.isAlive()).isFalse();
     }
 
-    /** It knows that something has changed, so it needs no look before its write. */
+    /** The notification already means a change, so no poll is needed before its write. */
     @Test
     void waiterWhoseTurnItMayBe_isCalled_andWritesNext() {
         EtcdAcquisition acquisition = Places.waitingOn(Places.lease(7), 10);
@@ -149,7 +149,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
                 .hasMessage("a single key has no permits; use the mode queue");
     }
 
-    /** Its time is nearly the longest of all waits, and nobody would notice before. */
+    /** Its time limit is nearly the longest of all waits, so an error would go unnoticed before. */
     @Test
     void attemptAndRemovalWithoutAnswer_failWhenTheirTimeIsOver() {
         Grant grant = granted(driver(backend), 7, 10);
@@ -178,7 +178,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         assertThat(etcd.count("txn")).as("nothing is to be removed").isEqualTo(1);
     }
 
-    /** No renewal tells of it. */
+    /** No renewal reports it. */
     @Test
     void waiterWhoseLeaseEnds_isCalled_whileItListens() {
         granted(BackendDriver.of(backend, "other", LEASE), 7, 9);
@@ -223,7 +223,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
         assertThat(BackendDriver.answer(renewed)).singleElement().isInstanceOf(RenewResult.Lost.class);
     }
 
-    /** Nothing is left of it, so there is nothing to repeat, nor to remember. */
+    /** Nothing of it is left, so there is nothing to repeat or keep. */
     @Test
     void abandonedWithoutAnswer_isForgottenWhenItsLeaseEnds() {
         granted(BackendDriver.of(backend, "other", LEASE), 7, 9);
@@ -250,7 +250,7 @@ final class EtcdLockBackendTest extends ScriptedBackend {
             Grant grant = granted(driver, id, 10);
             EtcdAcquisition acquisition = Places.placeOf(grant);
             SharedLease lease = Objects.requireNonNull(acquisition.lease());
-            acquisition.update(new KeyState(20, 20, 20, 0, lease)); // somebody had deleted it, and it was made again
+            acquisition.update(new KeyState(20, 20, 20, 0, lease)); // it was deleted and created again
             var renewed = backend.renew(List.of(grant), 60_000);
             etcd.next("timeToLive").answers(ScriptedEtcd.lives(30, acquisition.key()));
             etcd.next("keepAliveOnce").answers(ScriptedEtcd.kept(0));

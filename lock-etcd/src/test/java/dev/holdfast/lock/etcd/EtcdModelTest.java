@@ -31,8 +31,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 
 /**
- * Each step of three clients on a real etcd is one of models/etcd.table, of which the Promela model is made: attempts that are lost,
- * late, repeated or without an answer, leases that end or are to be left, keys that somebody deletes, acquisitions that end meanwhile.
+ * Each step of three clients on a real etcd is in models/etcd.table, from which the Promela model is made: attempts
+ * that are lost, late, repeated or unanswered, leases that end or must be left, deleted keys, acquisitions that end in
+ * the meantime.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 final class EtcdModelTest {
@@ -66,7 +67,7 @@ final class EtcdModelTest {
         private @Nullable Grant grant;
         private long lastLease;
         private @Nullable EtcdAcquisition acquisition;
-        /** The client's next lease is gone, which it may not know. */
+        /** The client's next lease is gone, possibly without its notice. */
         private @Nullable SharedLease broken;
 
         Contender(EtcdSteps steps, String name, Random random) {
@@ -209,7 +210,7 @@ final class EtcdModelTest {
                     .toList();
         }
 
-        /** What was answered and comes once more comes while the acquisition goes on: no client sends it again after that. */
+        /** A repeated request arrives while the acquisition continues: no client sends it again after the answer. */
         private void next() {
             steps.pending().removeIf(write -> write.answered() && write.isOf(driver.acquisition()));
             driver = BackendDriver.of(backend, name, LEASE);
@@ -224,7 +225,7 @@ final class EtcdModelTest {
             }
         }
 
-        /** The key is to be moved, and the lease on which it would be put is gone. */
+        /** The key must move, and the lease for it is gone. */
         private void condemnAndBreakTheNext() throws Exception {
             condemn();
             Grant beside = BackendDriver.acquire(backend, "beside-" + NAMES.incrementAndGet(), LEASE);
@@ -304,7 +305,10 @@ final class EtcdModelTest {
         contenders.forEach(Contender::close);
     }
 
-    /** A creation that was given up makes the key anew, when an administrator has deleted the granted one: the lock is lost. */
+    /**
+     * An abandoned creation creates the key again, after an administrator has deleted the granted one: the lock is
+     * lost.
+     */
     @Test
     void lateCreation_afterTheGrantedKeyWasDeleted_isLost() throws Exception {
         ModelTrace trace = ModelTrace.of(TABLE);

@@ -189,7 +189,7 @@ final class EtcdReadsTest {
         return findings;
     }
 
-    /** A learner, or one that was just added, tells no address yet. */
+    /** A learner, or a new member, has no address yet. */
     @Test
     void examine_tellsTheVersionOfTheFirstMemberWithAnAddress() {
         CompletableFuture<List<StoreFinding>> findings = examined("http://n1:2379", "http://n2:2379");

@@ -150,7 +150,7 @@ final class EtcdRenewalAnswersTest {
         assertThat(renewals.lost).isEmpty();
     }
 
-    /** An attempt that was under way has found no key, and made another. That one is not this grant's. */
+    /** A pending attempt has found no key, and created another one. That key does not belong to this grant. */
     @Test
     void keyThatWasMadeAgain_isLost_andTheAcquisitionGoesOnIfItIsGrantedAgain() {
         acquisition.update(new KeyState(20, 20, 20, 0, lease));
@@ -167,7 +167,7 @@ final class EtcdRenewalAnswersTest {
         isLost(only(again), "its key was deleted");
     }
 
-    /** The write finds that somebody has written it since, and is repeated once. */
+    /** The write finds that another client has written the key since, and is repeated once. */
     @Test
     void keyThatIsOtherThanExpected_isWrittenOnceMore() {
         CompletableFuture<List<RenewResult>> result = renewals.renew(grant);
@@ -189,7 +189,7 @@ final class EtcdRenewalAnswersTest {
         assertThat(etcd.count("txn")).isEqualTo(2);
     }
 
-    /** {@link SharedLeases} tells why. */
+    /** See {@link SharedLeases}. */
     @Test
     void leaseOfAnOlderLeader_isLeft_onceTheNewOneIsAsFresh() {
         renewals.calls.noteTerm(ScriptedEtcd.kept(5));

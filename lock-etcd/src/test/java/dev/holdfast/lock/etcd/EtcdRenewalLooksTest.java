@@ -108,7 +108,7 @@ final class EtcdRenewalLooksTest {
         assertThat(etcd.count(LOOK)).isEqualTo(before + 1);
     }
 
-    /** The look does not know of a key that was written after it. */
+    /** A check does not include a key that was written later. */
     @Test
     void acquisitionThatWasWrittenSince_isLookedForAgain() {
         CompletableFuture<List<RenewResult>> first = renewals.renew(grant);

@@ -171,7 +171,7 @@ final class EtcdReplayTest {
         }
     }
 
-    /** Changed to another limit and back, while the first change is still on its way once more. */
+    /** Changed to another limit and back, while a repeated request of the first change is pending. */
     @Test
     void changeOfTheLimit_sentAgainLater_changesNothing() throws Exception {
         String name = "replayed-" + NAMES.incrementAndGet();
@@ -192,7 +192,7 @@ final class EtcdReplayTest {
         }
     }
 
-    /** A waiter's key moves to another lease with its next look, if its own is to end. */
+    /** A waiter's key moves to another lease with its next poll, if its own lease must end. */
     private static void onAnotherLease(BackendDriver waiter) {
         SharedLease before = Objects.requireNonNull(
                 ((EtcdTicket) waiter.ticket()).acquisition().lease());

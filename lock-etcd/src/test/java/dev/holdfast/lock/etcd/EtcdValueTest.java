@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a key says of who waits or holds, also if somebody else wrote it. */
+/** Holders and waiters as read from keys, including keys with unknown values. */
 final class EtcdValueTest {
     private static final Instant SINCE = Instant.ofEpochMilli(1_700_000_000_123L);
     private static final OwnerId OWNER = new OwnerId(1, 2);

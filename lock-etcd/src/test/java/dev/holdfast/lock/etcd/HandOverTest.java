@@ -49,7 +49,7 @@ final class HandOverTest {
         return new AcquireRequest(id, LEASE, 60_000, true, null, 10_000, BackendDriver.IDENTITY, handed::add);
     }
 
-    /** It waits as the only one, as the line has told it. */
+    /** It is the only waiter, by its ticket. */
     private AcquisitionPhase.Attempt waits(SharedLease lease) {
         acquisition.beginAttempt(request(), System.nanoTime());
         acquisition.update(new KeyState(CREATED, CREATED, CREATED, 0, lease));
@@ -95,7 +95,7 @@ final class HandOverTest {
         assertThat(acquisition.isHeld()).isTrue();
     }
 
-    /** The monotonic clock stands still while the machine is suspended. */
+    /** The monotonic clock stops while the machine is suspended. */
     @Test
     void machineWasSuspendedSinceTheLastKeepAlive_promisesWhatTheWallClockLeaves() {
         Duration suspended = Duration.ofSeconds(15);
@@ -140,7 +140,7 @@ final class HandOverTest {
         assertThat(acquisition.isWaiting()).isTrue();
     }
 
-    /** The attempt that was under way does not know that its key is held, and that more was promised than the other lease lasts. */
+    /** The pending attempt was sent before the key was held, and the other lease ends before the granted time. */
     @Test
     void attemptAfterIt_movesNoKey() throws Exception {
         SharedLease present = lease(SentAt.now());
@@ -155,7 +155,7 @@ final class HandOverTest {
         assertThat(acquisition.possibleLeases()).containsExactly(present);
     }
 
-    /** The engine would not take it, and nobody would be called. */
+    /** The engine would refuse it, and the waiter would not be notified. */
     @Test
     void askedTooLongAgo_goesOnWaiting() {
         acquisition.beginAttempt(
@@ -184,7 +184,7 @@ final class HandOverTest {
                 .isNull();
     }
 
-    /** An attempt of somebody who does not take it, such as an older engine's. */
+    /** An attempt without a callback for it, such as an older engine's. */
     @Test
     void askedWithoutTakingIt_goesOnWaiting() {
         waits(lease(SentAt.now()));
@@ -213,7 +213,10 @@ final class HandOverTest {
         assertThat(handedTo()).isNull();
     }
 
-    /** That attempt only reads, since it waits, and would say that it waits still, although nobody tells it again. */
+    /**
+     * That attempt only polls, since the acquisition waits. It would report that it still waits, and no later event
+     * would correct it.
+     */
     @Test
     void askedAgain_whileItIsHandedTheLock_goesOnWaiting() {
         AcquisitionPhase.Attempt before = waits(lease(SentAt.now()));
@@ -224,7 +227,7 @@ final class HandOverTest {
         assertThat(handedTo()).as("the later attempt").isNotNull();
     }
 
-    /** It was under way. */
+    /** It was pending. */
     @Test
     void answerThatItWaits_whileItIsHandedTheLock_takesNothingBack() {
         waits(lease(SentAt.now()));
@@ -236,7 +239,7 @@ final class HandOverTest {
         assertThat(acquisition.grant()).isEqualTo(handed.get(0));
     }
 
-    /** Whoever ends the lease tells the holders, and those that wait otherwise. */
+    /** The end of a lease reaches the holders, and wakes the waiters. */
     @Test
     void leaseEnds_whileItIsHandedTheLock_goesOnWaiting() {
         SharedLease lease = lease(SentAt.now());

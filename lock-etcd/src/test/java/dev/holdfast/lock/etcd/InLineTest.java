@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What a waiter for permits knows of those ahead, in each order in which answers and events may come. */
+/** The state of a permit waiter's ticket, for each order of answers and events. */
 final class InLineTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
@@ -48,7 +48,7 @@ final class InLineTest {
         assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 13))).isTrue();
     }
 
-    /** Nobody would hear of the first deletion again, and it would wait until its next poll. */
+    /** The first deletion would not be reported again, and it would wait until its next poll. */
     @Test
     void readThatIsOlderThanADeletionThatWasHeard_bringsNobodyBack() {
         assertThat(line.onEvents(MadeUpWatch.deleted(first.key(), 12))).isFalse();
@@ -72,7 +72,7 @@ final class InLineTest {
         assertThat(line.onEvents(MadeUpWatch.deleted(second.key(), 16))).isTrue();
     }
 
-    /** Its key is deleted, and written by its other name: whoever asked with the old one is to learn of it. */
+    /** Its key is deleted, and written under its other name: attempts with the old limit must be refused. */
     @Test
     void changedLimit_callsAll() {
         ByteSequence limit = KEYS.limits("n").get(0);
@@ -95,7 +95,7 @@ final class InLineTest {
         assertThat(line.onEvents(MadeUpWatch.deleted(acquisition.key(), 12))).isTrue();
     }
 
-    /** What it is to write is known by then, so that its turn is one transaction. */
+    /** The slots to write are known by then, so that its turn is one transaction. */
     @Test
     void room_comesWithAPlan() {
         line.onEvents(MadeUpWatch.deleted(first.key(), 12));

@@ -114,7 +114,7 @@ final class LeaseLivesTest {
         assertThat(granted(7).id()).isEqualTo(7);
     }
 
-    /** Nobody would ever end it, and as many would stay as attempts were made meanwhile. */
+    /** Nothing would ever end it, and each such attempt would leave another one. */
     @Test
     void grantThatComesAfterItsTime_isRevoked() throws Exception {
         CompletableFuture<SharedLease> late = leases.obtain(30, 1);
@@ -163,7 +163,7 @@ final class LeaseLivesTest {
         assertThat(leases.isGood(ScriptedEtcd.now(lease))).isFalse();
     }
 
-    /** As it does if it learns of that leader while the grant is under way: it may come from the one before. */
+    /** The reply with that leader arrives while the grant is pending: the lease may come from the leader before. */
     @Test
     void term_isNotThatOfALeaderWhoCameMeanwhile() {
         CompletableFuture<SharedLease> lease = leases.obtain(30, TIMEOUT);
@@ -220,7 +220,7 @@ final class LeaseLivesTest {
         assertThat(told).isEmpty();
     }
 
-    /** It is renewed when a third of it is over, by one task, and not while nobody waits. */
+    /** It is renewed when a third of it is over, by one task, and only while a key waits. */
     @Test
     void leaseOfAWaiter_isRenewedAfterAThird_untilNobodyWaits() {
         long startNanos = System.nanoTime();
@@ -307,7 +307,7 @@ final class LeaseLivesTest {
         assertThat(leases.byId(7)).isEmpty();
     }
 
-    /** What lapsed long ago needs no request; what was kept lasts for as long as somebody's lock is to linger. */
+    /** A lease that ended long ago needs no request; a kept one lasts while a lock lingers. */
     @Test
     void close_revokesWhatIsThere_andIsOverWithTheLastAnswer() {
         SharedLease kept = granted(7);

@@ -152,7 +152,7 @@ final class NameWatchTest {
         assertThat(line.isFirst(10)).isTrue();
     }
 
-    /** Whoever was ahead may have left before it began, and nobody would call. */
+    /** The waiter ahead may have left before it began, and no event would follow. */
     @Test
     void readAtItsBeginningFails_anotherWatchIsOpened() {
         queuedUp(10);
@@ -183,7 +183,7 @@ final class NameWatchTest {
         assertThat(line.isFirst(10)).isFalse();
     }
 
-    /** A waiter gives up while the request is being made: nobody would end that watch any more. */
+    /** A waiter gives up while the request is being made: nothing would end that watch later. */
     @Test
     void closedWhileItIsOpened_ends() {
         etcd.whileOpening = watch::close;
@@ -194,7 +194,7 @@ final class NameWatchTest {
         assertThat(etcd.closed).hasValue(1);
     }
 
-    /** Sixty-four: whoever was ahead has left before all the others. */
+    /** Sixty-four: the waiter ahead has left before all the others. */
     @Test
     void deletionsThatAreRemembered_betweenItsAttemptAndItsListening_needNoRead() {
         for (int others : new int[] {63, 64}) {

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** When the watch of a name ends that nobody uses any more: without a server. */
+/** When the unused watch of a name ends: without a server. */
 final class NameWatchesTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
@@ -120,7 +120,7 @@ final class NameWatchesTest {
         assertThat(planned.delays()).containsExactly(1_000L);
     }
 
-    /** Nobody would end it any more. */
+    /** Nothing would end it later. */
     @Test
     void waiterThatComesAfterTheEndOfTheClient_leavesNoWatch() {
         NameWatches ours = new NameWatches(planned.calls());

@@ -97,7 +97,7 @@ final class PermitLineTest {
                 .isEqualTo(text(own.value(1)));
     }
 
-    /** It stands still: what its key says else, and its lease, stay. */
+    /** Its client is stalled: the other fields of its value, and its lease, stay the same. */
     @Test
     void slotOfOneAhead_isWritten_ifItIsAsItWasRead_andTheOtherOneIs() {
         PermitLine line =
@@ -262,7 +262,7 @@ final class PermitLineTest {
         assertThat(etcd.requests).hasSize(3);
     }
 
-    /** Somebody else has changed it between the read and the write. */
+    /** Another client has changed it between the read and the write. */
     @Test
     void limitThatIsChangedMeanwhile_isReadAgain() {
         CompletableFuture<Integer> changed = limits.change(calls, NAME, 3, 5);

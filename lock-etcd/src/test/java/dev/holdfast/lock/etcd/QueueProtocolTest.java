@@ -14,7 +14,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What an attempt in a queue reads beside its write, and what that says: without a server. */
+/** The keys that an attempt in a queue reads with its write, and their effect: without a server. */
 final class QueueProtocolTest {
     private static final long CREATED = 100;
 
@@ -55,7 +55,7 @@ final class QueueProtocolTest {
         return queue.outcome(acquisition, new ConditionalWrite.Result.Written(CREATED, reply));
     }
 
-    /** The last ones that are not behind it: its own, those that it is to know, and one more if there are more. */
+    /** The last ones that are not behind it: its own, those that it tracks, and one more if there are more. */
     @Test
     void lock_readsTheLastTenUpToItsOwn() {
         EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);
@@ -78,7 +78,7 @@ final class QueueProtocolTest {
         }
     }
 
-    /** Shares beside it are no matter. */
+    /** Other shares do not matter to it. */
     @Test
     void share_readsTheLastLockOrPermitAhead() {
         RangeRequest read = attempt(place(Demand.SHARED)).getSuccess(1).getRequestRange();
@@ -87,7 +87,7 @@ final class QueueProtocolTest {
         assertThat(read.getLimit()).isEqualTo(1);
     }
 
-    /** The slots of others first, then its own, then the limit if there is none; the line is read as it is after that. */
+    /** The slots of others first, then its own, then the limit if there is none; the queue is read after that. */
     @Test
     void permits_writeTheirPlan_once_andReadTheWholeLine() {
         EtcdAcquisition acquisition = place(new Demand.Permits(2, 3));
@@ -142,7 +142,7 @@ final class QueueProtocolTest {
                         BehindOne.class, behind -> assertThat(behind.created()).isEqualTo(CREATED - 1));
     }
 
-    /** The watch has told of it while the answer was on its way: it is first by now, so it asks again. */
+    /** The watch has reported it before the answer arrived: it is first by now, so it makes another attempt. */
     @Test
     void lastAheadHasLeftMeanwhile_isAskedForAgain() {
         EtcdAcquisition acquisition = place(Demand.EXCLUSIVE);

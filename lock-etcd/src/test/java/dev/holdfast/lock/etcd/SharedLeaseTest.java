@@ -100,7 +100,7 @@ final class SharedLeaseTest {
                 .isLessThanOrEqualTo(-Duration.ofSeconds(10).toNanos());
     }
 
-    /** Somebody has set the clock back. The monotonic clock goes on. */
+    /** The clock was set back. The monotonic clock continues. */
     @Test
     void wallClockThatIsSetBack_makesNothingYounger() {
         SentAt now = SentAt.now();

@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What a waiter knows of those ahead, in each order in which answers and events may come. */
+/** The state of a ticket with few keys ahead, for each order of answers and events. */
 final class ShortLineTest {
     private static final EtcdKeys KEYS = new EtcdKeys("b/");
 
@@ -51,7 +51,7 @@ final class ShortLineTest {
         assertThat(line.isFirst(11)).as("with another key").isFalse();
     }
 
-    /** The event overtook the answer of the attempt that made a new key: nobody would tell it again. */
+    /** The event overtook the answer of the attempt that created a new key, and would not be repeated. */
     @Test
     void lastAheadLeaves_beforeTheAnswerThatKnowsIt_isNews() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
@@ -64,7 +64,7 @@ final class ShortLineTest {
         assertThat(line.isFirst(15)).isTrue();
     }
 
-    /** Its own key may have been deleted in between: only a read tells. */
+    /** Its own key may have been deleted in between: only a read shows that. */
     @Test
     void watchThatBeginsAfterTheLastRead_callsInsteadOfHandingOver() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
@@ -77,7 +77,7 @@ final class ShortLineTest {
         assertThat(line.isFirst(10)).isTrue();
     }
 
-    /** Those who have left meanwhile would be waited for, and nobody would tell of them again. */
+    /** It would wait for keys that have left in the meantime, and no event would correct that. */
     @Test
     void answerThatComesLate_changesNothing() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
@@ -138,7 +138,7 @@ final class ShortLineTest {
         assertThat(line).isNotEqualTo(ShortLine.of(newPlace(), KEYS));
     }
 
-    /** It knows of it already, and is told again of nothing else. */
+    /** It was notified already, and other events do not matter. */
     @Test
     void news_areToldOnce_untilItHasLookedAgain() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);
@@ -149,7 +149,7 @@ final class ShortLineTest {
         assertThat(line.onRead(List.of(entry(own, 10)), 13)).as("a stale one").isFalse();
     }
 
-    /** Somebody has deleted it, and nobody has told of it. */
+    /** The key was deleted without an event. */
     @Test
     void readWithoutItsOwnKey_isNews_andItIsNotFirst() {
         line.update(own, 10, List.of(entry(own, 10), entry(other, 5)), 10);

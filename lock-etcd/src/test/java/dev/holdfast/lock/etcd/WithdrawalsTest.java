@@ -56,7 +56,7 @@ final class WithdrawalsTest {
         etcd.settle();
     }
 
-    /** In how long the next one is to be tried; lets it come. */
+    /** Returns the delay until the next try, and runs it. */
     private long nextTry() {
         List<Long> delays = etcd.delays();
         assertThat(delays).as("one task").hasSize(1);
@@ -191,7 +191,7 @@ final class WithdrawalsTest {
         assertThat(etcd.delays()).as("as if nothing had failed before").containsExactly(500L);
     }
 
-    /** The server is not to be flooded as soon as it is back. */
+    /** The server must not be flooded as soon as it is back. */
     @Test
     void removalsThatFail_areRepeatedOneByOne_theOldestFirst() {
         EtcdAcquisition first = Places.seenOn(lease, CREATED);
@@ -237,7 +237,7 @@ final class WithdrawalsTest {
         assertThat(etcd.planned).isEmpty();
     }
 
-    /** Right credentials make it pass, so the engine is to ask again: it does not after a LockConfigurationException. */
+    /** Valid credentials solve it, so the engine must ask again; it does not after a LockConfigurationException. */
     @Test
     void loginThatIsRefused_mayPass() {
         CompletableFuture<Boolean> done = abandon(Places.seenOn(lease, CREATED));
